@@ -1,0 +1,145 @@
+"""Every error of this package, as one tree with stable codes.
+
+TokdError
+├── InputError               the caller's text, ids or options
+│   ├── InvalidUnicode       invalid_unicode: a lone surrogate
+│   ├── InvalidOption        invalid_option
+│   ├── ReservedLiteral      reserved_literal: a special token's literal in the text
+│   ├── StepLimit            step_limit: a regular expression took too long on this text
+│   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
+│   └── UnknownTokenId       unknown_token_id
+├── ArtifactError            files that describe a tokenizer
+│   ├── ArtifactNotFound     artifact_not_found
+│   ├── HashMismatch         hash_mismatch
+│   ├── InvalidArtifact      duplicate_id, duplicate_token, id_conflict, id_out_of_range, invalid_file, invalid_name,
+│   │                        invalid_pattern, merge_out_of_vocab, missing_byte
+│   └── Unsupported          unsupported: a feature that is refused by name
+└── InternalError            internal: a bug here, reported and survived
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class TokdError(Exception):
+    """Carry a stable code, a message and the place.
+
+    Args:
+        message: lower case, no full stop; says the way out.
+        code: one of the class's ``codes``; the first of them if not given.
+        place: what the error is about: ``{"field": "model.merges[3]"}``, ``{"span": [start, end], "unit": "char"}``,
+            ``{"index": 7}``, or nothing.
+    """
+
+    codes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, message: str, *, code: str | None = None, **place: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = self.codes[0] if code is None else code
+        self.place: dict[str, Any] = place
+
+
+class InputError(TokdError):
+    """The caller's text, ids or options cannot be taken."""
+
+
+class InvalidUnicode(InputError):
+    """The text holds a lone surrogate, which no encoding of Unicode has."""
+
+    codes = ("invalid_unicode",)
+
+
+class InvalidOption(InputError):
+    """An option has a value outside its range."""
+
+    codes = ("invalid_option",)
+
+
+class ReservedLiteral(InputError):
+    """The text holds a special token's literal and the caller did not say what it means."""
+
+    codes = ("reserved_literal",)
+
+
+class StepLimit(InputError):
+    """A regular expression took more steps on this text than it may."""
+
+    codes = ("step_limit",)
+
+
+class UncoveredText(InputError):
+    """The pattern leaves a part of the text outside every piece; text is never dropped."""
+
+    codes = ("uncovered_text",)
+
+
+class UnknownTokenId(InputError):
+    """No token has this id."""
+
+    codes = ("unknown_token_id",)
+
+
+class ArtifactError(TokdError):
+    """Files that describe a tokenizer cannot be taken."""
+
+
+class ArtifactNotFound(ArtifactError):
+    """There is no artifact or file at this place."""
+
+    codes = ("artifact_not_found",)
+
+
+class HashMismatch(ArtifactError):
+    """A file is not the one that the manifest pins."""
+
+    codes = ("hash_mismatch",)
+
+
+class InvalidArtifact(ArtifactError):
+    """A file is not what its format says."""
+
+    codes = (
+        "invalid_file",
+        "duplicate_id",
+        "duplicate_token",
+        "id_conflict",
+        "id_out_of_range",
+        "invalid_name",
+        "invalid_pattern",
+        "merge_out_of_vocab",
+        "missing_byte",
+    )
+
+
+class Unsupported(ArtifactError):
+    """A tokenizer file uses a feature that this package does not have; nothing is ignored."""
+
+    codes = ("unsupported",)
+
+
+class InternalError(TokdError):
+    """A bug of this package: caught at the border of the kernel, reported, never a crash."""
+
+    codes = ("internal",)
+
+
+CLASS_OF_CODE: dict[str, type[TokdError]] = {
+    code: cls
+    for cls in (
+        InvalidUnicode,
+        InvalidOption,
+        ReservedLiteral,
+        StepLimit,
+        UncoveredText,
+        UnknownTokenId,
+        ArtifactNotFound,
+        HashMismatch,
+        InvalidArtifact,
+        Unsupported,
+        InternalError,
+    )
+    for code in cls.codes
+}
+"""The class that carries a code; the kernel raises through this table."""

@@ -1,0 +1,155 @@
+//! The frozen description of a pipeline, as JSON: what `tokenizer_core/config.py` writes and `encode` runs.
+//!
+//! Everything that can change an id stands here or in the vocabulary, so the two together are what a tokenizer's hash covers.
+
+use serde::Deserialize;
+
+use crate::error::{Code, Error, Result};
+
+/// A whole pipeline but for its vocabulary.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rewrites of the text between added tokens, in order.
+    #[serde(default)]
+    pub normalizer: Vec<NormalizerStage>,
+    /// A space is put before each stretch of text that does not begin with one.
+    #[serde(default)]
+    pub prefix_space: bool,
+    /// Cuts, each refining the one before.
+    #[serde(default)]
+    pub pretokenizer: Vec<PretokenizerStage>,
+    /// A piece that is itself a token is taken whole.
+    #[serde(default)]
+    pub ignore_merges: bool,
+    /// Literals that are matched before everything else.
+    #[serde(default)]
+    pub added_tokens: Vec<AddedToken>,
+    /// Ids before the text, when special tokens are added.
+    #[serde(default)]
+    pub prefix_ids: Vec<u32>,
+    /// Ids after the text, when special tokens are added.
+    #[serde(default)]
+    pub suffix_ids: Vec<u32>,
+}
+
+/// One rewrite of the text.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum NormalizerStage {
+    /// Canonical composition.
+    Nfc,
+    /// Canonical decomposition.
+    Nfd,
+    /// Compatibility composition.
+    Nfkc,
+    /// Compatibility decomposition.
+    Nfkd,
+    /// Unicode lower case, character by character.
+    Lowercase,
+    /// Every match becomes `content`.
+    Replace {
+        /// What is looked for.
+        pattern: Pattern,
+        /// What stands in its place, taken literally.
+        content: String,
+    },
+    /// `prefix` is put before a text that is not empty.
+    Prepend {
+        /// What is put there.
+        prefix: String,
+    },
+    /// White space is taken off the ends.
+    Strip {
+        /// At the start.
+        left: bool,
+        /// At the end.
+        right: bool,
+    },
+    /// Combining marks (general category `Mn`) are dropped.
+    StripAccents,
+}
+
+/// What a stage looks for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pattern {
+    /// A pattern that has a hand-written scanner: `gpt2`, `cl100k_base`, `o200k_base`, `llama3`, `qwen2`.
+    Name(String),
+    /// Any other regular expression, run with a step limit.
+    Regex(String),
+    /// A literal.
+    String(String),
+}
+
+/// What becomes of the matches of a split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behavior {
+    /// Dropped; here refused as uncovered text, since text is never lost.
+    Removed,
+    /// A piece of its own.
+    Isolated,
+    /// Joined to the piece before.
+    MergedWithPrevious,
+    /// Joined to the piece after.
+    MergedWithNext,
+    /// As `Isolated`, but neighbouring matches are one piece.
+    Contiguous,
+}
+
+/// One cut of the text.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum PretokenizerStage {
+    /// Cut at the matches of a pattern.
+    Split {
+        /// What is looked for.
+        pattern: Pattern,
+        /// What becomes of the matches.
+        behavior: Behavior,
+        /// The matches are the text between, and the gaps are the matches.
+        #[serde(default)]
+        invert: bool,
+    },
+    /// Cut at digits (general category `N`, as Rust's `char::is_numeric`).
+    Digits {
+        /// Each digit alone, rather than each run.
+        individual: bool,
+    },
+}
+
+/// A literal with an id of its own; the flags are those of Hugging Face.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddedToken {
+    /// Its id.
+    pub id: u32,
+    /// The literal.
+    pub content: String,
+    /// Protocol rather than text.
+    #[serde(default)]
+    pub special: bool,
+    /// Takes white space on its left with it.
+    #[serde(default)]
+    pub lstrip: bool,
+    /// Takes white space on its right with it.
+    #[serde(default)]
+    pub rstrip: bool,
+    /// Matches only between characters that are no word characters.
+    #[serde(default)]
+    pub single_word: bool,
+    /// Looked for in the normalized text, itself normalized.
+    #[serde(default)]
+    pub normalized: bool,
+}
+
+impl Config {
+    /// Read the description from JSON.
+    ///
+    /// # Errors
+    /// `invalid_option` with what serde found wrong.
+    pub fn from_json(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| Error::new(Code::InvalidOption, error.to_string()))
+    }
+}

@@ -1,0 +1,121 @@
+//! One error for the whole kernel: a stable code, a message that tells the way out, and the place.
+
+use std::fmt;
+
+/// What went wrong, by its stable name; `tokenizer_core/errors.py` has one exception class a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Two entries share an id.
+    DuplicateId,
+    /// Two entries share their bytes or their literal.
+    DuplicateToken,
+    /// An added token and the vocabulary disagree about an id.
+    IdConflict,
+    /// An id is negative or too large to be real.
+    IdOutOfRange,
+    /// A file is not what its format says.
+    InvalidFile,
+    /// An option has a value outside its range.
+    InvalidOption,
+    /// A regular expression does not compile.
+    InvalidPattern,
+    /// A merge names a part or a product that is not in the vocabulary.
+    MergeOutOfVocab,
+    /// One of the 256 bytes has no token.
+    MissingByte,
+    /// The text holds the literal of a special token and the caller forbade it.
+    ReservedLiteral,
+    /// A regular expression took more steps than allowed on this text.
+    StepLimit,
+    /// The pattern leaves a part of the text outside every piece.
+    UncoveredText,
+    /// No token has this id.
+    UnknownTokenId,
+    /// A feature of a tokenizer file that this kernel does not have.
+    Unsupported,
+    /// A bug of the kernel: caught, reported, never a crash.
+    Internal,
+}
+
+impl Code {
+    /// The code as it stands in every API answer.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DuplicateId => "duplicate_id",
+            Self::DuplicateToken => "duplicate_token",
+            Self::IdConflict => "id_conflict",
+            Self::IdOutOfRange => "id_out_of_range",
+            Self::InvalidFile => "invalid_file",
+            Self::InvalidOption => "invalid_option",
+            Self::InvalidPattern => "invalid_pattern",
+            Self::MergeOutOfVocab => "merge_out_of_vocab",
+            Self::MissingByte => "missing_byte",
+            Self::ReservedLiteral => "reserved_literal",
+            Self::StepLimit => "step_limit",
+            Self::UncoveredText => "uncovered_text",
+            Self::UnknownTokenId => "unknown_token_id",
+            Self::Unsupported => "unsupported",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// Where it went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The whole input.
+    Whole,
+    /// A field of a file or of the settings, such as `model.merges[17]`, or a line, such as `line 3`.
+    Field(String),
+    /// Half-open byte range of the caller's text.
+    Bytes(std::ops::Range<usize>),
+    /// Index into the caller's ids.
+    Index(usize),
+}
+
+/// The kernel's error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Stable name.
+    pub code: Code,
+    /// Lower case, no full stop.
+    pub message: String,
+    /// Field, byte range or index.
+    pub place: Place,
+}
+
+/// Result of everything in the kernel that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error about the input as a whole.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), place: Place::Whole }
+    }
+
+    /// The same error at a named field.
+    #[must_use]
+    pub fn at_field(self, field: impl Into<String>) -> Self {
+        Self { place: Place::Field(field.into()), ..self }
+    }
+
+    /// The same error at a byte range of the text.
+    #[must_use]
+    pub fn at_bytes(self, bytes: std::ops::Range<usize>) -> Self {
+        Self { place: Place::Bytes(bytes), ..self }
+    }
+
+    /// The same error at an index of the ids.
+    #[must_use]
+    pub fn at_index(self, index: usize) -> Self {
+        Self { place: Place::Index(index), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.as_str(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}

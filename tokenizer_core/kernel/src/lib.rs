@@ -1,0 +1,25 @@
+//! The engine of tokd: text to token ids and back, exactly as the model's own tokenizer does.
+//!
+//! The modules are the pipeline, in order:
+//! `load` reads vocabularies, `added_tokens` cuts out literals, `normalize` rewrites what is between them,
+//! `pretokenize` cuts pieces, `ranks` and `merge` turn a piece into ids, `encode` drives all of it,
+//! `offsets`, `output` and `decode` are the ways out. `py` alone knows Python.
+
+pub mod added_tokens;
+pub mod config;
+pub mod decode;
+pub mod encode;
+pub mod error;
+pub mod load;
+pub mod merge;
+pub mod normalize;
+pub mod offsets;
+pub mod output;
+pub mod piece_cache;
+pub mod pretokenize;
+pub mod ranks;
+pub mod unicode;
+pub mod vocabulary;
+
+#[cfg(feature = "python")]
+mod py;

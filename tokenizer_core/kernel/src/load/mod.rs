@@ -1,0 +1,11 @@
+//! Readers of vocabulary files; each refuses by name, with the place, what it does not understand.
+
+mod byte_alphabet;
+mod tiktoken;
+mod tokenizer_json;
+mod vocab_merges;
+
+pub use byte_alphabet::{bytes_to_text, text_to_bytes};
+pub use tiktoken::from_tiktoken;
+pub use tokenizer_json::from_tokenizer_json;
+pub use vocab_merges::from_vocab_merges;

@@ -1,0 +1,140 @@
+//! The vocabulary as the source has it: bytes by id, with holes, and the merges in rank order.
+
+use std::collections::HashMap;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Code, Error, Result};
+
+/// No id, no matter what a file says, may reach this: tables are sized by the highest id.
+/// 16 times the largest public vocabulary (o200k_base has about 200,000 entries; 262,144 is the largest in use).
+pub const MAX_IDS: u32 = 1 << 22;
+
+/// One merge in rank order: the ids of the two parts and of their product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge {
+    /// Left part.
+    pub left: u32,
+    /// Right part.
+    pub right: u32,
+    /// The token they become.
+    pub product: u32,
+}
+
+/// Bytes by id, and the merges.
+#[derive(Debug, Clone, Default)]
+pub struct Vocabulary {
+    arena: Vec<u8>,
+    /// `offsets[id]..offsets[id + 1]` is the token in the arena; an empty range is a hole.
+    offsets: Vec<u32>,
+    merges: Vec<Merge>,
+    /// Ids whose entry is no string of the byte alphabet: kept for the way back, never produced by merges.
+    opaque: Vec<u32>,
+}
+
+impl Vocabulary {
+    /// Build from `(id, bytes)` in any order.
+    ///
+    /// `opaque` lists the ids whose bytes are a literal outside the byte alphabet.
+    ///
+    /// # Errors
+    /// `duplicate_id`, `id_out_of_range`, `invalid_file` (an empty token), `merge_out_of_vocab`.
+    pub fn new(mut tokens: Vec<(u32, Vec<u8>)>, merges: Vec<Merge>, mut opaque: Vec<u32>) -> Result<Self> {
+        tokens.sort_unstable_by_key(|(id, _)| *id);
+        let mut arena = Vec::with_capacity(tokens.iter().map(|(_, bytes)| bytes.len()).sum());
+        let mut offsets = vec![0_u32];
+        for (id, bytes) in &tokens {
+            if *id >= MAX_IDS {
+                return Err(Error::new(Code::IdOutOfRange, format!("id {id} is not below {MAX_IDS}")));
+            }
+            if bytes.is_empty() {
+                return Err(Error::new(Code::InvalidFile, format!("the token with id {id} is empty")));
+            }
+            if offsets.len() > *id as usize + 1 {
+                return Err(Error::new(Code::DuplicateId, format!("two tokens have the id {id}")));
+            }
+            let start = arena_offset(&arena)?;
+            offsets.resize(*id as usize + 1, start);
+            arena.extend_from_slice(bytes);
+            offsets.push(arena_offset(&arena)?);
+        }
+        opaque.sort_unstable();
+        let vocabulary = Self { arena, offsets, merges, opaque };
+        for (rank, merge) in vocabulary.merges.iter().enumerate() {
+            if [merge.left, merge.right, merge.product].iter().any(|id| vocabulary.bytes(*id).is_none()) {
+                return Err(Error::new(Code::MergeOutOfVocab, "a merge names an id that is not in the vocabulary")
+                    .at_field(format!("merges[{rank}]")));
+            }
+        }
+        Ok(vocabulary)
+    }
+
+    /// The token's bytes, or `None` for a hole.
+    #[inline]
+    pub fn bytes(&self, id: u32) -> Option<&[u8]> {
+        let id = id as usize;
+        let (start, end) = (*self.offsets.get(id)?, *self.offsets.get(id + 1)?);
+        (start < end).then(|| &self.arena[start as usize..end as usize])
+    }
+
+    /// Whether the entry is a literal outside the byte alphabet.
+    pub fn is_opaque(&self, id: u32) -> bool {
+        self.opaque.binary_search(&id).is_ok()
+    }
+
+    /// One more than the highest id; holes count.
+    pub fn id_limit(&self) -> u32 {
+        (self.offsets.len() - 1) as u32
+    }
+
+    /// The merges, lowest rank first.
+    pub fn merges(&self) -> &[Merge] {
+        &self.merges
+    }
+
+    /// Every `(id, bytes)` in the order of ids, without the holes.
+    pub fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        (0..self.id_limit()).filter_map(|id| Some((id, self.bytes(id)?)))
+    }
+
+    /// The id of each of the 256 bytes.
+    ///
+    /// # Errors
+    /// `missing_byte`, naming the first that has none.
+    pub fn byte_ids(&self) -> Result<[u32; 256]> {
+        let singles: HashMap<u8, u32> = self
+            .tokens()
+            .filter(|(id, bytes)| bytes.len() == 1 && !self.is_opaque(*id))
+            .map(|(id, bytes)| (bytes[0], id))
+            .collect();
+        let mut ids = [0; 256];
+        for byte in 0..=255_u8 {
+            ids[byte as usize] = *singles.get(&byte).ok_or_else(|| {
+                Error::new(Code::MissingByte, format!("the vocabulary has no token for the byte 0x{byte:02X}"))
+            })?;
+        }
+        Ok(ids)
+    }
+
+    /// SHA-256 over every id, its bytes and every merge: equal digests mean equal vocabularies, whatever file they came from.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(b"tokd vocabulary 1\n");
+        for table in [&self.offsets, &self.opaque] {
+            hasher.update((table.len() as u64).to_le_bytes());
+            for word in table {
+                hasher.update(word.to_le_bytes());
+            }
+        }
+        hasher.update(&self.arena);
+        for merge in &self.merges {
+            for id in [merge.left, merge.right, merge.product] {
+                hasher.update(id.to_le_bytes());
+            }
+        }
+        hasher.finalize().into()
+    }
+}
+
+fn arena_offset(arena: &[u8]) -> Result<u32> {
+    u32::try_from(arena.len()).map_err(|_| Error::new(Code::InvalidFile, "the tokens are longer than 4 GiB together"))
+}
