@@ -1,0 +1,70 @@
+# A newcomer needs two of these: `make serve` and `make test`. Set-up happens on the way and is done again only when its inputs change.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+KERNEL := tokenizer_core/kernel
+BIN := .venv/bin
+# rustup installs here and tells the shell only at the next login.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+CARGO = cargo
+MANIFEST := --manifest-path $(KERNEL)/Cargo.toml
+
+.PHONY: help
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+.PHONY: serve
+serve: .venv/installed ## serve artifacts/base on 127.0.0.1:8000
+	@exec $(BIN)/tokd serve
+
+.PHONY: test
+test: .venv/installed ## run every test: Rust, then Python
+	@$(CARGO) test --quiet $(MANIFEST)
+	@$(BIN)/pytest --numprocesses 2
+
+.PHONY: check
+check: .venv/installed ## lint, types, format and architecture, for Python and Rust
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(CARGO) fmt --check $(MANIFEST)
+	@$(CARGO) clippy --quiet --all-targets --all-features $(MANIFEST) -- --deny warnings
+
+.PHONY: format
+format: .venv/installed ## rewrite the sources in the one format
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+	@$(CARGO) fmt $(MANIFEST)
+
+.PHONY: bench
+bench: .venv/installed ## measure against the public peers, the short way
+	@$(BIN)/python -m benchmarks encode --short
+
+.PHONY: clean
+clean: ## remove everything that set-up and tests made
+	@rm -rf .venv benchmarks/.peers dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache $(KERNEL)/target
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -f tokenizer_core/_kernel*.so
+
+# ---- set-up
+
+.venv/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	    { echo "tokd needs Python 3.11 or newer: '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true); try make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	    { echo "tokd needs Python's venv module: apt-get install python3-venv" >&2; exit 1; }
+	@echo "making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+# The kernel is compiled here, in release mode, by maturin through pip.
+.venv/installed: .venv/created pyproject.toml $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
+	@command -v $(CARGO) >/dev/null || { echo "tokd needs a Rust toolchain, 1.88 or newer: https://rustup.rs" >&2; exit 1; }
+	@echo "installing tokd into .venv (the kernel compiles for a minute or two the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,tools]'
+	@touch $@
