@@ -1,0 +1,233 @@
+"""Cut rows of ids to a length, pad them to a width, and say where the padding is.
+
+Truncation takes ids from the text alone: what ``add_special_tokens`` put before and after it stays, as in Hugging Face.
+Padding never shortens a row. Masks and positions are derived from a row when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidOption
+
+Ids = npt.NDArray[np.uint32]
+Mask = npt.NDArray[np.uint8]
+Side = Literal["left", "right"]
+Padding = Literal["none", "longest", "max_length"]
+
+MAX_PADDED_IDS = 1 << 24
+"""No padding makes more ids than this (64 MiB), whatever ``max_length`` or ``pad_to_multiple_of`` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What truncation took: ``removed`` ids beginning at index ``start`` of the row, on ``side`` of its text."""
+
+    side: Side
+    start: int
+    removed: int
+
+    def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return ``values``, one a token of the uncut row, without those of the removed tokens."""
+        if not self.removed:
+            return values
+        return np.concatenate((values[: self.start], values[self.start + self.removed :]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One row after truncation and padding.
+
+    Attributes:
+        ids: shape (width,).
+        cut: what truncation took.
+        pad_left, pad_right: how many ids at each end are padding.
+        prefix, suffix: how many ids at each end of the rest are special tokens round the text.
+    """
+
+    ids: Ids
+    cut: Cut
+    pad_left: int
+    pad_right: int
+    prefix: int
+    suffix: int
+
+    @property
+    def count(self) -> int:
+        """The number of ids that are no padding."""
+        return len(self.ids) - self.pad_left - self.pad_right
+
+    def attention_mask(self) -> Mask:
+        """Return 1 for every token and 0 for padding; shape (width,)."""
+        mask = np.zeros(len(self.ids), np.uint8)
+        mask[self.pad_left : self.pad_left + self.count] = 1
+        return mask
+
+    def special_tokens_mask(self) -> Mask:
+        """Return 1 for padding and for the special tokens round the text, 0 for the text; shape (width,).
+
+        A special token that stands in the text itself counts as text, as in Hugging Face.
+        """
+        mask = np.ones(len(self.ids), np.uint8)
+        mask[self.pad_left + self.prefix : len(self.ids) - self.pad_right - self.suffix] = 0
+        return mask
+
+    def position_ids(self) -> Ids:
+        """Return 0 for the first token, counting up; 0 on padding; shape (width,)."""
+        positions = np.zeros(len(self.ids), np.uint32)
+        positions[self.pad_left : self.pad_left + self.count] = np.arange(self.count, dtype=np.uint32)
+        return positions
+
+    def carry(self, values: npt.NDArray[Any], fill: int = 0) -> npt.NDArray[Any]:
+        """Cut and pad ``values``, one a token of the row before both, such as spans; shape (width, ...)."""
+        kept = self.cut.apply(values)
+        if not self.pad_left + self.pad_right:
+            return kept
+        carried = np.full((len(self.ids), *kept.shape[1:]), fill, kept.dtype)
+        carried[self.pad_left : self.pad_left + self.count] = kept
+        return carried
+
+
+def plan_cut(length: int, max_length: int, *, side: Side = "right", prefix: int = 0, suffix: int = 0) -> Cut:
+    """Decide what a row of ``length`` ids loses so that it has at most ``max_length``.
+
+    Args:
+        side: the end of the text that is cut.
+        prefix, suffix: how many ids at each end are special tokens, which stay.
+
+    Errors:
+        ``invalid_option``: ``max_length`` has no room for the special tokens, or an unknown side.
+    """
+    _require_choice("truncation_side", side, Side)
+    if max_length < 0:
+        raise InvalidOption(f"max_length is {max_length}; it must be 0 or more", field="max_length")
+    if max_length < prefix + suffix:
+        raise InvalidOption(
+            f"max_length {max_length} has no room for the {prefix + suffix} special tokens round the text; "
+            "raise it or turn add_special_tokens off",
+            field="max_length",
+        )
+    removed = max(0, length - max_length)
+    return Cut(side, prefix if side == "left" else length - suffix - removed, removed)
+
+
+def padded_width(
+    lengths: Sequence[int],
+    *,
+    padding: Padding,
+    max_length: int | None = None,
+    pad_to_multiple_of: int | None = None,
+) -> int:
+    """Return the width that every shorter row is padded to; 0 for no padding.
+
+    Errors:
+        ``invalid_option``, naming the field: ``padding``, ``max_length`` or ``pad_to_multiple_of``.
+    """
+    _require_choice("padding", padding, Padding)
+    if pad_to_multiple_of is not None and pad_to_multiple_of < 1:
+        raise InvalidOption(
+            f"pad_to_multiple_of is {pad_to_multiple_of}; it must be 1 or more", field="pad_to_multiple_of"
+        )
+    if padding == "none":
+        if pad_to_multiple_of is not None:
+            raise InvalidOption(
+                'pad_to_multiple_of needs padding; set padding to "longest" or "max_length"', field="pad_to_multiple_of"
+            )
+        return 0
+    multiple = pad_to_multiple_of or 1
+    if max_length is not None and max_length % multiple:
+        raise InvalidOption(
+            f"max_length {max_length} is no multiple of pad_to_multiple_of {multiple}, so a padded row could be "
+            f"longer than max_length; take {max_length - max_length % multiple} or "
+            f"{max_length + multiple - max_length % multiple}",
+            field="pad_to_multiple_of",
+        )
+    if padding == "max_length":
+        if max_length is None:
+            raise InvalidOption('padding "max_length" needs max_length', field="max_length")
+        width, field = max_length, "max_length"
+    else:
+        width, field = -(-max(lengths, default=0) // multiple) * multiple, "pad_to_multiple_of"
+    if width > max(lengths, default=0) and width * len(lengths) > MAX_PADDED_IDS:
+        raise InvalidOption(
+            f"{len(lengths)} rows padded to {width} ids are more than {MAX_PADDED_IDS} ids; "
+            f"lower {field} or send fewer rows",
+            field=field,
+        )
+    return width
+
+
+def shape_rows(
+    rows: Sequence[Ids],
+    *,
+    max_length: int | None = None,
+    truncation_side: Side = "right",
+    padding: Padding = "none",
+    padding_side: Side = "right",
+    pad_to_multiple_of: int | None = None,
+    pad_id: int | None = None,
+    prefix: int = 0,
+    suffix: int = 0,
+) -> tuple[Row, ...]:
+    """Truncate and pad rows of ids.
+
+    Args:
+        rows: ids of any lengths, each with its special tokens round the text.
+        max_length: the most ids a row may have; ``None`` cuts nothing.
+        truncation_side: the end of the text that is cut.
+        padding: ``"longest"`` pads to the longest row, ``"max_length"`` to ``max_length``.
+        padding_side: the end that padding is put on.
+        pad_to_multiple_of: rounds the width up; ``max_length``, if given, must be a multiple of it.
+        pad_id: the id that pads, needed unless ``padding`` is ``"none"``.
+        prefix, suffix: how many ids at each end of every row are special tokens round the text.
+
+    Errors:
+        ``invalid_option``, with the option as ``field``.
+    """
+    _require_choice("padding_side", padding_side, Side)
+    _require_choice("truncation_side", truncation_side, Side)
+    for index, row in enumerate(rows):
+        if len(row) < prefix + suffix:
+            raise InvalidOption(
+                f"row {index} has {len(row)} ids, fewer than its {prefix + suffix} special tokens",
+                field=f"rows[{index}]",
+            )
+    if max_length is None:
+        cuts = [Cut(truncation_side, 0, 0)] * len(rows)
+    else:
+        plan_cut(0, max_length, side=truncation_side, prefix=prefix, suffix=suffix)
+        cuts = [plan_cut(len(row), max_length, side=truncation_side, prefix=prefix, suffix=suffix) for row in rows]
+    kept = [cast(Ids, cut.apply(row)) for row, cut in zip(rows, cuts, strict=True)]
+    width = padded_width(
+        [len(row) for row in kept], padding=padding, max_length=max_length, pad_to_multiple_of=pad_to_multiple_of
+    )
+    if padding != "none" and pad_id is None:
+        raise InvalidOption(
+            'this tokenizer has no pad token; set padding to "none" or name a pad token', field="padding"
+        )
+    return tuple(
+        _pad(row, cut, width, padding_side, pad_id, prefix, suffix) for row, cut in zip(kept, cuts, strict=True)
+    )
+
+
+def _pad(row: Ids, cut: Cut, width: int, side: Side, pad_id: int | None, prefix: int, suffix: int) -> Row:
+    missing = max(0, width - len(row))
+    if not missing or pad_id is None:
+        return Row(row, cut, 0, 0, prefix, suffix)
+    pad = np.full(missing, pad_id, np.uint32)
+    if side == "left":
+        return Row(np.concatenate((pad, row)), cut, missing, 0, prefix, suffix)
+    return Row(np.concatenate((row, pad)), cut, 0, missing, prefix, suffix)
+
+
+def _require_choice(field: str, value: str, choices: Any) -> None:
+    allowed = get_args(choices)
+    if value not in allowed:
+        raise InvalidOption(
+            f"{field} is {value!r}; it must be one of {', '.join(f'{choice!r}' for choice in allowed)}", field=field
+        )
