@@ -1,0 +1,203 @@
+"""The frozen description of a tokenizer: what the kernel runs, what only accompanies it, and both with a vocabulary.
+
+``PipelineConfig`` is the Python side of the kernel's ``config.rs``: field for field the same. Everything in it can
+change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokenizer_core import patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokenizer_core._kernel import Vocabulary
+
+Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+Side = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a stage looks for: the ``name`` of a known pattern, any other ``regex``, or a literal ``string``."""
+
+    kind: Literal["name", "regex", "string"]
+    text: str
+
+    @classmethod
+    def of_regex(cls, text: str) -> Pattern:
+        """Take a regular expression by its name if it is a known spelling, else as it is."""
+        name = patterns.name_of(text)
+        return cls("regex", text) if name is None else cls("name", name)
+
+    def _json(self) -> dict[str, str]:
+        return {self.kind: self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A normalizer without settings."""
+
+    type: Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": self.type}
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Every match becomes ``content``, taken literally."""
+
+    pattern: Pattern
+    content: str
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "replace", "pattern": self.pattern._json(), "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepend:
+    """``prefix`` is put before a text that is not empty."""
+
+    prefix: str
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "prepend", "prefix": self.prefix}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """White space is taken off the ends."""
+
+    left: bool
+    right: bool
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "strip", "left": self.left, "right": self.right}
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Cut at the matches of a pattern."""
+
+    pattern: Pattern
+    behavior: Behavior = "isolated"
+    invert: bool = False
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "type": "split",
+            "pattern": self.pattern._json(),
+            "behavior": self.behavior,
+            "invert": self.invert,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digits:
+    """Cut at digits: each alone, or each run."""
+
+    individual: bool
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "digits", "individual": self.individual}
+
+
+NormalizerStage = Rewrite | Replace | Prepend | Strip
+PretokenizerStage = Split | Digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedToken:
+    """A literal with an id of its own; the flags are those of Hugging Face."""
+
+    id: int
+    content: str
+    special: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "content": self.content,
+            "special": self.special,
+            "lstrip": self.lstrip,
+            "rstrip": self.rstrip,
+            "single_word": self.single_word,
+            "normalized": self.normalized,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineConfig:
+    """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids."""
+
+    normalizer: tuple[NormalizerStage, ...] = ()
+    prefix_space: bool = False
+    pretokenizer: tuple[PretokenizerStage, ...] = ()
+    ignore_merges: bool = False
+    added_tokens: tuple[AddedToken, ...] = ()
+    prefix_ids: tuple[int, ...] = ()
+    suffix_ids: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        # The order changes no id, so it must not change the hash either.
+        object.__setattr__(self, "added_tokens", tuple(sorted(self.added_tokens, key=lambda token: token.id)))
+
+    def to_json(self) -> str:
+        """Write the canonical JSON that the kernel reads and the tokenizer's hash covers."""
+        document = {
+            "normalizer": [stage._json() for stage in self.normalizer],
+            "prefix_space": self.prefix_space,
+            "pretokenizer": [stage._json() for stage in self.pretokenizer],
+            "ignore_merges": self.ignore_merges,
+            "added_tokens": [token._json() for token in self.added_tokens],
+            "prefix_ids": list(self.prefix_ids),
+            "suffix_ids": list(self.suffix_ids),
+        }
+        return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What accompanies a tokenizer and changes no id of a text.
+
+    Args:
+        bos, eos, pad, unk: literals, or ``None``.
+        padding_side, truncation_side: applied only when a caller asks for padding or truncation.
+        model_max_length: in ids, or ``None`` when the source names none.
+        chat_template: Jinja source, or ``None``.
+        named_templates: further templates by name, such as ``tool_use``.
+        pair_template: ids, ``"A"`` and ``"B"`` with their type ids, as the source frames a pair; kept for export.
+        extra: what else the source's ``tokenizer_config.json`` says, as JSON text by key; kept for export.
+    """
+
+    bos: str | None = None
+    eos: str | None = None
+    pad: str | None = None
+    unk: str | None = None
+    padding_side: Side = "right"
+    truncation_side: Side = "right"
+    model_max_length: int | None = None
+    chat_template: str | None = None
+    named_templates: tuple[tuple[str, str], ...] = ()
+    pair_template: tuple[tuple[int | Literal["A", "B"], int], ...] | None = None
+    extra: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerParts:
+    """What every reader returns and the facade builds a tokenizer from."""
+
+    vocabulary: Vocabulary
+    config: PipelineConfig
+    settings: Settings = field(default_factory=Settings)
+    name: str = "tokenizer"
+    provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,53 @@
+"""The pretokenizer patterns that have a name: their exact texts, and the name behind every known spelling.
+
+The texts mean the same to the ``regex`` module, to tiktoken's engine and to Hugging Face's (Oniguruma), so they are
+what an export writes. Two traps: ``\\s++$`` is the end of the text in all three, since a maximal run of white space
+never stands before a newline; and a possessive ``{1,3}+`` is not possessive in Oniguruma, so it stands only among the
+spellings read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_GPT2_TAIL = r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+PATTERNS: Mapping[str, str] = MappingProxyType(
+    {
+        "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d|" + _GPT2_TAIL,
+        # White space at the end of the text is one piece even if it holds newlines: the one difference from llama3.
+        "cl100k_base": _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+        r"|\s++$|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "o200k_base": rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTIONS}?"
+        rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "llama3": _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "qwen2": _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    }
+)
+"""The text of every named pattern. All of them cover every text: no character lies outside their matches."""
+
+SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {text: name for name, text in PATTERNS.items()}
+    | {
+        # The original release of GPT-2.
+        r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
+        # tiktoken before 0.8, and since.
+        r"'(?:[sdmt]|ll|ve|re)|" + _GPT2_TAIL: "gpt2",
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s": "cl100k_base",
+    }
+)
+"""The name behind each spelling that is known; any other text stays a regular expression."""
+
+
+def name_of(text: str) -> str | None:
+    """Return the name of a pattern's text, or ``None`` when it is not one of the known spellings."""
+    return SPELLINGS.get(text)
