@@ -1,0 +1,19 @@
+"""The executable specification: every algorithm of the kernel in plain Python, slow and obviously right.
+
+It is the oracle of the tests and a rung of the benchmark ladder; nothing that serves imports it. It needs ``regex``
+and ``unicodedata2`` (of the kernel's Unicode version), which the ``test`` extra brings. Read it in this order:
+
+1. ``byte_alphabet``      the 256 printable characters that stand for bytes in GPT-2's files
+2. ``unicode_classes``    what ``\\p{L}`` and ``\\s`` mean in one pinned version of Unicode
+3. ``patterns``           the pretokenizer patterns that have names
+4. ``pretokenize``        a pattern, or several, cut a text into pieces
+5. ``merge_scan``         bytes of a piece into tokens: look at every pair, merge the best, begin again
+6. ``merge_heap``         the same from a priority queue over a linked list
+7. ``rank_file``          the same when there is no list of merges, only ranked byte strings
+8. ``added_tokens``       literals that are matched before everything else
+9. ``normalize``          rewrites of the text, and where a rewritten character came from
+10. ``utf8``              bytes to text, with U+FFFD for what is not UTF-8
+11. ``stream``            the same bit by bit
+12. ``offsets``           which part of the text each token is
+13. ``tokenizer``         all of it together
+"""

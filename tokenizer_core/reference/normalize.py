@@ -1,0 +1,58 @@
+"""Rewrites of the text, and where a rewritten character came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import unicodedata2
+
+from tokenizer_core.reference.pretokenize import stretches
+from tokenizer_core.reference.unicode_classes import members
+
+
+def normalize(stages: Iterable[Mapping[str, Any]], text: str) -> str:
+    """Run the stages in order.
+
+    Raises:
+        ValueError: a stage is not known here.
+    """
+    for stage in stages:
+        text = _run(stage, text)
+    return text
+
+
+def _run(stage: Mapping[str, Any], text: str) -> str:
+    kind = stage["type"]
+    if kind in {"nfc", "nfd", "nfkc", "nfkd"}:
+        return str(unicodedata2.normalize(kind.upper(), text))
+    if kind == "lowercase":
+        # Character by character: the final sigma is no different from any other.
+        return "".join(character.lower() for character in text)
+    if kind == "replace":
+        return "".join(stage["content"] if is_match else part for part, is_match in stretches(stage["pattern"], text))
+    if kind == "prepend":
+        return stage["prefix"] + text if text else text
+    if kind == "strip":
+        white = "".join(map(chr, members("White_Space")))
+        text = text.lstrip(white) if stage["left"] else text
+        return text.rstrip(white) if stage["right"] else text
+    if kind == "strip_accents":
+        return "".join(character for character in text if ord(character) not in members("Mn"))
+    raise ValueError(f"unknown normalizer stage {kind!r}")
+
+
+def clean_cuts(stages: Iterable[Mapping[str, Any]], text: str) -> list[tuple[int, int]]:
+    """Return the places ``(in the source, in the rewritten text)`` where the text can be cut before it is rewritten.
+
+    A cut is clean when both sides rewritten alone give the whole rewritten; what lies between two neighbouring cuts in
+    the rewritten text came from what lies between them in the source. Places are in characters.
+    """
+    stages = list(stages)
+    whole = normalize(stages, text)
+    cuts = []
+    for place in range(len(text) + 1):
+        left, right = normalize(stages, text[:place]), normalize(stages, text[place:])
+        if left + right == whole:
+            cuts.append((place, len(left)))
+    return cuts

@@ -1,0 +1,160 @@
+"""All of it together: a tokenizer that any other can be held against."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tokenizer_core.reference import utf8
+from tokenizer_core.reference.added_tokens import Literal, split
+from tokenizer_core.reference.merge_heap import merge_heap
+from tokenizer_core.reference.merge_scan import Ranks
+from tokenizer_core.reference.normalize import clean_cuts, normalize
+from tokenizer_core.reference.offsets import byte_spans, in_unit
+from tokenizer_core.reference.pretokenize import pretokenize
+
+if TYPE_CHECKING:
+    from tokenizer_core.tokenizer import Tokenizer
+
+_T = TypeVar("_T")
+Token = tuple[int, int, int]
+"""An id and its byte span in the caller's text."""
+
+
+class ReferenceTokenizer:
+    """Encode and decode by the specification.
+
+    Args:
+        tokens: bytes by id, of every token that text can become and of every added token.
+        merges: the two parts of each merge, lowest rank first.
+        config: the pipeline, as ``PipelineConfig.to_json`` writes it.
+        merge: ``merge_scan`` or ``merge_heap``.
+    """
+
+    def __init__(
+        self,
+        tokens: Mapping[int, bytes],
+        merges: Sequence[tuple[bytes, bytes]],
+        config: Mapping[str, Any],
+        merge: Callable[[bytes, Ranks], list[bytes]] = merge_heap,
+    ) -> None:
+        self._tokens = dict(tokens)
+        self._literals = [Literal(**fields) for fields in config.get("added_tokens", [])]
+        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self._merge = merge
+        self._normalizer: list[dict[str, Any]] = config.get("normalizer", [])
+        self._pretokenizer: list[dict[str, Any]] = config.get("pretokenizer", [])
+        self._prefix_space: bool = config.get("prefix_space", False)
+        self._ignore_merges: bool = config.get("ignore_merges", False)
+        self._prefix_ids: list[int] = config.get("prefix_ids", [])
+        self._suffix_ids: list[int] = config.get("suffix_ids", [])
+        # An added token is never what ordinary text becomes, unless merges lead there.
+        added = {literal.id for literal in self._literals}
+        products = {left + right for left, right in merges}
+        self._ids = {
+            token: id for id, token in self._tokens.items() if id not in added or token in products or len(token) == 1
+        }
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, merge: Callable[[bytes, Ranks], list[bytes]] = merge_heap) -> ReferenceTokenizer:
+        """Take another tokenizer's public data and none of its algorithms."""
+        tokens = {id: token for id in range(tokenizer.vocab_size) if (token := tokenizer.token_bytes(id)) is not None}
+        return cls(tokens, tokenizer.merges, json.loads(tokenizer.config.to_json()), merge)
+
+    def pieces(self, text: str) -> list[str]:
+        """Cut a text that holds no added token."""
+        text = normalize(self._normalizer, text)
+        return pretokenize(self._pretokenizer, self._with_space(text))
+
+    def encode(self, text: str, *, special_tokens: str = "reject", add_special_tokens: bool = False) -> list[int]:
+        """Encode a text.
+
+        Raises:
+            ReservedLiteralError: a special literal is in the text under ``"reject"``.
+        """
+        found = self._encode(text, special_tokens)
+        return self._wrap([id for id, _, _ in found], self._prefix_ids, self._suffix_ids, add_special_tokens)
+
+    def offsets(
+        self, text: str, unit: str = "char", *, special_tokens: str = "reject", add_special_tokens: bool = False
+    ) -> list[tuple[int, int]]:
+        """Give every id its span; ids that a template adds are empty at the end they stand at."""
+        spans = in_unit(text, [(start, end) for _, start, end in self._encode(text, special_tokens)], unit)
+        (end,) = {last for _, last in in_unit(text, [(0, len(text.encode("utf-8")))], unit)}
+        before, after = [(0, 0)] * len(self._prefix_ids), [(end, end)] * len(self._suffix_ids)
+        return self._wrap(spans, before, after, add_special_tokens)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Join the bytes of all ids."""
+        return b"".join(self._tokens[id] for id in ids)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Join the bytes of all ids and decode them."""
+        return utf8.decode(self.decode_bytes(ids))
+
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """Merge one piece."""
+        if self._ignore_merges and piece in self._ids:
+            return [self._ids[piece]]
+        return [self._ids[part] for part in self._merge(piece, self._ranks)]
+
+    @staticmethod
+    def _wrap(inner: list[_T], before: list[_T], after: list[_T], wanted: bool) -> list[_T]:
+        return [*before, *inner, *after] if wanted else inner
+
+    def _with_space(self, text: str) -> str:
+        return " " + text if self._prefix_space and text and not text.startswith(" ") else text
+
+    def _literals_of(self, policy: str, normalized: bool) -> list[Literal]:
+        return [
+            literal
+            for literal in self._literals
+            if literal.normalized == normalized and policy != "ordinary" and not (policy == "text" and literal.special)
+        ]
+
+    def _encode(self, text: str, policy: str) -> list[Token]:
+        found: list[Token] = []
+        for start, end, id in split(text, self._literals_of(policy, False), policy == "reject"):
+            at, stretch = len(text[:start].encode("utf-8")), text[start:end]
+            if id is not None:
+                found.append((id, at, at + len(stretch.encode("utf-8"))))
+                continue
+            found += [(id, at + first, at + last) for id, first, last in self._encode_stretch(stretch, policy)]
+        return found
+
+    def _encode_stretch(self, source: str, policy: str) -> list[Token]:
+        text = normalize(self._normalizer, source)
+        literals = [
+            literal._replace(content=normalize(self._normalizer, literal.content))
+            for literal in self._literals_of(policy, True)
+        ]
+        found: list[Token] = []
+        for start, end, id in split(text, literals, policy == "reject"):
+            at, stretch = len(text[:start].encode("utf-8")), text[start:end]
+            if id is not None:
+                found.append((id, at, at + len(stretch.encode("utf-8"))))
+            else:
+                found += [(id, at + first, at + last) for id, first, last in self._encode_plain(stretch)]
+        return found if text == source else self._in_source(source, text, found)
+
+    def _encode_plain(self, text: str) -> list[Token]:
+        spaced = self._with_space(text)
+        inserted = len(spaced) - len(text)
+        ids = [
+            id for piece in pretokenize(self._pretokenizer, spaced) for id in self.encode_piece(piece.encode("utf-8"))
+        ]
+        spans = byte_spans([self._tokens[id] for id in ids])
+        return [(id, max(start - inserted, 0), end - inserted) for id, (start, end) in zip(ids, spans, strict=True)]
+
+    def _in_source(self, source: str, text: str, found: list[Token]) -> list[Token]:
+        cuts = [
+            (len(source[:there].encode("utf-8")), len(text[:here].encode("utf-8")))
+            for there, here in clean_cuts(self._normalizer, source)
+        ]
+        moved = []
+        for id, start, end in found:
+            first = max(there for there, here in cuts if here <= start)
+            last = min(there for there, here in cuts if here >= end)
+            moved.append((id, first, max(first, last)))
+        return moved
