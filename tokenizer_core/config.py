@@ -28,6 +28,10 @@ class Pattern:
     kind: Literal["name", "regex", "string"]
     text: str
 
+    def __post_init__(self) -> None:
+        if self.kind == "name":
+            object.__setattr__(self, "text", patterns.ALIASES.get(self.text, self.text))
+
     @classmethod
     def of_regex(cls, text: str) -> Pattern:
         """Take a regular expression by its name if it is a known spelling, else as it is."""

@@ -2,8 +2,7 @@
 
 The texts mean the same to the ``regex`` module, to tiktoken's engine and to Hugging Face's (Oniguruma), so they are
 what an export writes. Two traps: ``\\s++$`` is the end of the text in all three, since a maximal run of white space
-never stands before a newline; and a possessive ``{1,3}+`` is not possessive in Oniguruma, so it stands only among the
-spellings read.
+never stands before a newline; and a possessive ``{1,3}+`` is not possessive in Oniguruma.
 """
 
 from __future__ import annotations
@@ -19,19 +18,22 @@ _GPT2_TAIL = r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 PATTERNS: Mapping[str, str] = MappingProxyType(
     {
         "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d|" + _GPT2_TAIL,
-        # White space at the end of the text is one piece even if it holds newlines: the one difference from llama3.
+        # Also Llama 3's. tiktoken 0.8 and later write ``\s++$`` for the end of the text, which keeps newlines and spaces
+        # there in one piece. The ids of OpenAI's vocabulary are the same, since none of its tokens ends in a space after
+        # a newline; the pieces are not, so that spelling stays a regular expression.
         "cl100k_base": _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-        r"|\s++$|\s*[\r\n]+|\s+(?!\S)|\s+",
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
         "o200k_base": rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTIONS}?"
         rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        "llama3": _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
         "qwen2": _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
         r"|\s*[\r\n]+|\s+(?!\S)|\s+",
     }
 )
 """The text of every named pattern. All of them cover every text: no character lies outside their matches."""
+
+ALIASES: Mapping[str, str] = MappingProxyType({"llama3": "cl100k_base"})
+"""Second names: a pipeline holds the first, so that one pattern has one hash."""
 
 SPELLINGS: Mapping[str, str] = MappingProxyType(
     {text: name for name, text in PATTERNS.items()}
@@ -41,8 +43,6 @@ SPELLINGS: Mapping[str, str] = MappingProxyType(
         # tiktoken before 0.8, and since.
         r"'(?:[sdmt]|ll|ve|re)|" + _GPT2_TAIL: "gpt2",
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s": "cl100k_base",
     }
 )
 """The name behind each spelling that is known; any other text stays a regular expression."""
