@@ -1,1 +1,119 @@
-//! (being written)
+//! Ids back to bytes and text, whole or as they come.
+
+use crate::config::AddedToken;
+use crate::error::{Code, Error, Result};
+use crate::vocabulary::Vocabulary;
+
+/// The bytes of every id, added tokens included, in one arena: decoding is a slice copy a token.
+#[derive(Debug)]
+pub struct TokenBytes {
+    arena: Vec<u8>,
+    /// `(start, length)` in the arena; length 0 is a hole.
+    places: Vec<(u32, u32)>,
+    special: Vec<bool>,
+}
+
+impl TokenBytes {
+    /// Lay out the vocabulary and the added tokens, whose bytes are their literals. Ids are below `MAX_IDS`.
+    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
+        let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
+        let limit = vocabulary.id_limit().max(added_limit) as usize;
+        let mut tokens = Self { arena: Vec::new(), places: vec![(0, 0); limit], special: vec![false; limit] };
+        for (id, bytes) in vocabulary.tokens() {
+            tokens.put(id, bytes);
+        }
+        for token in added_tokens {
+            tokens.put(token.id, token.content.as_bytes());
+            tokens.special[token.id as usize] = token.special;
+        }
+        tokens
+    }
+
+    fn put(&mut self, id: u32, bytes: &[u8]) {
+        if self.get(id) != Some(bytes) {
+            self.places[id as usize] = (self.arena.len() as u32, bytes.len() as u32);
+            self.arena.extend_from_slice(bytes);
+        }
+    }
+
+    /// One more than the highest id.
+    pub fn id_limit(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// The bytes of a token, or `None` for a hole.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&[u8]> {
+        let (start, length) = *self.places.get(id as usize)?;
+        (length > 0).then(|| &self.arena[start as usize..start as usize + length as usize])
+    }
+
+    /// Whether `skip_special_tokens` leaves this id out.
+    #[inline]
+    pub fn is_special(&self, id: u32) -> bool {
+        self.special.get(id as usize).copied().unwrap_or(false)
+    }
+
+    /// Join the bytes of all ids.
+    ///
+    /// # Errors
+    /// `unknown_token_id` with the index of the first that is no token.
+    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(ids.len().saturating_mul(4));
+        for (index, id) in ids.iter().enumerate() {
+            let token = self.get(*id).ok_or_else(|| self.unknown(*id, index))?;
+            if !(skip_special_tokens && self.is_special(*id)) {
+                bytes.extend_from_slice(token);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn unknown(&self, id: u32, index: usize) -> Error {
+        let message = format!("no token has the id {id}; ids are below {}", self.id_limit());
+        Error::new(Code::UnknownTokenId, message).at_index(index)
+    }
+}
+
+/// UTF-8 decoder for bytes that come bit by bit: what it gave and what it gives at the end are the whole text.
+#[derive(Debug, Clone, Default)]
+pub struct StreamDecoder {
+    /// The beginning of a character: at most three bytes.
+    pending: Vec<u8>,
+}
+
+impl StreamDecoder {
+    /// Take bytes; return all text that is certain by now. Invalid UTF-8 becomes U+FFFD by maximal subparts.
+    pub fn push(&mut self, bytes: &[u8]) -> String {
+        self.pending.extend_from_slice(bytes);
+        let held = incomplete_tail(&self.pending);
+        let certain = self.pending.len() - held;
+        let text = String::from_utf8_lossy(&self.pending[..certain]).into_owned();
+        self.pending.drain(..certain);
+        text
+    }
+
+    /// End: what was held back was half a character.
+    pub fn finish(&mut self) -> String {
+        let text = String::from_utf8_lossy(&self.pending).into_owned();
+        self.pending.clear();
+        text
+    }
+
+    /// The bytes held back.
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
+    }
+}
+
+/// How many bytes at the end are the beginning of a character that more bytes could complete.
+fn incomplete_tail(bytes: &[u8]) -> usize {
+    let longest = bytes.len().min(3);
+    (1..=longest)
+        .rev()
+        .find(|tail| {
+            let tail = &bytes[bytes.len() - tail..];
+            matches!(std::str::from_utf8(tail), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
+        })
+        .unwrap_or(0)
+}

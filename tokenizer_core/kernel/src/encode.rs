@@ -1,1 +1,351 @@
-//! (being written)
+//! The pipeline: added tokens, normalizer, pretokenizer, merges; one pass over the text, into any sink.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
+use crate::config::{AddedToken, Config};
+use crate::decode::TokenBytes;
+use crate::error::{Code, Error, Result};
+use crate::load::text_to_bytes;
+use crate::merge::Merger;
+use crate::normalize::{Alignment, Normalizer, prefix_space};
+use crate::piece_cache::{IDS_LIMIT, Key, PieceCache};
+use crate::pretokenize::Pretokenizer;
+use crate::ranks::{MergeTable, TokenIndex};
+use crate::safe_split::SafeSplit;
+use crate::vocabulary::{MAX_IDS, Vocabulary};
+
+/// Pieces cut before they are merged: few enough that their text is still in the first cache, enough to pay for the call.
+const BATCH: usize = 160;
+
+/// How a text is to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct EncodeOptions {
+    /// What literals of special tokens mean.
+    pub policy: SpecialPolicy,
+    /// Put the post-processor's ids around the text.
+    pub add_special_tokens: bool,
+}
+
+/// Text between added tokens as the pretokenizer saw it, and the way back to the caller's.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch<'a> {
+    /// Where the normalizer's text began in the caller's.
+    start: usize,
+    alignment: Option<&'a Alignment>,
+    /// Where the stretch began in the normalizer's text.
+    inner: usize,
+    /// Of the prefix space.
+    spaced: Option<&'a Alignment>,
+}
+
+impl Stretch<'_> {
+    /// The bytes of the caller's text that the bytes in `range` of the stretch came from.
+    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+        let range = self.spaced.map_or(range.clone(), |spaced| spaced.source(range));
+        let range = range.start + self.inner..range.end + self.inner;
+        let range = self.alignment.map_or(range.clone(), |alignment| alignment.source(range));
+        range.start + self.start..range.end + self.start
+    }
+}
+
+/// Where ids go.
+pub trait Sink {
+    /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
+    fn added(&mut self, id: u32, source: Range<usize>);
+
+    /// The ids of the next piece: the first `count` of four.
+    fn few(&mut self, ids: [u32; IDS_LIMIT], count: usize);
+
+    /// The ids of the next piece.
+    fn many(&mut self, ids: &[u32]);
+
+    /// The pieces since the last added token or stretch were all of `stretch`.
+    fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
+}
+
+/// What one encoding call needs and the next can use again: its piece cache above all.
+#[derive(Debug)]
+struct Scratch {
+    cache: PieceCache,
+    merger: Merger,
+    ends: Vec<usize>,
+}
+
+/// A whole tokenizer but for its files: immutable, shared between threads.
+#[derive(Debug)]
+pub struct Pipeline {
+    tokens: TokenBytes,
+    vocabulary: Arc<Vocabulary>,
+    merges: MergeTable,
+    /// Whole pieces are looked up here first; absent when only merges count.
+    whole_pieces: Option<TokenIndex>,
+    safe_split: Option<SafeSplit>,
+    added_tokens: AddedTokens,
+    normalizer: Normalizer,
+    pretokenizer: Pretokenizer,
+    prefix_space: bool,
+    prefix_ids: Vec<u32>,
+    suffix_ids: Vec<u32>,
+    cache_bytes: usize,
+    /// One for each call that ever ran at the same time as others: the caches live as long as the tokenizer.
+    idle: Mutex<Vec<Scratch>>,
+}
+
+impl Pipeline {
+    /// Compile a pipeline. `cache_bytes` bounds the piece cache of each thread that encodes at the same time.
+    ///
+    /// # Errors
+    /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
+    pub fn new(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize) -> Result<Self> {
+        let index = TokenIndex::new(&vocabulary);
+        check_added_tokens(config, &vocabulary, &index)?;
+        let tokens = TokenBytes::new(&vocabulary, &config.added_tokens);
+        for (field, ids) in [("prefix_ids", &config.prefix_ids), ("suffix_ids", &config.suffix_ids)] {
+            for (at, id) in ids.iter().enumerate() {
+                if tokens.get(*id).is_none() {
+                    let message = format!("no token has the id {id}");
+                    return Err(Error::new(Code::UnknownTokenId, message).at_field(format!("{field}[{at}]")));
+                }
+            }
+        }
+        let normalizer = Normalizer::new(&config.normalizer)?;
+        Ok(Self {
+            tokens,
+            merges: MergeTable::new(&vocabulary)?,
+            whole_pieces: config.ignore_merges.then_some(index),
+            safe_split: SafeSplit::new(&vocabulary),
+            added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
+            normalizer,
+            pretokenizer: Pretokenizer::new(&config.pretokenizer)?,
+            prefix_space: config.prefix_space,
+            prefix_ids: config.prefix_ids.clone(),
+            suffix_ids: config.suffix_ids.clone(),
+            cache_bytes,
+            idle: Mutex::new(Vec::new()),
+            vocabulary,
+        })
+    }
+
+    /// The bytes of every id, added tokens included.
+    pub fn tokens(&self) -> &TokenBytes {
+        &self.tokens
+    }
+
+    /// The literals that are matched before everything else.
+    pub fn added_tokens(&self) -> &AddedTokens {
+        &self.added_tokens
+    }
+
+    /// Encode `text` into `sink`.
+    ///
+    /// # Errors
+    /// `reserved_literal`, `step_limit`, `uncovered_text`, with the byte range in `text`; `invalid_option` for a text
+    /// of 4 GiB or more.
+    pub fn encode(&self, text: &str, options: EncodeOptions, sink: &mut impl Sink) -> Result<()> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
+        }
+        if options.add_special_tokens {
+            self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
+        }
+        let mut scratch = self.borrow_scratch();
+        let outcome = self.encode_text(text, options.policy, &mut scratch, sink);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        outcome?;
+        if options.add_special_tokens {
+            self.suffix_ids.iter().for_each(|id| sink.added(*id, text.len()..text.len()));
+        }
+        Ok(())
+    }
+
+    /// The pretokenizer's cut of the normalized text, added tokens not looked for.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn pieces(&self, text: &str) -> Result<Vec<String>> {
+        let normalized = self.normalizer.normalize(text)?;
+        let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
+        let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
+        let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
+        let (mut ends, mut cutter) = (Vec::new(), self.pretokenizer.pieces(text));
+        while cutter.fill(usize::MAX, &mut ends)? {}
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
+    }
+
+    fn borrow_scratch(&self) -> Scratch {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.unwrap_or_else(|| Scratch {
+            cache: PieceCache::new(self.cache_bytes),
+            merger: Merger::default(),
+            ends: Vec::new(),
+        })
+    }
+
+    fn encode_text(
+        &self,
+        text: &str,
+        policy: SpecialPolicy,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        if self.added_tokens.is_empty(Pass::Raw, policy) {
+            return self.encode_raw_segment(text, 0, policy, scratch, sink);
+        }
+        let mut segments = Vec::new();
+        self.added_tokens.split(text, Pass::Raw, policy, &mut segments)?;
+        for Segment { bytes, id } in segments {
+            match id {
+                Some(id) => sink.added(id, bytes),
+                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, policy, scratch, sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Text between the added tokens of the first pass: normalize it and look for those of the second.
+    fn encode_raw_segment(
+        &self,
+        text: &str,
+        start: usize,
+        policy: SpecialPolicy,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let normalized = self.normalizer.normalize(text).map_err(|error| error.moved(|range| shift(range, start)))?;
+        let alignment = normalized.as_ref().map(|normalized| &normalized.alignment);
+        let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
+        let whole = Stretch { start, alignment, inner: 0, spaced: None };
+        if self.added_tokens.is_empty(Pass::Normalized, policy) {
+            return self.encode_stretch(text, whole, scratch, sink);
+        }
+        let mut segments = Vec::new();
+        self.added_tokens
+            .split(text, Pass::Normalized, policy, &mut segments)
+            .map_err(|error| error.moved(|range| whole.source(range)))?;
+        for Segment { bytes, id } in segments {
+            match id {
+                Some(id) => sink.added(id, whole.source(bytes)),
+                None => {
+                    let stretch = Stretch { inner: bytes.start, ..whole };
+                    self.encode_stretch(&text[bytes], stretch, scratch, sink)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Text that holds no added token any more: cut it into pieces and merge each.
+    fn encode_stretch(
+        &self,
+        text: &str,
+        stretch: Stretch<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
+        let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
+        let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
+        let mut cutter = self.pretokenizer.pieces(text);
+        let mut start = 0;
+        loop {
+            scratch.ends.clear();
+            if !cutter.fill(BATCH, &mut scratch.ends).map_err(|error| error.moved(|range| stretch.source(range)))? {
+                break;
+            }
+            for at in 0..scratch.ends.len() {
+                let end = scratch.ends[at];
+                self.encode_piece(text, start..end, scratch, sink);
+                start = end;
+            }
+        }
+        sink.stretch_ended(&stretch);
+        Ok(())
+    }
+
+    #[inline]
+    fn encode_piece(&self, text: &str, piece: Range<usize>, scratch: &mut Scratch, sink: &mut impl Sink) {
+        let key = Key::new(text.as_bytes(), piece.start, piece.end, false);
+        if let Some(key) = key {
+            if let Some((ids, count)) = scratch.cache.get(key) {
+                return sink.few(ids, count);
+            }
+        }
+        self.encode_miss(text, piece, key, scratch, sink);
+    }
+
+    fn encode_miss(
+        &self,
+        text: &str,
+        piece: Range<usize>,
+        key: Option<Key>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) {
+        let bytes = &text.as_bytes()[piece.clone()];
+        if let Some(id) = self.whole_pieces.as_ref().and_then(|index| index.get(&self.vocabulary, bytes)) {
+            if let Some(key) = key {
+                scratch.cache.insert(key, &[id]);
+            }
+            return sink.many(&[id]);
+        }
+        if let (Some(safe_split), false) = (&self.safe_split, bytes.is_ascii()) {
+            let mut start = piece.start;
+            let mut parts = 0;
+            safe_split.parts(&text[piece.clone()], |end| {
+                let end = piece.start + end;
+                parts += 1;
+                self.encode_part(text, start..end, scratch, sink);
+                start = end;
+            });
+            return;
+        }
+        let ids = scratch.merger.merge(&self.merges, bytes);
+        if let Some(key) = key {
+            scratch.cache.insert(key, ids);
+        }
+        sink.many(ids);
+    }
+
+    /// A part of a piece: never looked up as a token, since it is no whole piece.
+    #[inline]
+    fn encode_part(&self, text: &str, part: Range<usize>, scratch: &mut Scratch, sink: &mut impl Sink) {
+        let key = Key::new(text.as_bytes(), part.start, part.end, true);
+        if let Some((ids, count)) = key.and_then(|key| scratch.cache.get(key)) {
+            return sink.few(ids, count);
+        }
+        let ids = scratch.merger.merge(&self.merges, &text.as_bytes()[part]);
+        if let Some(key) = key {
+            scratch.cache.insert(key, ids);
+        }
+        sink.many(ids);
+    }
+}
+
+fn shift(range: Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}
+
+/// Added tokens are real ids and agree with the vocabulary about literals that both have.
+fn check_added_tokens(config: &Config, vocabulary: &Vocabulary, index: &TokenIndex) -> Result<()> {
+    for (at, token) in config.added_tokens.iter().enumerate() {
+        let AddedToken { id, content, .. } = token;
+        if *id >= MAX_IDS {
+            let message = format!("the id {id} of {content:?} is not below {MAX_IDS}");
+            return Err(Error::new(Code::IdOutOfRange, message).at_field(format!("added_tokens[{at}].id")));
+        }
+        // As in Hugging Face the literal is compared with the entry as it is written, in the byte alphabet.
+        let written = text_to_bytes(content).and_then(|bytes| index.get(vocabulary, &bytes));
+        if let Some(other) = written.filter(|other| other != id) {
+            let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
+            return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
+        }
+        if vocabulary.entry(*id).is_some_and(|entry| entry != *content) {
+            let message = format!("the id {id} of {content:?} is another token of the vocabulary");
+            return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
+        }
+    }
+    Ok(())
+}

@@ -82,6 +82,8 @@ pub struct Error {
     pub message: String,
     /// Field, byte range or index.
     pub place: Place,
+    /// Which text of a batch it was.
+    pub row: Option<usize>,
 }
 
 /// Result of everything in the kernel that can fail.
@@ -90,7 +92,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error about the input as a whole.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), place: Place::Whole }
+        Self { code, message: message.into(), place: Place::Whole, row: None }
     }
 
     /// The same error at a named field.
@@ -103,6 +105,21 @@ impl Error {
     #[must_use]
     pub fn at_bytes(self, bytes: std::ops::Range<usize>) -> Self {
         Self { place: Place::Bytes(bytes), ..self }
+    }
+
+    /// The same error with its byte range taken to another text, such as from a stretch to the whole.
+    #[must_use]
+    pub fn moved(self, map: impl FnOnce(std::ops::Range<usize>) -> std::ops::Range<usize>) -> Self {
+        match self.place {
+            Place::Bytes(bytes) => Self { place: Place::Bytes(map(bytes)), ..self },
+            _ => self,
+        }
+    }
+
+    /// The same error in one text of a batch.
+    #[must_use]
+    pub fn in_row(self, row: usize) -> Self {
+        Self { row: Some(row), ..self }
     }
 
     /// The same error at an index of the ids.

@@ -6,6 +6,7 @@
 //! `offsets`, `output` and `decode` are the ways out. `py` alone knows Python.
 
 pub mod added_tokens;
+pub mod batch;
 pub mod config;
 pub mod decode;
 pub mod encode;
@@ -18,6 +19,7 @@ pub mod output;
 pub mod piece_cache;
 pub mod pretokenize;
 pub mod ranks;
+pub mod safe_split;
 pub mod unicode;
 pub mod vocabulary;
 

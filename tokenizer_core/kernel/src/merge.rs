@@ -1,1 +1,135 @@
-//! (being written)
+//! Byte-pair merges inside one piece: lowest rank first, leftmost first among equals.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::ranks::{MergeTable, Merged};
+
+/// Up to this many bytes a scan for the least rank beats the queue.
+const SCAN_LIMIT: usize = 64;
+
+/// Buffers of the merge loops, kept between pieces.
+#[derive(Debug, Default)]
+pub struct Merger {
+    ids: Vec<u32>,
+    pairs: Vec<Merged>,
+    links: Vec<Links>,
+    queue: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+/// Neighbours of a symbol in the queue's linked list, by position of their first byte.
+#[derive(Debug, Clone, Copy)]
+struct Links {
+    previous: u32,
+    next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Merger {
+    /// The ids of `piece` by merges alone. The piece is shorter than 4 GiB.
+    pub fn merge(&mut self, table: &MergeTable, piece: &[u8]) -> &[u32] {
+        self.ids.clear();
+        self.ids.extend(piece.iter().map(|byte| table.byte_id(*byte)));
+        if piece.len() <= SCAN_LIMIT {
+            self.merge_by_scan(table);
+        } else {
+            self.merge_by_queue(table);
+        }
+        &self.ids
+    }
+
+    /// Quadratic, without a single allocation: right for what words are.
+    fn merge_by_scan(&mut self, table: &MergeTable) {
+        let Self { ids, pairs, .. } = self;
+        pairs.clear();
+        pairs.extend(ids.windows(2).map(|pair| table.get(pair[0], pair[1])));
+        while let Some((at, least)) = least(pairs) {
+            ids[at] = least.product();
+            ids.remove(at + 1);
+            pairs.remove(at);
+            if at > 0 {
+                pairs[at - 1] = table.get(ids[at - 1], ids[at]);
+            }
+            if at < pairs.len() {
+                pairs[at] = table.get(ids[at], ids[at + 1]);
+            }
+        }
+    }
+
+    /// A priority queue over a linked list: `O(n log n)` on any input.
+    ///
+    /// A queued pair may have changed since; it is checked on pop against the rank that its place has now.
+    fn merge_by_queue(&mut self, table: &MergeTable) {
+        let Self { ids, pairs, links, queue } = self;
+        let count = ids.len() as u32;
+        links.clear();
+        links.extend((0..count).map(|at| Links {
+            previous: at.wrapping_sub(1),
+            next: if at + 1 < count { at + 1 } else { NONE },
+        }));
+        pairs.clear();
+        pairs.extend(ids.windows(2).map(|pair| table.get(pair[0], pair[1])));
+        pairs.push(Merged::NEVER);
+        queue.clear();
+        queue.extend(
+            (0..count)
+                .filter(|at| pairs[*at as usize] != Merged::NEVER)
+                .map(|at| Reverse((pairs[at as usize].rank(), at))),
+        );
+        while let Some(Reverse((rank, at))) = queue.pop() {
+            let merged = pairs[at as usize];
+            if merged == Merged::NEVER || merged.rank() != rank {
+                continue;
+            }
+            let right = links[at as usize].next;
+            let next = links[right as usize].next;
+            ids[at as usize] = merged.product();
+            links[at as usize].next = next;
+            pairs[right as usize] = Merged::NEVER;
+            pairs[at as usize] = Merged::NEVER;
+            if next != NONE {
+                links[next as usize].previous = at;
+                requeue(table, ids, pairs, queue, at, next);
+            }
+            let previous = links[at as usize].previous;
+            if previous != NONE {
+                requeue(table, ids, pairs, queue, previous, at);
+            }
+        }
+        let (mut at, mut kept) = (0, 0);
+        while at != NONE {
+            ids[kept] = ids[at as usize];
+            kept += 1;
+            at = links[at as usize].next;
+        }
+        ids.truncate(kept);
+    }
+}
+
+/// The leftmost of the lowest ranks, or `None` when nothing merges any more.
+fn least(pairs: &[Merged]) -> Option<(usize, Merged)> {
+    let mut best = (0, Merged::NEVER);
+    for (at, merged) in pairs.iter().enumerate() {
+        if *merged < best.1 {
+            best = (at, *merged);
+        }
+    }
+    (best.1 != Merged::NEVER).then_some(best)
+}
+
+/// Look the pair of `at` and `next` up again and queue it.
+fn requeue(
+    table: &MergeTable,
+    ids: &[u32],
+    pairs: &mut [Merged],
+    queue: &mut BinaryHeap<Reverse<(u32, u32)>>,
+    at: u32,
+    next: u32,
+) {
+    let merged = table.get(ids[at as usize], ids[next as usize]);
+    pairs[at as usize] = merged;
+    if merged != Merged::NEVER {
+        queue.push(Reverse((merged.rank(), at)));
+    }
+}

@@ -1,1 +1,119 @@
-//! (being written)
+//! Spans of ids in the caller's text, in bytes, code points or UTF-16 units.
+
+use std::ops::Range;
+
+use crate::decode::TokenBytes;
+use crate::encode::{Sink, Stretch};
+use crate::piece_cache::IDS_LIMIT;
+
+/// What a span counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of UTF-8.
+    Byte,
+    /// Code points.
+    Char,
+    /// UTF-16 units, as JavaScript counts.
+    Utf16,
+}
+
+/// Sink for ids with the byte span of each.
+#[derive(Debug)]
+pub struct Offsets<'a> {
+    tokens: &'a TokenBytes,
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// Half-open byte spans, one an id: starts and ends never decrease. The text is shorter than 4 GiB.
+    pub spans: Vec<[u32; 2]>,
+}
+
+impl<'a> Offsets<'a> {
+    /// An empty sink for ids of these tokens.
+    pub fn new(tokens: &'a TokenBytes) -> Self {
+        Self { tokens, ids: Vec::new(), spans: Vec::new() }
+    }
+
+    /// The spans in another unit: each the smallest that covers the bytes.
+    pub fn into_unit(mut self, text: &str, unit: Unit) -> (Vec<u32>, Vec<[u32; 2]>) {
+        if unit != Unit::Byte && !text.is_ascii() {
+            let (mut starts, mut ends) = (Cursor::default(), Cursor::default());
+            for [start, end] in &mut self.spans {
+                let empty = start == end;
+                *start = starts.units_before(text.as_bytes(), *start as usize, unit);
+                *end = if empty { *start } else { ends.units_until(text.as_bytes(), *end as usize, unit) };
+            }
+        }
+        (self.ids, self.spans)
+    }
+}
+
+impl Sink for Offsets<'_> {
+    fn added(&mut self, id: u32, source: Range<usize>) {
+        self.ids.push(id);
+        self.spans.push([source.start as u32, source.end as u32]);
+    }
+
+    #[inline]
+    fn few(&mut self, ids: [u32; IDS_LIMIT], count: usize) {
+        self.ids.few(ids, count);
+    }
+
+    #[inline]
+    fn many(&mut self, ids: &[u32]) {
+        self.ids.many(ids);
+    }
+
+    fn stretch_ended(&mut self, stretch: &Stretch<'_>) {
+        let mut start = 0;
+        for id in &self.ids[self.spans.len()..] {
+            // The tokens of a stretch tile it: merges only ever join bytes.
+            let end = start + self.tokens.get(*id).map_or(0, <[u8]>::len);
+            let source = stretch.source(start..end);
+            self.spans.push([source.start as u32, source.end as u32]);
+            start = end;
+        }
+    }
+}
+
+/// Counts units along a text for positions that never decrease.
+#[derive(Debug, Default)]
+struct Cursor {
+    byte: usize,
+    units: u32,
+}
+
+impl Cursor {
+    /// Units that begin before the character that holds the byte at `position`.
+    fn units_before(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
+        let mut position = position.min(text.len());
+        while position < text.len() && is_continuation(text[position]) {
+            position -= 1;
+        }
+        self.advance(text, position, unit)
+    }
+
+    /// Units up to the end of the character that holds the byte before `position`.
+    fn units_until(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
+        let mut position = position.min(text.len());
+        while position < text.len() && is_continuation(text[position]) {
+            position += 1;
+        }
+        self.advance(text, position, unit)
+    }
+
+    fn advance(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
+        for byte in text.get(self.byte..position).unwrap_or_default() {
+            self.units += u32::from(!is_continuation(*byte));
+            if unit == Unit::Utf16 {
+                // Characters beyond the Basic Multilingual Plane are the four-byte ones: two units.
+                self.units += u32::from(*byte >= 0xF0);
+            }
+        }
+        self.byte = self.byte.max(position);
+        self.units
+    }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}

