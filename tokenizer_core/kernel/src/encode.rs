@@ -268,10 +268,8 @@ impl Pipeline {
     #[inline]
     fn encode_piece(&self, text: &str, piece: Range<usize>, scratch: &mut Scratch, sink: &mut impl Sink) {
         let key = Key::new(text.as_bytes(), piece.start, piece.end, false);
-        if let Some(key) = key {
-            if let Some((ids, count)) = scratch.cache.get(key) {
-                return sink.few(ids, count);
-            }
+        if let Some((ids, count)) = key.and_then(|key| scratch.cache.get(key)) {
+            return sink.few(ids, count);
         }
         self.encode_miss(text, piece, key, scratch, sink);
     }
@@ -293,10 +291,8 @@ impl Pipeline {
         }
         if let (Some(safe_split), false) = (&self.safe_split, bytes.is_ascii()) {
             let mut start = piece.start;
-            let mut parts = 0;
             safe_split.parts(&text[piece.clone()], |end| {
                 let end = piece.start + end;
-                parts += 1;
                 self.encode_part(text, start..end, scratch, sink);
                 start = end;
             });

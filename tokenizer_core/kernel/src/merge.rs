@@ -64,10 +64,10 @@ impl Merger {
         let Self { ids, pairs, links, queue } = self;
         let count = ids.len() as u32;
         links.clear();
-        links.extend((0..count).map(|at| Links {
-            previous: at.wrapping_sub(1),
-            next: if at + 1 < count { at + 1 } else { NONE },
-        }));
+        links.extend(
+            (0..count)
+                .map(|at| Links { previous: at.wrapping_sub(1), next: if at + 1 < count { at + 1 } else { NONE } }),
+        );
         pairs.clear();
         pairs.extend(ids.windows(2).map(|pair| table.get(pair[0], pair[1])));
         pairs.push(Merged::NEVER);

@@ -52,12 +52,8 @@ const fn four_digits() -> [[u8; 4]; 10_000] {
     let mut number = 0;
     while number < 10_000 {
         let (high, low) = (number / 100, number % 100);
-        table[number] = [
-            b'0' + (high / 10) as u8,
-            b'0' + (high % 10) as u8,
-            b'0' + (low / 10) as u8,
-            b'0' + (low % 10) as u8,
-        ];
+        table[number] =
+            [b'0' + (high / 10) as u8, b'0' + (high % 10) as u8, b'0' + (low / 10) as u8, b'0' + (low % 10) as u8];
         number += 1;
     }
     table

@@ -88,9 +88,10 @@ impl PieceCache {
     #[inline]
     pub fn get(&self, key: Key) -> Option<([u32; IDS_LIMIT], usize)> {
         let Bucket(entries) = &self.buckets[self.bucket(key)];
-        entries.iter().find(|entry| (entry.key ^ key.0) << (128 - COUNT_SHIFT) == 0 && entry.key != 0).map(|entry| {
-            (entry.ids, (entry.key >> COUNT_SHIFT) as usize)
-        })
+        entries
+            .iter()
+            .find(|entry| (entry.key ^ key.0) << (128 - COUNT_SHIFT) == 0 && entry.key != 0)
+            .map(|entry| (entry.ids, (entry.key >> COUNT_SHIFT) as usize))
     }
 
     /// Remember the ids of a piece, unless there are too many; the older entry of the bucket goes.

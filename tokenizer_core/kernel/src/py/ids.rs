@@ -13,9 +13,8 @@ pub fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         return Ok(array.to_vec()?);
     }
     let py = ids.py();
-    let wrong = |message: String, index: usize| {
-        exception(py, &Error::new(Code::InvalidOption, message).at_index(index), None)
-    };
+    let wrong =
+        |message: String, index: usize| exception(py, &Error::new(Code::InvalidOption, message).at_index(index), None);
     if ids.is_instance_of::<PyBytes>() || ids.is_instance_of::<PyByteArray>() || ids.is_instance_of::<PyString>() {
         return Err(wrong(format!("ids are a sequence of integers, not {}", ids.get_type().name()?), 0));
     }

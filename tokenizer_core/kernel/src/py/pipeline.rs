@@ -44,9 +44,7 @@ fn unit(py: Python<'_>, unit: &str) -> PyResult<Unit> {
         "byte" => Ok(Unit::Byte),
         "char" => Ok(Unit::Char),
         "utf16" => Ok(Unit::Utf16),
-        other => {
-            Err(invalid_option(py, format!("unit is \"byte\", \"char\" or \"utf16\", not {other:?}"), "unit"))
-        }
+        other => Err(invalid_option(py, format!("unit is \"byte\", \"char\" or \"utf16\", not {other:?}"), "unit")),
     }
 }
 
