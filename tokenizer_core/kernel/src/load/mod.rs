@@ -1,6 +1,8 @@
 //! Readers of vocabulary files; each refuses by name, with the place, what it does not understand.
 
 mod byte_alphabet;
+mod entries;
+mod json;
 mod tiktoken;
 mod tokenizer_json;
 mod vocab_merges;

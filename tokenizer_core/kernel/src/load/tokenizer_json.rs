@@ -1,14 +1,265 @@
 //! `tokenizer.json` of Hugging Face: the vocabulary and the merges are read here, the rest is handed back as JSON.
 
-use crate::error::Result;
-use crate::vocabulary::Vocabulary;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::entries::{Entries, Parts};
+use super::json::{self, Reader, Step, Text, insert};
+use crate::error::{Code, Error, Result};
+use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Read `model.vocab` and `model.merges` into a vocabulary, and return the rest of the document as JSON text in which
 /// the two are left out.
 ///
 /// # Errors
 /// `invalid_file` (also: too deeply nested, duplicate keys, not UTF-8), `duplicate_id`, `duplicate_token`, `id_out_of_range`,
-/// `merge_out_of_vocab`; each with the path of the field.
-pub fn from_tokenizer_json(_data: &[u8]) -> Result<(Vocabulary, String)> {
-    Ok((Vocabulary::new(Vec::new(), Vec::new(), Vec::new())?, String::new()))
+/// `merge_out_of_vocab`, `missing_byte`, `unsupported` (a model that is no BPE); each with the path of the field.
+pub fn from_tokenizer_json(data: &[u8]) -> Result<(Vocabulary, String)> {
+    let document = json::read(json::utf8(data)?, |reader, deserializer| {
+        deserializer.deserialize_map(DocumentVisitor { reader, document: Document::default() })
+    })?;
+    let model = document.model.ok_or_else(|| missing("model"))?;
+    if let Some(kind) = model.rest.get("type").filter(|kind| *kind != "BPE") {
+        let message = format!("a model of type {} is not supported; only BPE is", json::quote(&kind.to_string()));
+        return Err(Error::new(Code::Unsupported, message).at_field("model.type"));
+    }
+    let Some(Vocab::Entries(vocab)) = model.vocab else {
+        return Err(missing("model.vocab"));
+    };
+    let merges = model.merges.ok_or_else(|| missing("model.merges"))?;
+    let vocabulary = Entries {
+        vocab: &vocab,
+        merges: &merges,
+        vocab_path: "model.vocab",
+        merge_place: &|rank| format!("model.merges[{rank}]"),
+    }
+    .build()?;
+    let mut rest = document.rest;
+    rest.insert("model".to_owned(), Value::Object(model.rest));
+    Ok((vocabulary, Value::Object(rest).to_string()))
+}
+
+fn missing(field: &str) -> Error {
+    Error::new(Code::InvalidFile, format!("the file has no {field} of a byte-level BPE")).at_field(field)
+}
+
+#[derive(Default)]
+struct Document<'de> {
+    model: Option<Model<'de>>,
+    rest: Map<String, Value>,
+}
+
+#[derive(Default)]
+struct Model<'de> {
+    vocab: Option<Vocab<'de>>,
+    merges: Option<Vec<Parts<'de>>>,
+    rest: Map<String, Value>,
+}
+
+/// The entries; other models have a list in their place, which must not hide the better error about their type.
+pub enum Vocab<'de> {
+    /// `(entry, id)` in the order of the file.
+    Entries(Vec<(Cow<'de, str>, u32)>),
+    /// No object of entries.
+    Other,
+}
+
+struct DocumentVisitor<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    document: Document<'de>,
+}
+
+impl<'de> Visitor<'de> for DocumentVisitor<'_, 'de> {
+    type Value = Document<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> std::result::Result<Document<'de>, A::Error> {
+        while let Some(Text(key)) = entries.next_key()? {
+            if key != "model" {
+                insert(self.reader, &mut self.document.rest, key, &mut entries)?;
+                continue;
+            }
+            self.reader.enter(Step::Key(key));
+            if self.document.model.is_some() {
+                return Err(self.reader.fail(Code::InvalidFile, "the key stands twice"));
+            }
+            self.document.model = Some(entries.next_value_seed(ModelSeed(self.reader))?);
+            self.reader.leave();
+        }
+        Ok(self.document)
+    }
+}
+
+struct ModelSeed<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for ModelSeed<'_, 'de> {
+    type Value = Model<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Model<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
+    type Value = Model<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Model<'de>, A::Error> {
+        let (reader, mut model) = (self.0, Model::default());
+        while let Some(Text(key)) = entries.next_key()? {
+            let twice = match key.as_ref() {
+                "vocab" => model.vocab.is_some(),
+                "merges" => model.merges.is_some(),
+                _ => {
+                    insert(reader, &mut model.rest, key, &mut entries)?;
+                    continue;
+                }
+            };
+            let vocab = key == "vocab";
+            reader.enter(Step::Key(key));
+            if twice {
+                return Err(reader.fail(Code::InvalidFile, "the key stands twice"));
+            }
+            if vocab {
+                model.vocab = Some(entries.next_value_seed(VocabSeed(reader))?);
+            } else {
+                model.merges = Some(entries.next_value_seed(MergesSeed(reader))?);
+            }
+            reader.leave();
+        }
+        Ok(model)
+    }
+}
+
+/// Reads the object of entries; `vocab.json` is nothing else.
+pub struct VocabSeed<'r, 'de>(pub &'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for VocabSeed<'_, 'de> {
+    type Value = Vocab<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Vocab<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
+    type Value = Vocab<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of entries and ids")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Vocab<'de>, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Vocab::Other)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Vocab<'de>, A::Error> {
+        let mut vocab = Vec::new();
+        self.0.enter(Step::Index(0));
+        while let Some(Text(key)) = entries.next_key()? {
+            self.0.turn(Step::Key(key.clone()));
+            let id = entries.next_value_seed(IdSeed(self.0))?;
+            vocab.push((key, id));
+        }
+        self.0.leave();
+        Ok(Vocab::Entries(vocab))
+    }
+}
+
+struct IdSeed<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for IdSeed<'_, 'de> {
+    type Value = u32;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<u32, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for IdSeed<'_, 'de> {
+    type Value = u32;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+    fn visit_u64<E: de::Error>(self, id: u64) -> std::result::Result<u32, E> {
+        match u32::try_from(id) {
+            Ok(id) if id < MAX_IDS => Ok(id),
+            _ => Err(self.0.fail(Code::IdOutOfRange, format!("id {id} is not below {MAX_IDS}"))),
+        }
+    }
+    fn visit_i64<E: de::Error>(self, id: i64) -> std::result::Result<u32, E> {
+        Err(self.0.fail(Code::IdOutOfRange, format!("id {id} is negative")))
+    }
+    fn visit_f64<E: de::Error>(self, id: f64) -> std::result::Result<u32, E> {
+        Err(self.0.fail(Code::IdOutOfRange, format!("id {id} is not an integer in range")))
+    }
+}
+
+struct MergesSeed<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for MergesSeed<'_, 'de> {
+    type Value = Vec<Parts<'de>>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MergesSeed<'_, 'de> {
+    type Value = Vec<Parts<'de>>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of merges")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut merges = Vec::new();
+        self.0.enter(Step::Index(0));
+        while let Some(merge) = items.next_element_seed(MergeSeed(self.0))? {
+            merges.push(merge);
+            self.0.turn(Step::Index(merges.len()));
+        }
+        self.0.leave();
+        Ok(merges)
+    }
+}
+
+struct MergeSeed<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for MergeSeed<'_, 'de> {
+    type Value = Parts<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Parts<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MergeSeed<'_, 'de> {
+    type Value = Parts<'de>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a merge: \"left right\" or [\"left\", \"right\"]")
+    }
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> std::result::Result<Parts<'de>, E> {
+        match split(text) {
+            Some((left, right)) => Ok((Cow::Borrowed(left), Cow::Borrowed(right))),
+            None => Err(not_two(self.0)),
+        }
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Parts<'de>, E> {
+        match split(text) {
+            Some((left, right)) => Ok((Cow::Owned(left.to_owned()), Cow::Owned(right.to_owned()))),
+            None => Err(not_two(self.0)),
+        }
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Parts<'de>, A::Error> {
+        match (items.next_element()?, items.next_element()?, items.next_element::<IgnoredAny>()?) {
+            (Some(Text(left)), Some(Text(right)), None) => Ok((left, right)),
+            _ => Err(not_two(self.0)),
+        }
+    }
+}
+
+fn not_two<E: de::Error>(reader: &mut Reader<'_>) -> E {
+    reader.fail(Code::InvalidFile, "a merge must have exactly two parts")
+}
+
+/// The two parts of `left right`, or `None` when there are fewer or more.
+pub fn split(text: &str) -> Option<(&str, &str)> {
+    text.split_once(' ').filter(|(_, right)| !right.contains(' '))
 }

@@ -1,0 +1,282 @@
+//! JSON read strictly: duplicate keys are refused, nesting is bounded, every error has the path of its field.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::error::{Code, Error, Result};
+
+/// A string that is borrowed from the document unless it holds an escape.
+pub struct Text<'de>(pub Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// One step of a path.
+#[derive(Debug, Clone)]
+pub enum Step<'de> {
+    /// A key of an object.
+    Key(Cow<'de, str>),
+    /// An index into an array.
+    Index(usize),
+}
+
+/// Where the reader stands, and the error that made it stop.
+#[derive(Debug, Default)]
+pub struct Reader<'de> {
+    path: Vec<Step<'de>>,
+    failure: Option<Error>,
+}
+
+impl<'de> Reader<'de> {
+    /// Go down one step; it is left standing there if an error ends the reading.
+    pub fn enter(&mut self, step: Step<'de>) {
+        self.path.push(step);
+    }
+
+    /// Come back up.
+    pub fn leave(&mut self) {
+        self.path.pop();
+    }
+
+    /// Replace the last step: the next key or index of the same container.
+    pub fn turn(&mut self, step: Step<'de>) {
+        if let Some(last) = self.path.last_mut() {
+            *last = step;
+        }
+    }
+
+    /// Note an error at the current path; what it returns only makes serde stop.
+    pub fn fail<E: de::Error>(&mut self, code: Code, message: impl Into<String>) -> E {
+        let error = Error::new(code, message).at_field(render(&self.path));
+        self.failure.get_or_insert(error);
+        E::custom("refused")
+    }
+
+    fn error(self, error: &serde_json::Error) -> Error {
+        self.failure.unwrap_or_else(|| {
+            let error = Error::new(Code::InvalidFile, format!("not the JSON that is expected here: {error}"));
+            if self.path.is_empty() { error } else { error.at_field(render(&self.path)) }
+        })
+    }
+}
+
+/// The longest part of a key that an error repeats, in characters.
+const KEY_SHOWN: usize = 80;
+
+fn render(path: &[Step<'_>]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Key(key) if is_identifier(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Step::Key(key) => text.push_str(&format!("[{}]", quote(key))),
+        }
+    }
+    text
+}
+
+fn is_identifier(key: &str) -> bool {
+    key.len() <= KEY_SHOWN
+        && key.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The text as a JSON string, cut if it is long: what a file says must not flood a message.
+pub fn quote(text: &str) -> String {
+    let mut shown: String = text.chars().take(KEY_SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    Value::String(shown).to_string()
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// `invalid_file`: not UTF-8, or a byte order mark.
+pub fn utf8(data: &[u8]) -> Result<&str> {
+    if data.starts_with(b"\xEF\xBB\xBF") {
+        return Err(Error::new(
+            Code::InvalidFile,
+            "the file begins with a byte order mark; save it as UTF-8 without one",
+        ));
+    }
+    std::str::from_utf8(data).map_err(|error| {
+        Error::new(Code::InvalidFile, format!("the file is not UTF-8 from byte {} on", error.valid_up_to()))
+    })
+}
+
+/// Read one whole document with `seed`, which is given the reader that keeps the path.
+///
+/// # Errors
+/// What the seed noted, else `invalid_file` with line and column: also trailing data, and nesting deeper than 127.
+pub fn read<'de, T, F>(text: &'de str, seed: F) -> Result<T>
+where
+    F: FnOnce(&mut Reader<'de>, &mut serde_json::Deserializer<serde_json::de::StrRead<'de>>) -> serde_json::Result<T>,
+{
+    let mut reader = Reader::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    match seed(&mut reader, &mut deserializer).and_then(|value| deserializer.end().map(|()| value)) {
+        Ok(value) => Ok(value),
+        Err(error) => Err(reader.error(&error)),
+    }
+}
+
+/// Reads any value into a tree in which no key is lost.
+pub struct Checked<'r, 'de>(pub &'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for Checked<'_, 'de> {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Checked<'_, 'de> {
+    type Value = Value;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> std::result::Result<Value, E> {
+        Ok(Value::from(value))
+    }
+    fn visit_u64<E>(self, value: u64) -> std::result::Result<Value, E> {
+        Ok(Value::from(value))
+    }
+    fn visit_f64<E: de::Error>(self, value: f64) -> std::result::Result<Value, E> {
+        match Number::from_f64(value) {
+            Some(number) => Ok(Value::Number(number)),
+            None => Err(self.0.fail(Code::InvalidFile, "the number is not finite")),
+        }
+    }
+    fn visit_str<E>(self, value: &str) -> std::result::Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+    fn visit_unit<E>(self) -> std::result::Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
+        let mut values = Vec::new();
+        self.0.enter(Step::Index(0));
+        while let Some(value) = items.next_element_seed(Checked(self.0))? {
+            values.push(value);
+            self.0.turn(Step::Index(values.len()));
+        }
+        self.0.leave();
+        Ok(Value::Array(values))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Value, A::Error> {
+        let mut values = Map::new();
+        while let Some(Text(key)) = entries.next_key()? {
+            insert(self.0, &mut values, key, &mut entries)?;
+        }
+        Ok(Value::Object(values))
+    }
+}
+
+/// Read the value of `key` into `values`, refusing a key that is there already.
+pub fn insert<'de, A: MapAccess<'de>>(
+    reader: &mut Reader<'de>,
+    values: &mut Map<String, Value>,
+    key: Cow<'de, str>,
+    entries: &mut A,
+) -> std::result::Result<(), A::Error> {
+    reader.enter(Step::Key(key.clone()));
+    if values.contains_key(key.as_ref()) {
+        return Err(reader.fail(Code::InvalidFile, "the key stands twice"));
+    }
+    let value = entries.next_value_seed(Checked(reader))?;
+    values.insert(key.into_owned(), value);
+    reader.leave();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Place;
+
+    fn check(text: &str) -> Result<Value> {
+        read(text, |reader, deserializer| Checked(reader).deserialize(deserializer))
+    }
+
+    fn field(error: &Error) -> &str {
+        match &error.place {
+            Place::Field(field) => field,
+            _ => "",
+        }
+    }
+
+    #[test]
+    fn every_kind_of_value_comes_back() {
+        let text = r#"{"a":[1,-2,2.5,"x\n",null,true,{}],"b":18446744073709551615}"#;
+        assert_eq!(check(text).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn duplicate_keys_are_refused_with_their_path() {
+        let error = check(r#"{"a":[{},{"b c":1,"b c":2}]}"#).unwrap_err();
+        assert_eq!((error.code, field(&error)), (Code::InvalidFile, r#"a[1]["b c"]"#));
+        // An escape does not hide that two keys are one.
+        assert!(check("{\"a\":1,\"\\u0061\":2}").is_err());
+    }
+
+    #[test]
+    fn two_hundred_thousand_brackets_are_an_error() {
+        for open in ["[", "{\"a\":"] {
+            let error = check(&open.repeat(200_000)).unwrap_err();
+            assert_eq!(error.code, Code::InvalidFile);
+            assert!(error.message.contains("recursion limit"), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        for text in
+            ["", "{", "NaN", "[1,]", "{}x", "{} {}", "[Infinity]", "\"\\ud800\"", "\"\u{1}\"", "1e999", "01", "{'a':1}"]
+        {
+            assert_eq!(check(text).unwrap_err().code, Code::InvalidFile, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_keys_are_cut_in_messages() {
+        assert!(quote(&"k".repeat(1_000_000)).len() < 100);
+        let error = check(&format!("{{\"{0}\":1,\"{0}\":2}}", "k".repeat(1000))).unwrap_err();
+        assert!(field(&error).len() < 100);
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_other_encodings_are_named() {
+        assert!(utf8(b"\xEF\xBB\xBF{}").unwrap_err().message.contains("byte order mark"));
+        assert!(utf8(b"{}\xFF").unwrap_err().message.contains("byte 2"));
+        assert_eq!(utf8("é".as_bytes()).unwrap(), "é");
+    }
+}
