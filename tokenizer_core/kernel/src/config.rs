@@ -66,7 +66,7 @@ pub enum NormalizerStage {
         /// At the end.
         right: bool,
     },
-    /// Combining marks (general category `Mn`) are dropped.
+    /// Combining marks (general category `M`, as in Hugging Face) are dropped.
     StripAccents,
 }
 

@@ -1,15 +1,25 @@
 //! Rewrites of the text before it is cut, with the way back to the caller's bytes.
 
 mod alignment;
+mod characters;
+mod forms;
+mod replace;
+mod rewriter;
+#[cfg(test)]
+mod tests;
 
 pub use alignment::Alignment;
 
 use crate::config::NormalizerStage;
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
+use forms::{Form, FormRewrite};
+use replace::Replace;
 
 /// A compiled sequence of rewrites.
 #[derive(Debug, Default)]
-pub struct Normalizer {}
+pub struct Normalizer {
+    stages: Vec<Stage>,
+}
 
 /// A rewritten text and where each of its bytes came from.
 #[derive(Debug)]
@@ -20,25 +30,91 @@ pub struct Normalized {
     pub alignment: Alignment,
 }
 
+#[derive(Debug)]
+enum Stage {
+    Form(FormRewrite),
+    Lowercase,
+    Replace(Replace),
+    Prepend(String),
+    Strip { left: bool, right: bool },
+    StripAccents,
+}
+
 impl Normalizer {
     /// Compile the stages.
     ///
     /// # Errors
-    /// `invalid_pattern` for a regular expression that does not compile.
-    pub fn new(_stages: &[NormalizerStage]) -> Result<Self> {
-        Ok(Self {})
+    /// `invalid_pattern` for a regular expression that does not compile, at `normalizer[i].pattern`.
+    pub fn new(stages: &[NormalizerStage]) -> Result<Self> {
+        let compile = |(index, stage): (usize, &NormalizerStage)| {
+            Stage::new(stage).map_err(|error| error.at_field(format!("normalizer[{index}].pattern")))
+        };
+        Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
+    }
+
+    /// Whether there is no rewrite at all.
+    pub fn is_empty(&self) -> bool {
+        self.stages.is_empty()
     }
 
     /// Rewrite `text`; `None` when nothing changes (the common case, decided without an allocation).
     ///
     /// # Errors
-    /// `step_limit` when a regular expression takes too long.
-    pub fn normalize(&self, _text: &str) -> Result<Option<Normalized>> {
-        Ok(None)
+    /// `step_limit` when a regular expression takes too long, at a byte range of `text`.
+    pub fn normalize(&self, text: &str) -> Result<Option<Normalized>> {
+        let mut whole: Option<Normalized> = None;
+        for stage in &self.stages {
+            let before = whole.as_ref().map_or(text, |before| before.text.as_str());
+            let Some(later) = stage.rewrite(before).map_err(|error| to_source(error, whole.as_ref()))? else {
+                continue;
+            };
+            whole = Some(match whole {
+                None => later,
+                Some(before) => Normalized { alignment: before.alignment.then(&later.alignment), text: later.text },
+            });
+        }
+        // Stages may undo each other, such as `NFD` and then `NFC`.
+        Ok(whole.filter(|whole| whole.text != text))
     }
 }
 
-/// Put a space before a text that does not begin with one; `None` where nothing changes.
-pub fn prefix_space(_text: &str) -> Option<Normalized> {
-    None
+impl Stage {
+    fn new(stage: &NormalizerStage) -> Result<Self> {
+        Ok(match stage {
+            NormalizerStage::Nfc => Self::Form(FormRewrite::new(Form::Nfc)),
+            NormalizerStage::Nfd => Self::Form(FormRewrite::new(Form::Nfd)),
+            NormalizerStage::Nfkc => Self::Form(FormRewrite::new(Form::Nfkc)),
+            NormalizerStage::Nfkd => Self::Form(FormRewrite::new(Form::Nfkd)),
+            NormalizerStage::Lowercase => Self::Lowercase,
+            NormalizerStage::Replace { pattern, content } => Self::Replace(Replace::new(pattern, content)?),
+            NormalizerStage::Prepend { prefix } => Self::Prepend(prefix.clone()),
+            NormalizerStage::Strip { left, right } => Self::Strip { left: *left, right: *right },
+            NormalizerStage::StripAccents => Self::StripAccents,
+        })
+    }
+
+    fn rewrite(&self, text: &str) -> Result<Option<Normalized>> {
+        Ok(match self {
+            Self::Form(form) => form.rewrite(text),
+            Self::Lowercase => characters::lowercase(text),
+            Self::Replace(replace) => replace.rewrite(text)?,
+            Self::Prepend(prefix) => characters::prepend(text, prefix),
+            Self::Strip { left, right } => characters::strip(text, *left, *right),
+            Self::StripAccents => characters::strip_accents(text),
+        })
+    }
+}
+
+/// Put a space before a text that is not empty and does not begin with one (U+0020; no other white space counts);
+/// `None` when nothing changes.
+pub fn prefix_space(text: &str) -> Option<Normalized> {
+    if text.starts_with(' ') { None } else { characters::prepend(text, " ") }
+}
+
+/// The error with its place in the text as it was before all stages.
+fn to_source(error: Error, before: Option<&Normalized>) -> Error {
+    match (error.place.clone(), before) {
+        (Place::Bytes(bytes), Some(before)) => error.at_bytes(before.alignment.source(bytes)),
+        _ => error,
+    }
 }

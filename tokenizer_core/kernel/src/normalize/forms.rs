@@ -1,0 +1,217 @@
+//! The four normalization forms of Unicode, with the way back to the source characters.
+//!
+//! Written on the character tables of `unicode-normalization` rather than on its iterators, which do not tell where a
+//! character came from.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
+use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick};
+
+use super::Normalized;
+use super::rewriter::Rewriter;
+
+/// Characters below are looked up in a bitmap, the rarer ones above in the tables of the crate.
+const BITMAP_CHARS: usize = 0x2_0000;
+
+/// One of the four forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Nfc,
+    Nfd,
+    Nfkc,
+    Nfkd,
+}
+
+/// A form and the characters it never touches.
+#[derive(Debug)]
+pub(super) struct FormRewrite {
+    form: Form,
+    stable: &'static [u64],
+}
+
+/// A character of the output and the source range it came from.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    character: char,
+    class: u8,
+    start: usize,
+    end: usize,
+}
+
+/// Output characters from `first` on that came from source bytes of their own.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    first: usize,
+    start: usize,
+    end: usize,
+}
+
+/// Buffers used again for every region of one text.
+#[derive(Debug, Default)]
+struct Scratch {
+    marks: Vec<Mark>,
+    composed: Vec<Mark>,
+    blocks: Vec<Block>,
+    text: String,
+}
+
+impl FormRewrite {
+    pub(super) fn new(form: Form) -> Self {
+        static STABLE: [OnceLock<Vec<u64>>; 4] = [const { OnceLock::new() }; 4];
+        let stable = STABLE[form as usize].get_or_init(|| {
+            let mut bits = vec![0; BITMAP_CHARS / 64];
+            for character in ('\0'..).take_while(|character| (*character as usize) < BITMAP_CHARS) {
+                if form.is_stable(character) {
+                    bits[character as usize / 64] |= 1 << (character as usize % 64);
+                }
+            }
+            bits
+        });
+        Self { form, stable }
+    }
+
+    /// Rewrite `text`; `None` when it is in this form already.
+    pub(super) fn rewrite(&self, text: &str) -> Option<Normalized> {
+        let mut rewriter = Rewriter::new(text);
+        let mut scratch = Scratch::default();
+        // Where the last stable character begins: what follows may compose with it, and with nothing before it.
+        let mut region = 0;
+        let mut at = 0;
+        while let Some(skipped) = first_at_least(&text.as_bytes()[at..], self.form.first_unstable_byte()) {
+            if skipped > 0 {
+                at += skipped;
+                region = text[..at].char_indices().next_back().map_or(0, |(start, _)| start);
+            }
+            let Some(character) = text[at..].chars().next() else {
+                break;
+            };
+            if self.is_stable(character) {
+                region = at;
+                at += character.len_utf8();
+                continue;
+            }
+            let end = text[at..].char_indices().find(|(_, character)| self.is_stable(*character));
+            at = end.map_or(text.len(), |(length, _)| at + length);
+            self.rewrite_region(text, region..at, &mut rewriter, &mut scratch);
+            region = at;
+        }
+        rewriter.finish()
+    }
+
+    fn is_stable(&self, character: char) -> bool {
+        let index = character as usize;
+        match self.stable.get(index / 64) {
+            Some(bits) => bits & (1 << (index % 64)) != 0,
+            None => self.form.is_stable(character),
+        }
+    }
+
+    /// Rewrite a stretch that nothing outside of it composes or changes places with.
+    fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut Scratch) {
+        let Scratch { marks, composed, blocks, text: block_text } = scratch;
+        marks.clear();
+        for (at, character) in text[region.clone()].char_indices() {
+            let start = region.start + at;
+            let end = start + character.len_utf8();
+            let push =
+                |character| marks.push(Mark { character, class: canonical_combining_class(character), start, end });
+            match self.form {
+                Form::Nfc | Form::Nfd => decompose_canonical(character, push),
+                Form::Nfkc | Form::Nfkd => decompose_compatible(character, push),
+            }
+        }
+        // Stable, so that marks of one class keep their order; a sort, so that a million of them stay quick.
+        for run in marks.chunk_by_mut(|left, right| left.class != 0 && right.class != 0) {
+            if !run.is_sorted_by_key(|mark| mark.class) {
+                run.sort_by_key(|mark| mark.class);
+            }
+        }
+        let output = match self.form {
+            Form::Nfc | Form::Nfkc => {
+                compose_marks(marks, composed);
+                composed
+            }
+            Form::Nfd | Form::Nfkd => marks,
+        };
+        split_blocks(output, blocks);
+        for (index, block) in blocks.iter().enumerate() {
+            let last = blocks.get(index + 1).map_or(output.len(), |next| next.first);
+            block_text.clear();
+            block_text.extend(output[block.first..last].iter().map(|mark| mark.character));
+            rewriter.keep(block.start);
+            rewriter.replace(block.end, block_text);
+        }
+    }
+}
+
+impl Form {
+    /// Whether the form leaves the character alone and it takes no part in what its neighbours do before it.
+    fn is_stable(self, character: char) -> bool {
+        let check = match self {
+            Self::Nfc => is_nfc_quick(std::iter::once(character)),
+            Self::Nfd => is_nfd_quick(std::iter::once(character)),
+            Self::Nfkc => is_nfkc_quick(std::iter::once(character)),
+            Self::Nfkd => is_nfkd_quick(std::iter::once(character)),
+        };
+        check == IsNormalized::Yes && canonical_combining_class(character) == 0
+    }
+
+    /// No character whose first byte in UTF-8 is lower is unstable: U+0300, U+00C0, U+00A0.
+    pub(super) const fn first_unstable_byte(self) -> u8 {
+        match self {
+            Self::Nfc => 0xCC,
+            Self::Nfd => 0xC3,
+            Self::Nfkc | Self::Nfkd => 0xC2,
+        }
+    }
+}
+
+/// Compose what is decomposed and in canonical order.
+fn compose_marks(marks: &[Mark], composed: &mut Vec<Mark>) {
+    composed.clear();
+    let mut starter: Option<usize> = None;
+    for mark in marks {
+        if let Some(index) = starter {
+            let blocked = composed.len() > index + 1 && composed[composed.len() - 1].class >= mark.class;
+            let product = if blocked { None } else { compose(composed[index].character, mark.character) };
+            if let Some(character) = product {
+                let starter = &mut composed[index];
+                starter.character = character;
+                starter.start = starter.start.min(mark.start);
+                starter.end = starter.end.max(mark.end);
+                continue;
+            }
+        }
+        if mark.class == 0 {
+            starter = Some(composed.len());
+        }
+        composed.push(*mark);
+    }
+}
+
+/// Cut the output into the smallest blocks whose source ranges follow each other without an overlap: characters that
+/// changed places, or came from one, share a block.
+fn split_blocks(output: &[Mark], blocks: &mut Vec<Block>) {
+    blocks.clear();
+    for (first, mark) in output.iter().enumerate() {
+        let mut block = Block { first, start: mark.start, end: mark.end };
+        while let Some(before) = blocks.pop_if(|before| before.end > block.start) {
+            block = Block { first: before.first, start: before.start.min(block.start), end: before.end.max(block.end) };
+        }
+        blocks.push(block);
+    }
+}
+
+/// Where the first byte that is not below `limit` stands.
+fn first_at_least(bytes: &[u8], limit: u8) -> Option<usize> {
+    // Text in other scripts stops at every character.
+    if bytes.first().is_some_and(|byte| *byte >= limit) {
+        return Some(0);
+    }
+    // Whole blocks first: the maximum of 32 bytes is an instruction or two, a search with an exit is not.
+    let all_below = |block: &[u8]| block.iter().fold(0, |highest: u8, byte| highest.max(*byte)) < limit;
+    let clean = bytes.chunks_exact(32).take_while(|block| all_below(block)).count() * 32;
+    bytes[clean..].iter().position(|byte| *byte >= limit).map(|found| clean + found)
+}

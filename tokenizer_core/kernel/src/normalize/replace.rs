@@ -1,0 +1,102 @@
+//! Every match of a literal or of a regular expression becomes a fixed text.
+
+use fancy_regex::{Regex, RegexBuilder};
+use memchr::memmem::Finder;
+
+use super::Normalized;
+use super::rewriter::Rewriter;
+use crate::config::Pattern;
+use crate::error::{Code, Error, Result};
+
+/// Backtracks that one search may take: about a second.
+const MAX_BACKTRACKS: usize = 10_000_000;
+
+/// What is looked for, compiled.
+#[derive(Debug)]
+enum Needle {
+    Literal(Box<Finder<'static>>),
+    Regex(Box<Regex>),
+}
+
+/// A compiled replacement.
+#[derive(Debug)]
+pub(super) struct Replace {
+    needle: Needle,
+    content: String,
+}
+
+impl Replace {
+    /// Compile the pattern.
+    ///
+    /// # Errors
+    /// `invalid_pattern` for a regular expression that does not compile, and for the name of a scanner.
+    pub(super) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
+        let needle = match pattern {
+            Pattern::String(literal) => Needle::Literal(Box::new(Finder::new(literal).into_owned())),
+            Pattern::Regex(regex) => Needle::Regex(Box::new(compile(regex)?)),
+            Pattern::Name(name) => {
+                return Err(Error::new(
+                    Code::InvalidPattern,
+                    format!("{name:?} names a pretokenizer pattern; a replacement takes a regex or a string"),
+                ));
+            }
+        };
+        Ok(Self { needle, content: content.to_owned() })
+    }
+
+    /// Rewrite `text`; `None` when nothing matches.
+    ///
+    /// # Errors
+    /// `step_limit` with the range of the text that was left.
+    pub(super) fn rewrite(&self, text: &str) -> Result<Option<Normalized>> {
+        let mut rewriter = Rewriter::new(text);
+        let (mut at, mut last_end) = (0, None);
+        while !text.is_empty() && at <= text.len() {
+            let Some((start, end)) = self.find(text, at)? else {
+                break;
+            };
+            if start == end && last_end == Some(end) {
+                // An empty match right behind a match does not count, as in every engine.
+                at += text[at..].chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+            rewriter.keep(start);
+            if start == end {
+                rewriter.insert(&self.content);
+            } else {
+                rewriter.replace(end, &self.content);
+            }
+            (at, last_end) = (end, Some(end));
+        }
+        Ok(rewriter.finish())
+    }
+
+    /// The leftmost match at or behind `at`.
+    fn find(&self, text: &str, at: usize) -> Result<Option<(usize, usize)>> {
+        match &self.needle {
+            // An empty literal would be found inside a character; it matches between any two.
+            Needle::Literal(finder) if finder.needle().is_empty() => Ok(Some((at, at))),
+            Needle::Literal(finder) => {
+                Ok(finder.find(&text.as_bytes()[at..]).map(|found| (at + found, at + found + finder.needle().len())))
+            }
+            Needle::Regex(regex) => match regex.find_from_pos(text, at) {
+                Ok(found) => Ok(found.map(|found| (found.start(), found.end()))),
+                Err(_) => Err(Error::new(
+                    Code::StepLimit,
+                    "a regular expression of the normalizer takes too long on this text; shorten the text",
+                )
+                .at_bytes(at..text.len())),
+            },
+        }
+    }
+}
+
+/// Compile as Oniguruma reads it: `^` and `$` are ends of lines.
+fn compile(pattern: &str) -> Result<Regex> {
+    RegexBuilder::new(pattern)
+        .oniguruma_mode(true)
+        .multi_line(true)
+        .backtrack_limit(MAX_BACKTRACKS)
+        .build()
+        .map_err(|error| Error::new(Code::InvalidPattern, format!("{pattern:?} does not compile: {error}")))
+}
