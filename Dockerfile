@@ -1,0 +1,29 @@
+# syntax=docker/dockerfile:1
+
+# ---- build: a wheel with the compiled kernel in it
+FROM python:3.13-slim-bookworm AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=rust:1.95-slim-bookworm /usr/local/cargo /usr/local/cargo
+COPY --from=rust:1.95-slim-bookworm /usr/local/rustup /usr/local/rustup
+ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
+WORKDIR /src
+COPY pyproject.toml README.md ./
+COPY tokenizer_core ./tokenizer_core
+COPY service ./service
+RUN pip wheel --no-cache-dir --wheel-dir /wheels .
+
+# ---- run: no compiler, no root
+FROM python:3.13-slim-bookworm
+RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
+    pip install --no-cache-dir --no-index --find-links /wheels tokd
+RUN useradd --system --no-create-home --uid 10001 tokd
+WORKDIR /srv
+COPY artifacts ./artifacts
+USER tokd
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
+# Outside a container the service binds to loopback; inside, loopback would be out of reach.
+ENTRYPOINT ["tokd", "serve", "--host", "0.0.0.0"]

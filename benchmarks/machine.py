@@ -1,0 +1,32 @@
+"""Say what was measured on, without naming the host."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+
+def cpu_model() -> str:
+    """Return the processor's own name."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def vector_units() -> list[str]:
+    """Return the vector instruction sets that matter to a tokenizer."""
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\nflags")[2].partition("\n")[0].split()
+    return [flag for flag in ("avx2", "avx512bw", "avx512_vbmi2") if flag in flags]
+
+
+def describe() -> dict[str, object]:
+    """Describe cores, processor and Python."""
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "cpu": cpu_model(),
+        "vectors": vector_units(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,40 @@
+"""The peers' own environment, ``benchmarks/.peers``: made on first use, never part of the project's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from benchmarks.contenders import CONTENDERS
+from benchmarks.corpora import ROOT
+
+PEERS = ROOT / "benchmarks" / ".peers"
+PYTHON = PEERS / "bin" / "python"
+NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers")
+
+
+def pip_install(*packages: str) -> bool:
+    """Install ready wheels; tell whether all of it worked."""
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+    return subprocess.run([*command, *packages], check=False, stdout=sys.stderr).returncode == 0
+
+
+def prepare() -> None:
+    """Make the environment; a peer that does not install is left out and named."""
+    done = PEERS / "installed"
+    if done.exists():
+        return
+    print(f"installing the peers into {PEERS.relative_to(ROOT)}", file=sys.stderr)
+    subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
+    if not pip_install(*NEEDED):
+        raise SystemExit("the peers that every comparison needs did not install")
+    for contender in CONTENDERS.values():
+        if contender.package is not None and not pip_install(contender.package):
+            print(f"{contender.name} does not install here: left out", file=sys.stderr)
+    done.touch()
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a child, with this project importable."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}

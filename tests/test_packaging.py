@@ -1,0 +1,75 @@
+"""What surrounds the code agrees with it: versions, the container files, the CI run."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def instructions() -> list[list[str]]:
+    """Split the Dockerfile into instructions, continued lines joined."""
+    lines = DOCKERFILE.replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.strip() and not line.startswith("#")]
+
+
+def compose() -> dict[str, Any]:
+    """Return the one service of docker-compose.yml."""
+    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    assert list(document["services"]) == ["tokd"]
+    return dict(document["services"]["tokd"])
+
+
+def test_one_version_everywhere() -> None:
+    version = PROJECT["project"]["version"]
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    kernel = tomllib.loads((ROOT / "tokenizer_core" / "kernel" / "Cargo.toml").read_text(encoding="utf-8"))
+    assert newest is not None
+    assert newest[1] == version
+    assert kernel["package"]["version"] == version
+    assert compose()["image"] == f"tokd:{version}"
+
+
+def test_every_copied_source_exists_and_reaches_the_builder() -> None:
+    let_in = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line.startswith("!")
+    }
+    sources = [
+        source
+        for words in instructions()
+        if words[0] == "COPY" and not words[1].startswith("--from")
+        for source in words[1:-1]
+    ]
+    assert sources
+    assert set(sources) <= let_in
+    assert all((ROOT / source).exists() for source in sources)
+
+
+def test_the_image_runs_without_root_and_tells_its_health() -> None:
+    words = [words for words in instructions() if words[0] in {"USER", "HEALTHCHECK", "ENTRYPOINT", "FROM"}]
+    last_stage = words[max(at for at, line in enumerate(words) if line[0] == "FROM") :]
+    assert ["USER", "tokd"] in last_stage
+    assert "/readyz" in str(next(line for line in last_stage if line[0] == "HEALTHCHECK"))
+    assert "0.0.0.0" in str(next(line for line in last_stage if line[0] == "ENTRYPOINT"))
+
+
+def test_the_composed_service_is_read_only_and_on_loopback() -> None:
+    service = compose()
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+    assert any(volume.startswith("./artifacts:") for volume in service["volumes"])
+    assert "/readyz" in service["healthcheck"]["test"][-1]
+
+
+@pytest.mark.parametrize("target", ["check", "test"])
+def test_the_ci_run_calls_the_make_target(target: str) -> None:
+    assert f"make {target}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
