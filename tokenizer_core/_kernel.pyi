@@ -35,6 +35,14 @@ class Vocabulary:
     def from_tokens(tokens: Sequence[tuple[int, bytes]], merges: Sequence[tuple[int, int, int]]) -> Vocabulary:
         """Build from ``(id, bytes)`` and merges ``(left id, right id, product id)`` in rank order."""
 
+    def reserve(self, added: Sequence[tuple[int, str]]) -> Vocabulary:
+        """Check ``(id, literal)`` of all added tokens, and leave out the entries that are nothing but these literals.
+
+        Raises:
+            InvalidArtifact: ``duplicate_id``, ``duplicate_token``, ``id_conflict`` or ``id_out_of_range`` at
+                ``added_tokens[i]``.
+        """
+
     @property
     def id_limit(self) -> int:
         """One more than the highest id; holes count."""

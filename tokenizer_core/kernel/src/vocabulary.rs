@@ -1,6 +1,6 @@
 //! The vocabulary as the source has it: bytes by id, with holes, and the merges in rank order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 
@@ -121,6 +121,19 @@ impl Vocabulary {
             })?;
         }
         Ok(ids)
+    }
+
+    /// The same vocabulary with holes in the place of `ids`, which no merge may name.
+    #[must_use]
+    pub fn without(&self, ids: &HashSet<u32>) -> Self {
+        let mut kept = Self { arena: Vec::new(), offsets: vec![0], merges: self.merges.clone(), opaque: Vec::new() };
+        for (id, bytes) in self.tokens().filter(|(id, _)| !ids.contains(id)) {
+            kept.offsets.resize(id as usize + 1, kept.arena.len() as u32);
+            kept.arena.extend_from_slice(bytes);
+            kept.offsets.push(kept.arena.len() as u32);
+        }
+        kept.opaque.extend(self.opaque.iter().filter(|id| !ids.contains(id)));
+        kept
     }
 
     /// SHA-256 over every id, its bytes and every merge: equal digests mean equal vocabularies, whatever file they came from.

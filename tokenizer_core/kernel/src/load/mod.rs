@@ -3,11 +3,13 @@
 mod byte_alphabet;
 mod entries;
 mod json;
+mod reserve;
 mod tiktoken;
 mod tokenizer_json;
 mod vocab_merges;
 
 pub use byte_alphabet::{bytes_to_text, text_to_bytes};
+pub use reserve::reserve;
 pub use tiktoken::from_tiktoken;
 pub use tokenizer_json::from_tokenizer_json;
 pub use vocab_merges::from_vocab_merges;

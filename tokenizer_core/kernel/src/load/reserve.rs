@@ -1,0 +1,133 @@
+//! Added tokens against the vocabulary: where they disagree, and which entries are only the literals of added tokens.
+//!
+//! Hugging Face keeps the literals of special tokens among the entries, or not, as the file likes. An entry that no merge
+//! makes and that an added token stands for is left out here: so the same tokenizer has the same vocabulary whichever
+//! way it was written, and `ignore_merges` can never take such a literal whole out of ordinary text.
+
+use std::collections::{HashMap, HashSet};
+
+use super::byte_alphabet::text_to_bytes;
+use super::json::quote;
+use crate::error::{Code, Error, Result};
+use crate::vocabulary::{MAX_IDS, Vocabulary};
+
+/// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals.
+///
+/// # Errors
+/// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (an empty literal), at `added_tokens[i]`.
+pub fn reserve(vocabulary: &Vocabulary, added: &[(u32, &str)]) -> Result<Vocabulary> {
+    let (mut by_id, mut by_entry) = (HashMap::new(), HashMap::new());
+    for (index, (id, literal)) in added.iter().enumerate() {
+        let at = |code, field: &str, message: String| {
+            Err(Error::new(code, message).at_field(format!("added_tokens[{index}].{field}")))
+        };
+        if literal.is_empty() {
+            return at(Code::InvalidFile, "content", "the literal is empty".to_owned());
+        }
+        if *id >= MAX_IDS {
+            return at(Code::IdOutOfRange, "id", format!("id {id} is not below {MAX_IDS}"));
+        }
+        if by_id.insert(*id, index).is_some() {
+            return at(Code::DuplicateId, "id", format!("another added token has the id {id}"));
+        }
+        let bytes = text_to_bytes(literal);
+        let entry = (bytes.is_none(), bytes.unwrap_or_else(|| literal.as_bytes().to_vec()));
+        if by_entry.insert(entry, index).is_some() {
+            return at(
+                Code::DuplicateToken,
+                "content",
+                format!("another added token has the literal {}", quote(literal)),
+            );
+        }
+    }
+    let merged: HashSet<u32> = vocabulary
+        .merges()
+        .iter()
+        .flat_map(|merge| [merge.left, merge.right, merge.product])
+        .filter(|id| by_id.contains_key(id))
+        .collect();
+    let mut left_out = HashSet::new();
+    let mut key = (false, Vec::new());
+    for (id, bytes) in vocabulary.tokens() {
+        key.0 = vocabulary.is_opaque(id);
+        key.1.clear();
+        key.1.extend_from_slice(bytes);
+        let (same_entry, same_id) = (by_entry.get(&key), by_id.get(&id));
+        let Some(index) = same_entry.or(same_id) else { continue };
+        let (added_id, literal) = added[*index];
+        let conflict =
+            |message: String| Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{index}].id")));
+        if same_entry != same_id {
+            return conflict(format!(
+                "{} has the id {added_id}, but the vocabulary gives {}",
+                quote(literal),
+                if same_entry.is_some() { format!("it the id {id}") } else { "that id to another entry".to_owned() },
+            ));
+        }
+        let is_byte = !key.0 && bytes.len() == 1;
+        if !is_byte && !merged.contains(&id) {
+            left_out.insert(id);
+        } else if bytes != literal.as_bytes() {
+            return conflict(format!("the entry {} stands for other bytes than those of the literal", quote(literal)));
+        }
+    }
+    Ok(vocabulary.without(&left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Place;
+    use crate::vocabulary::Merge;
+
+    /// 256 bytes under their own ids; 256 `ab` by a merge; 257 `<s>`; 258 the opaque `a b`; 300 `zz` without a merge.
+    fn vocabulary() -> Vocabulary {
+        let mut tokens: Vec<(u32, Vec<u8>)> = (0..256).map(|id| (id, vec![id as u8])).collect();
+        tokens.extend([(256, b"ab".to_vec()), (257, b"<s>".to_vec()), (258, b"a b".to_vec()), (300, b"zz".to_vec())]);
+        let merges = vec![Merge { left: 97, right: 98, product: 256 }];
+        Vocabulary::new(tokens, merges, vec![258]).unwrap()
+    }
+
+    fn refusal(added: &[(u32, &str)]) -> (Code, String) {
+        let error = reserve(&vocabulary(), added).unwrap_err();
+        let Place::Field(field) = error.place else { panic!("no field: {error:?}") };
+        (error.code, field)
+    }
+
+    #[test]
+    fn entries_that_are_only_literals_are_left_out() {
+        let kept = reserve(&vocabulary(), &[(257, "<s>"), (258, "a b"), (300, "zz"), (400, "new")]).unwrap();
+        assert_eq!(kept.id_limit(), 257);
+        assert!(!kept.is_opaque(258));
+        assert_eq!(kept.merges(), vocabulary().merges());
+        let written_without = Vocabulary::new(
+            kept.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect(),
+            vocabulary().merges().to_vec(),
+            Vec::new(),
+        );
+        assert_eq!(kept.digest(), written_without.unwrap().digest());
+    }
+
+    #[test]
+    fn entries_that_merges_or_bytes_need_stay() {
+        let kept = reserve(&vocabulary(), &[(256, "ab"), (33, "!")]).unwrap();
+        assert_eq!(kept.digest(), vocabulary().digest());
+    }
+
+    #[test]
+    fn disagreements_are_conflicts() {
+        assert_eq!(refusal(&[(400, "new"), (301, "<s>")]), (Code::IdConflict, "added_tokens[1].id".into()));
+        assert_eq!(refusal(&[(257, "other")]), (Code::IdConflict, "added_tokens[0].id".into()));
+        assert_eq!(refusal(&[(256, "<s>"), (257, "ab")]).0, Code::IdConflict);
+        // The entry `é` is the byte 0xE9, not the two bytes of the letter.
+        assert_eq!(refusal(&[(0xE9, "é")]), (Code::IdConflict, "added_tokens[0].id".into()));
+    }
+
+    #[test]
+    fn duplicates_and_absurd_ids_are_refused() {
+        assert_eq!(refusal(&[(400, "x"), (400, "y")]), (Code::DuplicateId, "added_tokens[1].id".into()));
+        assert_eq!(refusal(&[(400, "x"), (401, "x")]), (Code::DuplicateToken, "added_tokens[1].content".into()));
+        assert_eq!(refusal(&[(1 << 31, "x")]), (Code::IdOutOfRange, "added_tokens[0].id".into()));
+        assert_eq!(refusal(&[(400, "")]), (Code::InvalidFile, "added_tokens[0].content".into()));
+    }
+}
