@@ -1,0 +1,66 @@
+//! Ids to JSON, bytes to text, whole and as they come; the piece cache.
+
+use proptest::prelude::*;
+use tokd_kernel::decode::StreamDecoder;
+use tokd_kernel::output::write_json;
+use tokd_kernel::piece_cache::{Key, PieceCache};
+
+proptest! {
+    #[test]
+    fn json_is_what_serde_writes(ids in prop::collection::vec(0_u32..4_194_304, 0..50)) {
+        let mut json = Vec::new();
+        write_json(&ids, &mut json);
+        prop_assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&ids).unwrap());
+    }
+
+    #[test]
+    fn a_stream_is_the_whole_at_every_split(
+        bytes in prop::collection::vec(prop::sample::select(b"a\xF0\x9F\x91\x8D\xE4\xB8\xAD\xC3\xA9\xED\xA0\x80\xFF\xEF\xBF\xBD".to_vec()), 0..40),
+        cuts in prop::collection::vec(0_usize..8, 0..40),
+    ) {
+        let (mut decoder, mut text, mut rest) = (StreamDecoder::default(), String::new(), bytes.as_slice());
+        for cut in cuts {
+            let (now, later) = rest.split_at(cut.min(rest.len()));
+            text += &decoder.push(now);
+            prop_assert!(decoder.pending().len() <= 3);
+            rest = later;
+        }
+        text += &decoder.push(rest);
+        text += &decoder.finish();
+        prop_assert_eq!(text, String::from_utf8_lossy(&bytes).into_owned());
+    }
+
+    #[test]
+    fn a_hit_is_the_piece_that_was_remembered(
+        pieces in prop::collection::vec(("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..6)), 0..60),
+    ) {
+        // Two buckets: every piece collides with half of the others.
+        let mut cache = PieceCache::new(128);
+        let mut truth = std::collections::HashMap::new();
+        for (piece, part, ids) in &pieces {
+            let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
+            let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
+            if let Some((found, count)) = cache.get(key) {
+                prop_assert_eq!(&found[..count], ids.as_slice());
+            } else {
+                cache.insert(key, ids);
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_depends_on_its_piece_alone(text in "\\PC{0,40}", other in "\\PC{0,40}", length in 1_usize..16) {
+        let (text, other) = (text.into_bytes(), other.into_bytes());
+        if let (Some(piece), true) = (text.get(..length), other.len() < 40) {
+            let elsewhere = [other.as_slice(), piece, b"x", other.as_slice()].concat();
+            let key = Key::new(&elsewhere, other.len(), other.len() + length, false);
+            prop_assert_eq!(key, Key::new(&text, 0, length, false));
+            prop_assert_eq!(key, Key::new(piece, 0, length, false));
+        }
+    }
+}
+
+#[test]
+fn a_long_piece_has_no_key() {
+    assert!(Key::new(&[b'a'; 16], 0, 16, false).is_none());
+}

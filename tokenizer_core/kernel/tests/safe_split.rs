@@ -1,0 +1,61 @@
+//! Cuts that no merge can cross: parts merged alone give the ids of the whole.
+
+mod common;
+
+use proptest::prelude::*;
+use tokd_kernel::merge::Merger;
+use tokd_kernel::ranks::MergeTable;
+use tokd_kernel::safe_split::SafeSplit;
+use tokd_kernel::vocabulary::Vocabulary;
+
+fn parts<'t>(split: &SafeSplit, piece: &'t str) -> Vec<&'t str> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    split.parts(piece, |end| {
+        parts.push(&piece[start..end]);
+        start = end;
+    });
+    parts
+}
+
+fn merge_in_parts(vocabulary: &Vocabulary, piece: &str) -> Vec<u32> {
+    let (table, split) = (MergeTable::new(vocabulary).unwrap(), SafeSplit::new(vocabulary).unwrap());
+    let mut merger = Merger::default();
+    parts(&split, piece).iter().flat_map(|part| merger.merge(&table, part.as_bytes()).to_vec()).collect()
+}
+
+#[test]
+fn a_piece_is_cut_where_no_token_spans_two_characters() {
+    let vocabulary =
+        common::vocabulary_of_bytes(&[(b"\xE4", b"\xB8"), (b"\xE4\xB8", b"\xAD"), (b"\xE4\xB8\xAD", b"a")]);
+    let split = SafeSplit::new(&vocabulary).unwrap();
+    // 中a is a token, so nothing is cut between the two; nothing spans any other pair.
+    assert_eq!(parts(&split, "文中a中文"), ["文", "中a", "中", "文"]);
+}
+
+#[test]
+fn a_token_that_ends_inside_a_character_keeps_its_neighbours_together() {
+    // "a" and the first byte of every character from U+4000 to U+4FFF.
+    let vocabulary = common::vocabulary_of_bytes(&[(b"a", b"\xE4")]);
+    let split = SafeSplit::new(&vocabulary).unwrap();
+    assert_eq!(parts(&split, "a中文a国"), ["a中", "文", "a", "国"]);
+}
+
+#[test]
+fn beside_a_character_beyond_the_plane_nothing_is_cut() {
+    let split = SafeSplit::new(&common::vocabulary(&[])).unwrap();
+    assert_eq!(parts(&split, "中👍文字"), ["中👍文", "字"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn parts_give_the_ids_of_the_whole(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..60),
+        characters in prop::collection::vec(prop::sample::select("aé中丮文👍 ß".chars().collect::<Vec<_>>()), 0..40),
+    ) {
+        let piece: String = characters.into_iter().collect();
+        let vocabulary = common::drawn_vocabulary(&["aé中丮文👍 ß".as_bytes()], &draws);
+        prop_assert_eq!(merge_in_parts(&vocabulary, &piece), common::merge_slowly(&vocabulary, piece.as_bytes()));
+    }
+}
