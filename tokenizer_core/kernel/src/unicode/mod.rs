@@ -1,4 +1,136 @@
 //! Character classes of one pinned version of Unicode.
+//!
+//! A class is a set of bits; `class` finds it in a table of two stages, and `ASCII` holds the first 128.
+
+mod tables;
 
 /// The version of every class table; fancy-regex and unicode-normalization are held to the same.
 pub const UNICODE_VERSION: &str = "16.0.0";
+
+/// `\p{Lu}` or `\p{Lt}`.
+pub const UPPER: u8 = 1;
+/// `\p{Ll}`.
+pub const LOWER: u8 = 1 << 1;
+/// `\p{Lm}` or `\p{Lo}`.
+pub const CASELESS: u8 = 1 << 2;
+/// `\p{M}`.
+pub const MARK: u8 = 1 << 3;
+/// `\p{N}`.
+pub const NUMBER: u8 = 1 << 4;
+/// `\s`: U+0085, U+2028 and U+3000 are in it, U+001C and U+200B are not.
+pub const SPACE: u8 = 1 << 5;
+/// `\w`: letters, marks, decimal digits, connectors, joiners and whatever else is alphabetic.
+pub const WORD: u8 = 1 << 6;
+/// Carriage return or line feed, and no other line end.
+pub const NEWLINE: u8 = 1 << 7;
+/// `\p{L}`.
+pub const LETTER: u8 = UPPER | LOWER | CASELESS;
+
+/// The classes there are, and the letter that stands for each in the generated tables.
+pub const LETTERS: [(u8, u8); 10] = [
+    (b'.', 0),
+    (b'U', UPPER | WORD),
+    (b'l', LOWER | WORD),
+    (b'o', CASELESS | WORD),
+    (b'm', MARK | WORD),
+    (b'd', NUMBER | WORD),
+    (b'n', NUMBER),
+    (b's', SPACE),
+    (b'r', SPACE | NEWLINE),
+    (b'_', WORD),
+];
+
+const BLOCK_BITS: u32 = 8;
+const BLOCK_MASK: usize = (1 << BLOCK_BITS) - 1;
+
+static INDEX: [u8; tables::INDEX.len() / 2] = decode_index();
+static CLASSES: [u8; tables::BLOCKS.len()] = decode_blocks();
+
+/// The class of every byte that is a character; bytes above 127 have none.
+pub static ASCII: [u8; 256] = ascii();
+
+/// The letter that stands for a class in the generated tables, if there are characters of it.
+pub fn letter_of_class(class: u8) -> Option<u8> {
+    LETTERS.iter().find(|(_, known)| *known == class).map(|(letter, _)| *letter)
+}
+
+/// The bits of a code point; a number beyond the last code point has none.
+#[inline]
+pub fn class_of(code: u32) -> u8 {
+    let Some(&block) = INDEX.get((code >> BLOCK_BITS) as usize) else {
+        return 0;
+    };
+    CLASSES.get(((block as usize) << BLOCK_BITS) | (code as usize & BLOCK_MASK)).copied().unwrap_or(0)
+}
+
+/// The bits of a character.
+#[inline]
+pub fn class(character: char) -> u8 {
+    class_of(u32::from(character))
+}
+
+/// `\s`.
+#[inline]
+pub fn is_whitespace(character: char) -> bool {
+    class(character) & SPACE != 0
+}
+
+/// `\w`.
+#[inline]
+pub fn is_word(character: char) -> bool {
+    class(character) & WORD != 0
+}
+
+/// `\p{N}`.
+#[inline]
+pub fn is_numeric(character: char) -> bool {
+    class(character) & NUMBER != 0
+}
+
+/// `\p{M}`.
+#[inline]
+pub fn is_mark(character: char) -> bool {
+    class(character) & MARK != 0
+}
+
+const fn decode_index() -> [u8; tables::INDEX.len() / 2] {
+    let mut index = [0; tables::INDEX.len() / 2];
+    let mut at = 0;
+    while at < index.len() {
+        index[at] = hexadecimal(tables::INDEX[2 * at]) << 4 | hexadecimal(tables::INDEX[2 * at + 1]);
+        at += 1;
+    }
+    index
+}
+
+const fn hexadecimal(digit: u8) -> u8 {
+    if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 }
+}
+
+const fn decode_blocks() -> [u8; tables::BLOCKS.len()] {
+    let mut class_of_letter = [0; 256];
+    let mut at = 0;
+    while at < LETTERS.len() {
+        class_of_letter[LETTERS[at].0 as usize] = LETTERS[at].1;
+        at += 1;
+    }
+    let mut classes = [0; tables::BLOCKS.len()];
+    at = 0;
+    while at < classes.len() {
+        classes[at] = class_of_letter[tables::BLOCKS[at] as usize];
+        at += 1;
+    }
+    classes
+}
+
+const fn ascii() -> [u8; 256] {
+    let (index, classes) = (decode_index(), decode_blocks());
+    let block = (index[0] as usize) << BLOCK_BITS;
+    let mut ascii = [0; 256];
+    let mut at = 0;
+    while at < 128 {
+        ascii[at] = classes[block + at];
+        at += 1;
+    }
+    ascii
+}

@@ -1,0 +1,103 @@
+//! What a split looks for, and the matches of it one after the other.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use super::budget::Budget;
+use super::runs::{peek, run};
+use super::scan::Scanner;
+use crate::config::Pattern;
+use crate::error::{Code, Error, Result};
+use crate::unicode::NUMBER;
+
+/// How often one search of a regular expression may go back.
+const BACKTRACK_LIMIT: usize = 1_000_000;
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(super) enum Finder {
+    Scanner(Scanner),
+    Regex(Box<Regex>),
+    Literal(String),
+    /// Each character of `\p{N}`.
+    Numeric,
+}
+
+/// Where the next search begins.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    from: usize,
+    /// The end of the last match.
+    last: Option<usize>,
+}
+
+impl Finder {
+    /// # Errors
+    /// `invalid_pattern`.
+    pub(super) fn new(pattern: &Pattern) -> Result<Self> {
+        match pattern {
+            Pattern::Name(name) => Scanner::of_name(name).map(Self::Scanner).ok_or_else(|| {
+                let message = format!("no scanner is named {name:?}; give the pattern as a regular expression");
+                Error::new(Code::InvalidPattern, message)
+            }),
+            Pattern::Regex(pattern) => RegexBuilder::new(pattern)
+                .backtrack_limit(BACKTRACK_LIMIT)
+                .build()
+                .map(|regex| Self::Regex(Box::new(regex)))
+                .map_err(|error| Error::new(Code::InvalidPattern, format!("{pattern:?} does not compile: {error}"))),
+            Pattern::String(literal) => Ok(Self::Literal(literal.clone())),
+        }
+    }
+
+    /// The next match. One that is empty and touches the match before it is passed over.
+    ///
+    /// # Errors
+    /// `step_limit` at the rest of the text.
+    pub(super) fn next(&self, text: &str, search: &mut Search, budget: &mut Budget) -> Result<Option<(usize, usize)>> {
+        while search.from <= text.len() {
+            let Some((start, end)) = self.find(text, search.from, budget)? else {
+                search.from = text.len() + 1;
+                break;
+            };
+            let empty = start == end;
+            let passed = empty && search.last == Some(end);
+            search.from = if empty { after(text, end) } else { end };
+            if !passed {
+                search.last = Some(end);
+                return Ok(Some((start, end)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The leftmost match that begins at `from` or after.
+    fn find(&self, text: &str, from: usize, budget: &mut Budget) -> Result<Option<(usize, usize)>> {
+        match self {
+            Self::Scanner(scanner) => Ok((from < text.len()).then(|| (from, scanner.match_end(text, from)))),
+            Self::Numeric => {
+                let start = run(text.as_bytes(), from, |class| class & NUMBER == 0);
+                let (_, length) = peek(text.as_bytes(), start);
+                Ok((length > 0).then_some((start, start + length)))
+            }
+            Self::Literal(literal) => {
+                let found = text.get(from..).and_then(|rest| rest.find(literal.as_str()));
+                Ok(found.map(|at| (from + at, from + at + literal.len())))
+            }
+            Self::Regex(regex) => {
+                let error = || {
+                    let message = "the regular expression takes too many steps on this text; use a simpler pattern";
+                    Error::new(Code::StepLimit, message).at_bytes(from..text.len())
+                };
+                if !budget.is_left(text.len()) {
+                    return Err(error());
+                }
+                let found = regex.find_from_pos(text, from).map_err(|_| error())?;
+                Ok(found.map(|found| (found.start(), found.end())))
+            }
+        }
+    }
+}
+
+/// The position of the next character, or beyond the end.
+fn after(text: &str, at: usize) -> usize {
+    at + peek(text.as_bytes(), at).1.max(1)
+}

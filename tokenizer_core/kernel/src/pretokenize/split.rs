@@ -1,0 +1,107 @@
+//! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of pieces.
+
+use super::budget::Budget;
+use super::find::{Finder, Search};
+use crate::config::{Behavior, PretokenizerStage};
+use crate::error::{Code, Error, Result};
+
+/// A compiled stage.
+#[derive(Debug)]
+pub(super) struct Split {
+    finder: Finder,
+    behavior: Behavior,
+    invert: bool,
+}
+
+/// How far a stage has come in the piece it cuts. Positions are counted from the start of that piece.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    search: Search,
+    /// Whether the last segment was a match.
+    last: Option<bool>,
+    /// Where the last segment ended.
+    at: usize,
+    /// Where the last piece ended.
+    cut: usize,
+}
+
+impl Split {
+    pub(super) fn new(stage: &PretokenizerStage) -> Result<Self> {
+        Ok(match stage {
+            PretokenizerStage::Split { pattern, behavior, invert } => {
+                Self { finder: Finder::new(pattern)?, behavior: *behavior, invert: *invert }
+            }
+            PretokenizerStage::Digits { individual } => {
+                let behavior = if *individual { Behavior::Isolated } else { Behavior::Contiguous };
+                Self { finder: Finder::Numeric, behavior, invert: false }
+            }
+        })
+    }
+
+    /// Append the ends of about `hint` more pieces of `piece`, counted from its start, and say whether there may be more.
+    pub(super) fn fill(
+        &self,
+        piece: &str,
+        cursor: &mut Cursor,
+        hint: usize,
+        budget: &mut Budget,
+        ends: &mut Vec<usize>,
+    ) -> Result<bool> {
+        if let Finder::Scanner(scanner) = &self.finder
+            && (self.behavior == Behavior::Isolated || self.behavior == Behavior::Removed && self.invert)
+        {
+            cursor.cut = scanner.fill(piece, cursor.cut, hint, ends);
+            return Ok(cursor.cut < piece.len());
+        }
+        let enough = ends.len().saturating_add(hint);
+        while ends.len() < enough {
+            let found = self.finder.next(piece, &mut cursor.search, budget)?;
+            let (start, end) = found.unwrap_or((piece.len(), piece.len()));
+            if cursor.at < start {
+                self.segment(false, cursor.at, start, cursor, ends)?;
+            }
+            if found.is_none() {
+                if cursor.cut < piece.len() {
+                    cursor.cut = piece.len();
+                    ends.push(piece.len());
+                }
+                return Ok(false);
+            }
+            self.segment(true, start, end, cursor, ends)?;
+        }
+        Ok(true)
+    }
+
+    /// Go over the match or gap `start..end`: a border of pieces may lie at its start.
+    fn segment(
+        &self,
+        matches: bool,
+        start: usize,
+        end: usize,
+        cursor: &mut Cursor,
+        ends: &mut Vec<usize>,
+    ) -> Result<()> {
+        let matches = matches != self.invert;
+        if self.behavior == Behavior::Removed && matches && start < end {
+            let message = "the pattern leaves text outside every piece, and text is never dropped; use a split that keeps its gaps";
+            return Err(Error::new(Code::UncoveredText, message).at_bytes(start..end));
+        }
+        if cursor.last.is_some_and(|last| self.cuts(last, matches)) && cursor.cut < start {
+            cursor.cut = start;
+            ends.push(start);
+        }
+        cursor.last = Some(matches);
+        cursor.at = end;
+        Ok(())
+    }
+
+    /// Whether two neighbouring segments, matches or gaps, are in two pieces.
+    fn cuts(&self, left: bool, right: bool) -> bool {
+        match self.behavior {
+            Behavior::Removed | Behavior::Isolated => true,
+            Behavior::Contiguous => left != right,
+            Behavior::MergedWithPrevious => left || !right,
+            Behavior::MergedWithNext => !left || right,
+        }
+    }
+}
