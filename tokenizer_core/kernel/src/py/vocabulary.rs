@@ -46,6 +46,11 @@ impl PyVocabulary {
         load(py, 0, || Vocabulary::new(tokens, merges, Vec::new())).map(wrap)
     }
 
+    fn reserve(&self, py: Python<'_>, added: Vec<(u32, String)>) -> PyResult<Self> {
+        let added: Vec<(u32, &str)> = added.iter().map(|(id, literal)| (*id, literal.as_str())).collect();
+        load(py, 0, || load::reserve(&self.0, &added)).map(wrap)
+    }
+
     #[getter]
     fn id_limit(&self) -> u32 {
         self.0.id_limit()
