@@ -1,0 +1,70 @@
+//! The fuzz targets on random bytes and on mutations of real inputs: what `cargo fuzz` does, small enough for every run.
+#![allow(clippy::unwrap_used, reason = "a panic is how a broken promise is reported")]
+
+mod fuzz_targets;
+
+use fuzz_targets::{added_tokens::added_tokens, encode::encode, load::load};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Characters where classes, cases and widths change.
+const HARD_TEXT: &str = r"[ \t\r\n\u{85}\u{A0}\u{3000}a-cA-C0-3'stSTſ.,/é\u{301}中あ🙂👨\u{200D}]{0,120}";
+
+const TOKENIZER_JSON: &str = r#"{"version":"1.0","added_tokens":[{"id":2,"content":"<s>","special":true}],
+    "model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":3},"merges":["a b",["a","b"]]}}"#;
+const TIKTOKEN: &str = "YQ== 0\nYg== 1\nYWI= 2\n";
+
+/// Real files with a few bytes changed, or cut short.
+fn mutated(seed: &'static str) -> impl Strategy<Value = Vec<u8>> {
+    (vec((any::<prop::sample::Index>(), any::<u8>()), 0..4), any::<prop::sample::Index>(), any::<bool>()).prop_map(
+        move |(changes, cut, short)| {
+            let mut data = seed.as_bytes().to_vec();
+            for (at, byte) in changes {
+                let at = at.index(data.len());
+                data[at] = byte;
+            }
+            if short {
+                data.truncate(cut.index(data.len()));
+            }
+            data
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn encoding_keeps_its_promises(head in vec(any::<u8>(), 4..400), text in HARD_TEXT) {
+        encode(&[&head[..], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn added_tokens_are_leftmost_longest(head in vec(any::<u8>(), 13), text in r"[<>s/ab|endé🙂 ]{0,60}") {
+        added_tokens(&[&head[..], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn any_file_is_read_or_refused(data in vec(any::<u8>(), 0..400)) {
+        load(&data);
+    }
+
+    #[test]
+    fn any_damaged_tokenizer_json_is_read_or_refused(data in mutated(TOKENIZER_JSON)) {
+        load(&data);
+    }
+
+    #[test]
+    fn any_damaged_rank_file_is_read_or_refused(data in mutated(TIKTOKEN)) {
+        load(&data);
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        load(open.repeat(200_000).as_bytes());
+        load((open.repeat(200_000) + &close.repeat(200_000)).as_bytes());
+        load(format!(r#"{{"model":{}{}}}"#, open.repeat(200_000), close.repeat(200_000)).as_bytes());
+    }
+}

@@ -1,0 +1,136 @@
+//! A whole pipeline over a vocabulary made from the input, against merges done one after the other in a list.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokd_kernel::added_tokens::SpecialPolicy;
+use tokd_kernel::config::Config;
+use tokd_kernel::decode::StreamDecoder;
+use tokd_kernel::encode::{EncodeOptions, Pipeline};
+use tokd_kernel::offsets::{Offsets, Unit};
+use tokd_kernel::output::{Count, write_json};
+use tokd_kernel::vocabulary::{Merge, Vocabulary};
+
+use super::Reader;
+
+const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
+const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };
+/// In characters: the slow way takes time in the square of a piece.
+const TEXT_LIMIT: usize = 1_000;
+const TOKEN_LIMIT: usize = 48;
+
+/// Encode the input's text with the input's merges, and hold every way out against the slow one.
+pub fn encode(data: &[u8]) {
+    let mut reader = Reader::new(data);
+    let pattern = PATTERNS[reader.below(PATTERNS.len())];
+    let ignore_merges = reader.byte() % 2 == 1;
+    let cache_bytes = 1 << (reader.byte() % 20);
+    let (tokens, merges) = vocabulary(&mut reader);
+    let text: String = reader.text().chars().take(TEXT_LIMIT).collect();
+
+    let config = format!(
+        r#"{{"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}],
+            "ignore_merges":{ignore_merges}}}"#
+    );
+    let numbered = tokens.iter().enumerate().map(|(id, bytes)| (id as u32, bytes.clone())).collect();
+    let built = Arc::new(Vocabulary::new(numbered, merges.clone(), Vec::new()).unwrap());
+    let pipeline = Pipeline::new(built, &Config::from_json(&config).unwrap(), cache_bytes).unwrap();
+
+    let pieces = pipeline.pieces(&text).unwrap();
+    assert_eq!(pieces.concat(), text, "pieces tile the text");
+    let whole: HashMap<&[u8], u32> = tokens.iter().enumerate().map(|(id, bytes)| (&bytes[..], id as u32)).collect();
+    let expected: Vec<u32> = pieces
+        .iter()
+        .flat_map(|piece| match whole.get(piece.as_bytes()) {
+            Some(id) if ignore_merges => vec![*id],
+            _ => merge_slowly(piece.as_bytes(), &merges),
+        })
+        .collect();
+
+    for _ in 0..2 {
+        let mut ids = Vec::new();
+        pipeline.encode(&text, OPTIONS, &mut ids).unwrap();
+        assert_eq!(ids, expected, "fast merges equal slow ones, cached or not");
+    }
+    check_ways_out(&pipeline, &text, &tokens, &expected);
+}
+
+/// Bytes by id, and the merges, each joining two earlier tokens into a new one.
+fn vocabulary(reader: &mut Reader<'_>) -> (Vec<Vec<u8>>, Vec<Merge>) {
+    let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    let mut merges = Vec::new();
+    for _ in 0..reader.byte() {
+        let (left, right) = (reader.below(tokens.len()), reader.below(tokens.len()));
+        let product = [&tokens[left][..], &tokens[right][..]].concat();
+        if product.len() <= TOKEN_LIMIT && !tokens.contains(&product) {
+            merges.push(Merge { left: left as u32, right: right as u32, product: tokens.len() as u32 });
+            tokens.push(product);
+        }
+    }
+    (tokens, merges)
+}
+
+/// The definition: the lowest rank first, the leftmost among equals, until none applies.
+fn merge_slowly(piece: &[u8], merges: &[Merge]) -> Vec<u32> {
+    let mut ids: Vec<u32> = piece.iter().map(|byte| u32::from(*byte)).collect();
+    let ranks: HashMap<[u32; 2], usize> =
+        merges.iter().enumerate().map(|(rank, merge)| ([merge.left, merge.right], rank)).collect();
+    let rank = |pair: &[u32]| ranks.get(&[pair[0], pair[1]]).copied();
+    while let Some((rank, at)) = ids.windows(2).enumerate().filter_map(|(at, pair)| Some((rank(pair)?, at))).min() {
+        ids.splice(at..at + 2, [merges[rank].product]);
+    }
+    ids
+}
+
+/// Count, JSON, offsets, decode and streamed decode say the same as the ids.
+fn check_ways_out(pipeline: &Pipeline, text: &str, tokens: &[Vec<u8>], ids: &[u32]) {
+    let mut count = Count::default();
+    pipeline.encode(text, OPTIONS, &mut count).unwrap();
+    assert_eq!(count.0, ids.len());
+
+    let mut json = Vec::new();
+    write_json(ids, &mut json);
+    assert_eq!(serde_json::from_slice::<Vec<u32>>(&json).unwrap(), ids);
+
+    assert_eq!(pipeline.tokens().decode(ids, false).unwrap(), text.as_bytes(), "decode gives the text back");
+    let mut stream = StreamDecoder::default();
+    let mut streamed: String = ids.iter().map(|id| stream.push(&tokens[*id as usize])).collect();
+    streamed += &stream.finish();
+    assert_eq!(streamed, text);
+
+    for unit in [Unit::Byte, Unit::Char, Unit::Utf16] {
+        let mut sink = Offsets::new(pipeline.tokens());
+        pipeline.encode(text, OPTIONS, &mut sink).unwrap();
+        let (_, spans) = sink.into_unit(text, unit);
+        let mut start = 0;
+        for (id, span) in ids.iter().zip(&spans) {
+            let end = start + tokens[*id as usize].len();
+            assert_eq!(*span, slow_span(text, start, end, unit), "a span is the smallest that covers the bytes");
+            start = end;
+        }
+        assert_eq!(spans.len(), ids.len());
+    }
+}
+
+/// Walk the characters of the whole text for one span.
+fn slow_span(text: &str, start: usize, end: usize, unit: Unit) -> [u32; 2] {
+    let size = |character: char| match unit {
+        Unit::Byte => character.len_utf8(),
+        Unit::Char => 1,
+        Unit::Utf16 => character.len_utf16(),
+    };
+    if unit == Unit::Byte {
+        return [start as u32, end as u32];
+    }
+    let (mut from, mut to, mut units) = (0, 0, 0);
+    for (at, character) in text.char_indices() {
+        if at <= start {
+            from = units;
+        }
+        units += size(character);
+        if at < end {
+            to = units;
+        }
+    }
+    [from as u32, to as u32]
+}

@@ -1,0 +1,32 @@
+//! Bodies of the fuzz targets: each takes any bytes and panics when a promise of the kernel is broken.
+//!
+//! `cargo test` drives them with random bytes (`tests/fuzz.rs`), `cargo fuzz` with coverage (`fuzz/`).
+
+pub mod added_tokens;
+pub mod encode;
+pub mod load;
+
+/// Reads small numbers off the front of the fuzzer's bytes; 0 when there are no more.
+pub struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub fn new(data: &'a [u8]) -> Self {
+        Self(data)
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        *first
+    }
+
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
+        usize::from(u16::from_le_bytes([self.byte(), self.byte()])) % limit
+    }
+
+    /// All that is left, as text.
+    pub fn text(self) -> String {
+        String::from_utf8_lossy(self.0).into_owned()
+    }
+}
