@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_core import patterns
+from tokenizer_core.errors import InvalidArtifact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,25 @@ class Pattern:
         """Take a regular expression by its name if it is a known spelling, else as it is."""
         name = patterns.name_of(text)
         return cls("regex", text) if name is None else cls("name", name)
+
+    @classmethod
+    def named_or_regex(cls, text: str) -> Pattern:
+        """Take what a caller gives: the name of a known pattern, or a regular expression.
+
+        Raises:
+            InvalidArtifact: ``invalid_pattern`` for a word that is no known name; as a regular expression it would
+                only match itself.
+        """
+        if text in patterns.PATTERNS or text in patterns.ALIASES:
+            return cls("name", text)
+        if text.replace("-", "_").isidentifier() or not text:
+            names = ", ".join([*patterns.PATTERNS, *patterns.ALIASES])
+            raise InvalidArtifact(
+                f"no pattern is named {text[:80]!r}; known: {names}; or give a regular expression",
+                code="invalid_pattern",
+                field="pattern",
+            )
+        return cls.of_regex(text)
 
     def _json(self) -> dict[str, str]:
         return {self.kind: self.text}

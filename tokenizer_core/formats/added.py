@@ -1,0 +1,37 @@
+"""Added tokens: read from a list, checked against the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tokenizer_core.config import AddedToken
+from tokenizer_core.formats.fields import Fields, identifier
+
+if TYPE_CHECKING:
+    from tokenizer_core._kernel import Vocabulary
+
+FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
+
+
+def read_added_token(value: object, path: str, *, id: int | None = None) -> AddedToken:
+    """Read one of Hugging Face's added tokens, whose id may stand outside it; every flag must be there."""
+    fields = Fields(value, path)
+    number = identifier(fields.any("id"), fields.at("id")) if id is None else id
+    content = fields.take("content", str)
+    flags = {flag: fields.take(flag, bool) for flag in FLAGS}
+    fields.finish()
+    return AddedToken(id=number, content=content, **flags)
+
+
+def special(literals: Mapping[str, int]) -> tuple[AddedToken, ...]:
+    """Make special tokens of literals and ids."""
+    return tuple(
+        AddedToken(id=identifier(id, f"added_tokens[{index}].id"), content=literal, special=True)
+        for index, (literal, id) in enumerate(literals.items())
+    )
+
+
+def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken]) -> Vocabulary:
+    """Check the tokens, in the order of their file, and leave out the entries that are only their literals."""
+    return vocabulary.reserve([(token.id, token.content) for token in tokens])

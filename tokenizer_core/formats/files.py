@@ -1,0 +1,137 @@
+"""Read a file whole: regular files only, of a bounded size, and JSON in which nothing is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import unicodedata
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
+
+MAX_FILE_BYTES = 256 << 20
+"""No file may be larger: eight times the largest public ``tokenizer.json``."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
+_DEVICES = {"con", "prn", "aux", "nul"} | {f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10)}
+
+
+def read(path: Path, *, follow_links: bool = True) -> bytes:
+    """Read a regular file.
+
+    Args:
+        follow_links: ``False`` refuses a symbolic link in the last place of the path, without a gap between check
+            and open.
+
+    Raises:
+        ArtifactNotFound: there is no such file.
+        InvalidArtifact: it is a directory, a pipe, a link, too large, or cannot be read.
+    """
+    # O_NONBLOCK: opening a pipe must not wait for its other end.
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ArtifactNotFound(f"there is no file {path.name} at {path.parent}", field=path.name) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidArtifact(f"{path.name} cannot be opened: {reason}", field=path.name) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidArtifact(f"{path.name} is no regular file", field=path.name)
+        if status.st_size > MAX_FILE_BYTES:
+            raise InvalidArtifact(
+                f"{path.name} has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read", field=path.name
+            )
+        # A file may grow after it was measured: one byte more than allowed is never read.
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise InvalidArtifact(f"{path.name} has more than {MAX_FILE_BYTES} bytes", field=path.name)
+    return data
+
+
+def read_optional(path: Path, *, follow_links: bool = True) -> bytes | None:
+    """Read a regular file, or return ``None`` when there is nothing of that name."""
+    if not os.path.lexists(path):
+        return None
+    return read(path, follow_links=follow_links)
+
+
+def sha256(data: bytes) -> str:
+    """Return ``sha256:`` and 64 hexadecimal digits."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def parse_json(data: bytes, field: str) -> Any:
+    """Parse a small JSON file; duplicate keys, ``NaN``, lone surrogates and other encodings are refused.
+
+    Raises:
+        InvalidArtifact: ``invalid_file`` at ``field``.
+    """
+
+    def refuse(reason: str) -> NoReturn:
+        raise InvalidArtifact(f"{field} is not valid: {reason}", field=field) from None
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(items)
+        if len(values) != len(items):
+            keys = [key for key, _ in items]
+            refuse(f"the key {next(key for key in keys if keys.count(key) > 1)[:80]!r} stands twice")
+        return values
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            refuse(f"the number {text[:80]} is out of range")
+        return value
+
+    def constant(text: str) -> NoReturn:
+        refuse(f"{text} is no JSON")
+
+    try:
+        text = data.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=pairs, parse_float=number, parse_constant=constant)
+        # An escaped lone surrogate passes the parser, and no file could be written with it.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        refuse("it is nested too deeply")
+    except ValueError as error:
+        refuse(str(error)[:200])
+    return value
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if an artifact may be called so.
+
+    Raises:
+        InvalidArtifact: ``invalid_name``.
+    """
+    if (
+        _NAME.fullmatch(name) is None
+        or unicodedata.normalize("NFC", name) != name
+        or name.endswith(".")
+        or name.split(".", 1)[0] in _DEVICES
+    ):
+        raise InvalidArtifact(
+            "a name is 1 to 128 of the characters a-z, 0-9, '.', '_' and '-', begins with a letter or digit, does not "
+            f"end in '.', and is no device of Windows; {name[:80]!r} is not",
+            code="invalid_name",
+            field="name",
+        )
+    return name
+
+
+def name_from(path: Path) -> str:
+    """Derive a name from a file's or a directory's."""
+    words = re.sub(r"[^a-z0-9._-]+", "-", path.stem.lower() if path.suffix else path.name.lower())
+    words = words.strip("._-")[:128].rstrip("._-")
+    try:
+        return check_name(words)
+    except InvalidArtifact:
+        return "tokenizer"

@@ -1,0 +1,193 @@
+"""Read Hugging Face's layout: a ``tokenizer.json``, a directory around one, or ``vocab.json`` with ``merges.txt``.
+
+``tokenizer.json`` alone decides the ids of a text; what lies beside it gives names to special tokens, sides and chat
+templates, and must not contradict it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
+from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, Unsupported
+from tokenizer_core.formats import files, vocab_merges
+from tokenizer_core.formats.added import read_added_token, reserve
+from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.formats.hf_settings import Roles, read_settings, special_literals
+from tokenizer_core.formats.hf_stages import (
+    read_decoder,
+    read_normalizer,
+    read_post_processor,
+    read_pretokenizer,
+)
+
+BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+"""The files of a directory that are read with its ``tokenizer.json``."""
+_SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
+
+
+def read(path: str | Path) -> TokenizerParts:
+    """Read a ``tokenizer.json`` or a directory in Hugging Face's layout.
+
+    Raises:
+        ArtifactNotFound, InvalidArtifact, Unsupported: with the file and the path of the field.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        data = files.read(path)
+        name = files.name_from(path if path.name != "tokenizer.json" else path.absolute().parent)
+        return _with_provenance(parse(data, {}), {path.name: data}, name)
+    found = _named_templates(path)
+    for file in BESIDE:
+        if (content := files.read_optional(path / file)) is not None:
+            found[file] = content
+    name = files.name_from(path.absolute())
+    tokenizer = files.read_optional(path / "tokenizer.json")
+    if tokenizer is not None:
+        return _with_provenance(parse(tokenizer, found), {"tokenizer.json": tokenizer} | found, name)
+    vocab, merges = files.read_optional(path / "vocab.json"), files.read_optional(path / "merges.txt")
+    if vocab is None or merges is None:
+        raise ArtifactNotFound(
+            f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field="tokenizer.json"
+        )
+    parts = _parse_vocab_merges(vocab, merges, found)
+    return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
+
+
+def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
+    """Read the bytes of a ``tokenizer.json`` and of the files beside it, by name."""
+    vocabulary, rest = Vocabulary.from_tokenizer_json(tokenizer)
+    fields = Fields(json.loads(rest), "")
+    version = fields.any("version")
+    if version not in (None, "1.0"):
+        raise unsupported("version", version, "1.0")
+    ignore_merges, unk = _read_model(Fields(fields.any("model"), "model"))
+    items = fields.items("added_tokens") if fields.has("added_tokens") else []
+    added = tuple(read_added_token(item, path) for item, path in items)
+    vocabulary = reserve(vocabulary, added)
+    stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"))
+    frame = read_post_processor(fields.any("post_processor"))
+    read_decoder(fields.any("decoder"))
+    config = PipelineConfig(
+        normalizer=read_normalizer(fields.any("normalizer")),
+        prefix_space=prefix_space,
+        pretokenizer=stages,
+        ignore_merges=ignore_merges,
+        added_tokens=added,
+        prefix_ids=frame.prefix,
+        suffix_ids=frame.suffix,
+    )
+    _check_frame(config, vocabulary)
+    known = {token.content for token in added}
+    defaults = Settings(unk=unk if unk in known else None, pair_template=frame.pair)
+    defaults = _read_truncation(fields.any("truncation"), defaults)
+    defaults = _read_padding(fields.any("padding"), defaults, added)
+    fields.finish()
+    return TokenizerParts(vocabulary, config, read_settings(beside, config, defaults))
+
+
+def _read_model(fields: Fields) -> tuple[bool, str | None]:
+    """Read what a byte-level BPE can have; return ``ignore_merges`` and the unknown token, which can never come out."""
+    fields.optional("type", str)
+    dropout = fields.any("dropout")
+    if dropout not in (None, 0) or isinstance(dropout, bool):
+        raise unsupported("model.dropout", dropout, "null: the same text must always give the same ids")
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if affix := fields.optional(key, str):
+            raise unsupported(f"model.{key}", affix, "null")
+    unk = fields.optional("unk_token", str)
+    # Every byte has a token, so nothing is ever unknown: neither of these two can change an id.
+    for key in ("fuse_unk", "byte_fallback"):
+        fields.take(key, bool, False)
+    ignore_merges = fields.take("ignore_merges", bool, False)
+    fields.finish()
+    return ignore_merges, unk
+
+
+def _check_frame(config: PipelineConfig, vocabulary: Vocabulary) -> None:
+    added = {token.id for token in config.added_tokens}
+    for id in config.prefix_ids + config.suffix_ids:
+        if id not in added and vocabulary.token_bytes(id) is None:
+            raise InvalidArtifact(
+                f"the post-processor puts id {id}, which no token has", code="id_out_of_range", field="post_processor"
+            )
+
+
+def _read_truncation(value: object, settings: Settings) -> Settings:
+    if value is None:
+        return settings
+    fields = Fields(value, "truncation")
+    side = fields.choice("direction", _SIDES) if fields.has("direction") else "right"
+    length = fields.take("max_length", int)
+    fields.choice("strategy", dict.fromkeys(("LongestFirst", "OnlyFirst", "OnlySecond"), ""))
+    fields.take("stride", int)
+    fields.finish()
+    return dataclasses.replace(settings, truncation_side=side, model_max_length=length)
+
+
+def _read_padding(value: object, settings: Settings, added: tuple[AddedToken, ...]) -> Settings:
+    if value is None:
+        return settings
+    fields = Fields(value, "padding")
+    strategy = fields.any("strategy")
+    if strategy != "BatchLongest":
+        fixed = Fields(strategy, "padding.strategy")
+        fixed.take("Fixed", int)
+        fixed.finish()
+    side = fields.choice("direction", _SIDES)
+    fields.optional("pad_to_multiple_of", int)
+    id = identifier(fields.any("pad_id"), "padding.pad_id")
+    fields.take("pad_type_id", int)
+    literal = fields.take("pad_token", str)
+    fields.finish()
+    known = {token.content: token.id for token in added}
+    if known.get(literal, id) != id:
+        raise InvalidArtifact(
+            f"padding.pad_id is {id}, but the id of {literal[:80]!r} is {known[literal]}",
+            code="id_conflict",
+            field="padding.pad_id",
+        )
+    return dataclasses.replace(settings, padding_side=side, pad=literal if literal in known else None)
+
+
+def _parse_vocab_merges(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
+    """Read GPT-2's layout; the files beside it say which entries are special."""
+    roles = special_literals(beside)
+    if roles.tokenizer_class not in (None, "GPT2Tokenizer", "GPT2TokenizerFast"):
+        raise Unsupported(
+            f"without a tokenizer.json only GPT2Tokenizer is supported, not {roles.tokenizer_class[:80]!r}; "
+            "save it with a fast tokenizer",
+            field="tokenizer_config.json.tokenizer_class",
+        )
+    ids = _vocab_ids(vocab, roles)
+    parts = vocab_merges.parse(vocab, merges, pattern="gpt2", special_tokens=ids)
+    config = dataclasses.replace(parts.config, prefix_space=roles.add_prefix_space)
+    return dataclasses.replace(parts, config=config, settings=read_settings(beside, config, Settings()))
+
+
+def _vocab_ids(vocab: bytes, roles: Roles) -> dict[str, int]:
+    entries: Any = files.parse_json(vocab, "vocab.json")
+    ids = {}
+    for literal, place in roles.literals.items():
+        if not isinstance(entries, dict) or literal not in entries:
+            raise InvalidArtifact(f"{literal[:80]!r} is not in vocab.json", field=place)
+        ids[literal] = entries[literal]
+    return ids
+
+
+def _named_templates(path: Path) -> dict[str, bytes]:
+    folder = path / "additional_chat_templates"
+    if not folder.is_dir():
+        return {}
+    return {f"{folder.name}/{file.name}": files.read(file) for file in sorted(folder.glob("*.jinja"))}
+
+
+def _with_provenance(parts: TokenizerParts, found: Mapping[str, bytes], name: str) -> TokenizerParts:
+    hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
+    provenance = {"imported_from": {"format": "huggingface", "files": hashes}}
+    return dataclasses.replace(parts, name=name, provenance=provenance)

@@ -1,0 +1,244 @@
+"""The stages of a ``tokenizer.json``, both ways: normalizers, pretokenizers, post-processors, decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tokenizer_core.config import (
+    Behavior,
+    Digits,
+    NormalizerStage,
+    Pattern,
+    Prepend,
+    PretokenizerStage,
+    Replace,
+    Rewrite,
+    Split,
+    Strip,
+)
+from tokenizer_core.errors import InvalidArtifact, Unsupported
+from tokenizer_core.formats.fields import Fields, identifier, unsupported
+
+Pair = tuple[tuple[int | Literal["A", "B"], int], ...]
+
+REWRITES: dict[str, Rewrite] = {
+    "NFC": Rewrite("nfc"),
+    "NFD": Rewrite("nfd"),
+    "NFKC": Rewrite("nfkc"),
+    "NFKD": Rewrite("nfkd"),
+    "Lowercase": Rewrite("lowercase"),
+    "StripAccents": Rewrite("strip_accents"),
+}
+BEHAVIORS: dict[str, Behavior] = {
+    "Removed": "removed",
+    "Isolated": "isolated",
+    "MergedWithPrevious": "merged_with_previous",
+    "MergedWithNext": "merged_with_next",
+    "Contiguous": "contiguous",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a post-processor puts around one text, and around a pair if it says so."""
+
+    prefix: tuple[int, ...] = ()
+    suffix: tuple[int, ...] = ()
+    pair: Pair | None = None
+
+
+def _flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields]]:
+    """Yield the type and fields of each stage in order, whatever the nesting of sequences."""
+    waiting = [] if value is None else [(value, path)]
+    while waiting:
+        item, at = waiting.pop()
+        fields = Fields(item, at)
+        kind = fields.take("type", str)
+        if kind == "Sequence":
+            waiting.extend(reversed(fields.items(list_key)))
+            fields.finish()
+        else:
+            yield kind, fields
+
+
+def read_normalizer(value: object, path: str = "normalizer") -> tuple[NormalizerStage, ...]:
+    """Read the normalizers."""
+    stages: list[NormalizerStage] = []
+    for kind, fields in _flat(value, path, "normalizers"):
+        match kind:
+            case "Replace":
+                stages.append(Replace(_pattern(fields, named=False), fields.take("content", str)))
+            case "Prepend":
+                stages.append(Prepend(fields.take("prepend", str)))
+            case "Strip":
+                stages.append(Strip(left=fields.take("strip_left", bool), right=fields.take("strip_right", bool)))
+            case _ if kind in REWRITES:
+                stages.append(REWRITES[kind])
+            case _:
+                raise unsupported(
+                    fields.at("type"), kind, "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Replace, ..."
+                )
+        fields.finish()
+    return tuple(stages)
+
+
+def read_pretokenizer(value: object, path: str = "pre_tokenizer") -> tuple[tuple[PretokenizerStage, ...], bool]:
+    """Read the pretokenizers up to ``ByteLevel``, and whether a space is put before the text."""
+    stages: list[PretokenizerStage] = []
+    prefix_space: bool | None = None
+    for kind, fields in _flat(value, path, "pretokenizers"):
+        if prefix_space is not None:
+            raise Unsupported(
+                f"{fields.path} stands behind ByteLevel, where it would cut bytes instead of characters; put it before",
+                field=fields.path,
+            )
+        match kind:
+            case "ByteLevel":
+                prefix_space = _byte_level(fields, stages)
+            case "Split":
+                stages.append(_split(fields))
+            case "Digits":
+                stages.append(Digits(individual=fields.take("individual_digits", bool)))
+            case _:
+                raise unsupported(fields.at("type"), kind, "ByteLevel, Split, Digits, Sequence")
+        fields.finish()
+    if prefix_space is None:
+        raise Unsupported(f"{path} has no ByteLevel; only byte-level models are supported", field=path)
+    return tuple(stages), prefix_space
+
+
+def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
+    """Read a ``ByteLevel`` that comes after ``stages``; offsets here are never trimmed, and no id depends on that."""
+    prefix_space = fields.take("add_prefix_space", bool)
+    if prefix_space and stages:
+        # Hugging Face puts the space before every piece that the stages in front have cut.
+        path = fields.at("add_prefix_space")
+        raise unsupported(path, "true", "false behind other pretokenizers")
+    fields.take("trim_offsets", bool)
+    if fields.take("use_regex", bool, True):
+        stages.append(Split(Pattern("name", "gpt2")))
+    return prefix_space
+
+
+def _split(fields: Fields) -> Split:
+    pattern = _pattern(fields, named=True)
+    behavior = fields.choice("behavior", BEHAVIORS)
+    invert = fields.take("invert", bool)
+    if behavior == "removed" and invert and pattern.kind == "name":
+        # A named pattern covers every text: what it leaves out, and this removes, is nothing.
+        behavior = "isolated"
+    return Split(pattern, behavior, invert and behavior != "isolated")
+
+
+def _pattern(parent: Fields, *, named: bool) -> Pattern:
+    value = parent.any("pattern")
+    fields = Fields(value, parent.at("pattern"))
+    literal, regex = fields.optional("String", str), fields.optional("Regex", str)
+    fields.finish()
+    if (literal is None) == (regex is None):
+        raise InvalidArtifact(f"{fields.path} must be a String or a Regex", field=fields.path)
+    if regex is not None:
+        return Pattern.of_regex(regex) if named else Pattern("regex", regex)
+    if not literal:
+        raise unsupported(fields.at("String"), "", "a literal that is not empty")
+    return Pattern("string", literal)
+
+
+def read_post_processor(value: object, path: str = "post_processor") -> Frame:
+    """Read what is put around a text; ``ByteLevel`` only trims offsets, which are never trimmed here."""
+    frame: Frame | None = None
+    for kind, fields in _flat(value, path, "processors"):
+        if kind == "ByteLevel":
+            _read_byte_level(fields)
+            continue
+        if frame is not None:
+            raise Unsupported(f"{fields.path} is a second frame around the text", field=fields.path)
+        match kind:
+            case "TemplateProcessing":
+                frame = _template(fields)
+            case "RobertaProcessing":
+                frame = _roberta(fields)
+            case _:
+                raise unsupported(fields.at("type"), kind, "TemplateProcessing, RobertaProcessing, ByteLevel, Sequence")
+        fields.finish()
+    return frame or Frame()
+
+
+def _read_byte_level(fields: Fields) -> None:
+    for key in ("add_prefix_space", "trim_offsets"):
+        fields.take(key, bool)
+    fields.take("use_regex", bool, True)
+    fields.finish()
+
+
+def _roberta(fields: Fields) -> Frame:
+    ids = []
+    for key in ("cls", "sep"):
+        items = fields.items(key)
+        if len(items) != 2 or type(items[0][0]) is not str:
+            raise InvalidArtifact(f"{fields.at(key)} must be a literal and an id", field=fields.at(key))
+        ids.append(identifier(items[1][0], items[1][1]))
+    for key in ("trim_offsets", "add_prefix_space"):
+        fields.take(key, bool)
+    cls, sep = ids
+    return Frame((cls,), (sep,), ((cls, 0), ("A", 0), (sep, 0), (sep, 0), ("B", 0), (sep, 0)))
+
+
+def _template(fields: Fields) -> Frame:
+    ids: dict[str, tuple[int, ...]] = {}
+    table = Fields(fields.take("special_tokens", dict), fields.at("special_tokens"))
+    for key, value in table.rest().items():
+        entry = Fields(value, table.at(key))
+        entry.take("id", str)
+        tokens = entry.items("tokens")
+        ids[key] = tuple(identifier(item, path) for item, path in entry.items("ids"))
+        entry.finish()
+        if len(tokens) != len(ids[key]):
+            raise InvalidArtifact(f"{entry.path} has not as many tokens as ids", field=entry.path)
+    single = _template_items(fields, "single", ids)
+    path = fields.at("single")
+    texts = [index for index, (item, _) in enumerate(single) if isinstance(item, str)]
+    if len(texts) != 1 or single[texts[0]][0] != "A":
+        raise unsupported(path, "a template", "one that has the sequence A once")
+    if any(kind for _, kind in single):
+        raise unsupported(path, "a type_id that is not 0", "type_id 0 in single, since no type ids are returned")
+    flat = [item for item, _ in single]
+    prefix = tuple(item for item in flat[: texts[0]] if isinstance(item, int))
+    suffix = tuple(item for item in flat[texts[0] :] if isinstance(item, int))
+    return Frame(prefix, suffix, tuple(_template_items(fields, "pair", ids)))
+
+
+def _template_items(
+    fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]
+) -> list[tuple[int | Literal["A", "B"], int]]:
+    found: list[tuple[int | Literal["A", "B"], int]] = []
+    for item, path in fields.items(key):
+        piece = Fields(item, path)
+        sequence, special = piece.any("Sequence"), piece.any("SpecialToken")
+        piece.finish()
+        if (sequence is None) == (special is None):
+            raise InvalidArtifact(f"{path} must be a Sequence or a SpecialToken", field=path)
+        inner = Fields(special if sequence is None else sequence, path)
+        name, type_id = inner.take("id", str), identifier(inner.take("type_id", int), inner.at("type_id"))
+        inner.finish()
+        if sequence is None:
+            if name not in ids:
+                raise InvalidArtifact(f"{path} names {name[:80]!r}, which special_tokens has not", field=path)
+            found.extend((id, type_id) for id in ids[name])
+        elif name == "A":
+            found.append(("A", type_id))
+        elif name == "B":
+            found.append(("B", type_id))
+        else:
+            raise InvalidArtifact(f"{path} must be the sequence A or B", field=path)
+    return found
+
+
+def read_decoder(value: object, path: str = "decoder") -> None:
+    """Check that the decoder is the byte-level one; ids are decoded to bytes also where a file names no decoder."""
+    for kind, fields in _flat(value, path, "decoders"):
+        if kind != "ByteLevel":
+            raise unsupported(fields.at("type"), kind, "ByteLevel, Sequence")
+        _read_byte_level(fields)
