@@ -3,6 +3,7 @@
 mod alignment;
 mod characters;
 mod forms;
+pub(crate) mod oniguruma;
 mod replace;
 mod rewriter;
 #[cfg(test)]

@@ -1,15 +1,12 @@
 //! Every match of a literal or of a regular expression becomes a fixed text.
 
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::Regex;
 use memchr::memmem::Finder;
 
-use super::Normalized;
 use super::rewriter::Rewriter;
+use super::{Normalized, oniguruma};
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-
-/// Backtracks that one search may take: about a second.
-const MAX_BACKTRACKS: usize = 10_000_000;
 
 /// What is looked for, compiled.
 #[derive(Debug)]
@@ -33,7 +30,7 @@ impl Replace {
     pub(super) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
         let needle = match pattern {
             Pattern::String(literal) => Needle::Literal(Box::new(Finder::new(literal).into_owned())),
-            Pattern::Regex(regex) => Needle::Regex(Box::new(compile(regex)?)),
+            Pattern::Regex(regex) => Needle::Regex(Box::new(oniguruma::compile(regex)?)),
             Pattern::Name(name) => {
                 return Err(Error::new(
                     Code::InvalidPattern,
@@ -89,14 +86,4 @@ impl Replace {
             },
         }
     }
-}
-
-/// Compile as Oniguruma reads it: `^` and `$` are ends of lines.
-fn compile(pattern: &str) -> Result<Regex> {
-    RegexBuilder::new(pattern)
-        .oniguruma_mode(true)
-        .multi_line(true)
-        .backtrack_limit(MAX_BACKTRACKS)
-        .build()
-        .map_err(|error| Error::new(Code::InvalidPattern, format!("{pattern:?} does not compile: {error}")))
 }
