@@ -8,6 +8,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::normalize::Normalizer;
+use crate::unicode::is_word;
 
 /// What the literal of a special token inside a text means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,11 +242,6 @@ fn reserved(token: &AddedToken, bytes: Range<usize>) -> Error {
 fn quote(literal: &str) -> String {
     let end = literal.char_indices().nth(100).map_or(literal.len(), |(end, _)| end);
     format!("{:?}{}", &literal[..end], if end < literal.len() { "..." } else { "" })
-}
-
-/// `\w`.
-fn is_word(character: char) -> bool {
-    regex_syntax::try_is_word_character(character).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -76,28 +76,47 @@ impl FormRewrite {
     pub(super) fn rewrite(&self, text: &str) -> Option<Normalized> {
         let mut rewriter = Rewriter::new(text);
         let mut scratch = Scratch::default();
-        // Where the last stable character begins: what follows may compose with it, and with nothing before it.
-        let mut region = 0;
-        let mut at = 0;
-        while let Some(skipped) = first_at_least(&text.as_bytes()[at..], self.form.first_unstable_byte()) {
-            if skipped > 0 {
-                at += skipped;
-                region = text[..at].char_indices().next_back().map_or(0, |(start, _)| start);
-            }
-            let Some(character) = text[at..].chars().next() else {
-                break;
-            };
-            if self.is_stable(character) {
-                region = at;
-                at += character.len_utf8();
-                continue;
-            }
-            let end = text[at..].char_indices().find(|(_, character)| self.is_stable(*character));
-            at = end.map_or(text.len(), |(length, _)| at + length);
-            self.rewrite_region(text, region..at, &mut rewriter, &mut scratch);
-            region = at;
+        // Everything before is in form, whatever may follow.
+        let mut done = 0;
+        while let Some(unstable) = self.first_unstable(text.as_bytes(), done) {
+            // The character before is stable: what follows may compose with it, and with nothing before it.
+            let start = text[done..unstable].char_indices().next_back().map_or(done, |(start, _)| done + start);
+            let end = text[unstable..].char_indices().find(|(_, character)| self.is_stable(*character));
+            done = end.map_or(text.len(), |(length, _)| unstable + length);
+            self.rewrite_region(text, start..done, &mut rewriter, &mut scratch);
         }
         rewriter.finish()
+    }
+
+    /// Where the first character at or behind `at` begins that is not stable, in bytes of valid UTF-8.
+    fn first_unstable(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
+        let limit = self.form.first_unstable_byte();
+        let part = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(byte & 0x3F));
+        loop {
+            let lead = *bytes.get(at)?;
+            if lead < limit {
+                at += 1;
+                // The maximum of 32 bytes is an instruction or two, a search with an exit is not.
+                let all_below = |block: &[u8]| block.iter().fold(0, |highest: u8, byte| highest.max(*byte)) < limit;
+                while bytes.get(at..at + 32).is_some_and(all_below) {
+                    at += 32;
+                }
+                continue;
+            }
+            let (index, length) = match lead {
+                ..0xE0 => (usize::from(lead & 0x1F) << 6 | part(at + 1), 2),
+                0xE0..0xF0 => (usize::from(lead & 0x0F) << 12 | part(at + 1) << 6 | part(at + 2), 3),
+                _ => (usize::from(lead & 0x07) << 18 | part(at + 1) << 12 | part(at + 2) << 6 | part(at + 3), 4),
+            };
+            let stable = match self.stable.get(index / 64) {
+                Some(bits) => bits & (1 << (index % 64)) != 0,
+                None => char::from_u32(index as u32).is_none_or(|character| self.form.is_stable(character)),
+            };
+            if !stable {
+                return Some(at);
+            }
+            at += length;
+        }
     }
 
     fn is_stable(&self, character: char) -> bool {
@@ -202,16 +221,4 @@ fn split_blocks(output: &[Mark], blocks: &mut Vec<Block>) {
         }
         blocks.push(block);
     }
-}
-
-/// Where the first byte that is not below `limit` stands.
-fn first_at_least(bytes: &[u8], limit: u8) -> Option<usize> {
-    // Text in other scripts stops at every character.
-    if bytes.first().is_some_and(|byte| *byte >= limit) {
-        return Some(0);
-    }
-    // Whole blocks first: the maximum of 32 bytes is an instruction or two, a search with an exit is not.
-    let all_below = |block: &[u8]| block.iter().fold(0, |highest: u8, byte| highest.max(*byte)) < limit;
-    let clean = bytes.chunks_exact(32).take_while(|block| all_below(block)).count() * 32;
-    bytes[clean..].iter().position(|byte| *byte >= limit).map(|found| clean + found)
 }

@@ -7,6 +7,7 @@ use super::rewriter::Rewriter;
 use super::{Normalized, oniguruma};
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
+use crate::pretokenize::budget::Budget;
 
 /// What is looked for, compiled.
 #[derive(Debug)]
@@ -48,8 +49,9 @@ impl Replace {
     pub(super) fn rewrite(&self, text: &str) -> Result<Option<Normalized>> {
         let mut rewriter = Rewriter::new(text);
         let (mut at, mut last_end) = (0, None);
+        let mut budget = Budget::default();
         while !text.is_empty() && at <= text.len() {
-            let Some((start, end)) = self.find(text, at)? else {
+            let Some((start, end)) = self.find(text, at, &mut budget)? else {
                 break;
             };
             if start == end && last_end == Some(end) {
@@ -69,21 +71,26 @@ impl Replace {
     }
 
     /// The leftmost match at or behind `at`.
-    fn find(&self, text: &str, at: usize) -> Result<Option<(usize, usize)>> {
+    fn find(&self, text: &str, at: usize, budget: &mut Budget) -> Result<Option<(usize, usize)>> {
         match &self.needle {
             // An empty literal would be found inside a character; it matches between any two.
             Needle::Literal(finder) if finder.needle().is_empty() => Ok(Some((at, at))),
             Needle::Literal(finder) => {
                 Ok(finder.find(&text.as_bytes()[at..]).map(|found| (at + found, at + found + finder.needle().len())))
             }
-            Needle::Regex(regex) => match regex.find_from_pos(text, at) {
-                Ok(found) => Ok(found.map(|found| (found.start(), found.end()))),
-                Err(_) => Err(Error::new(
-                    Code::StepLimit,
-                    "a regular expression of the normalizer takes too long on this text; shorten the text",
-                )
-                .at_bytes(at..text.len())),
-            },
+            Needle::Regex(regex) => {
+                let error = || {
+                    let message =
+                        "a regular expression of the normalizer takes too long on this text; shorten the text";
+                    Error::new(Code::StepLimit, message).at_bytes(at..text.len())
+                };
+                // One search is linear, or bounded by its backtracks; many may each read on to the end in vain.
+                if !budget.is_left(text.len()) {
+                    return Err(error());
+                }
+                let found = regex.find_from_pos(text, at).map_err(|_| error())?;
+                Ok(found.map(|found| (found.start(), found.end())))
+            }
         }
     }
 }

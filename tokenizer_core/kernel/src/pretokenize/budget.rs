@@ -9,13 +9,13 @@ const PER_BYTE: Duration = Duration::from_micros(1);
 
 /// A deadline, set at the first use.
 #[derive(Debug, Default)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     end: Option<Instant>,
 }
 
 impl Budget {
     /// Whether there is time left for a text of `length` bytes.
-    pub(super) fn is_left(&mut self, length: usize) -> bool {
+    pub(crate) fn is_left(&mut self, length: usize) -> bool {
         let now = Instant::now();
         let bytes = u32::try_from(length).unwrap_or(u32::MAX);
         now < *self.end.get_or_insert_with(|| now + GRACE + PER_BYTE * bytes)

@@ -1,6 +1,6 @@
 //! Cuts a text into pieces; merges never cross the border of a piece.
 
-mod budget;
+pub(crate) mod budget;
 mod find;
 mod runs;
 mod scan;
