@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::load::text_to_bytes;
 use crate::merge::Merger;
 use crate::normalize::{Alignment, Normalizer, prefix_space};
-use crate::piece_cache::{IDS_LIMIT, Key, PieceCache};
+use crate::piece_cache::{IDS_LIMIT, Key, LongCache, ShortCache};
 use crate::pretokenize::Pretokenizer;
 use crate::ranks::{MergeTable, TokenIndex};
 use crate::safe_split::SafeSplit;
@@ -68,9 +68,11 @@ pub trait Sink {
 /// What one encoding call needs and the next can use again: its piece cache above all.
 #[derive(Debug)]
 struct Scratch {
-    cache: PieceCache,
+    short: ShortCache,
+    long: LongCache,
     merger: Merger,
     ends: Vec<usize>,
+    ids: Vec<u32>,
 }
 
 /// A whole tokenizer but for its files: immutable, shared between threads.
@@ -178,9 +180,11 @@ impl Pipeline {
     fn borrow_scratch(&self) -> Scratch {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.unwrap_or_else(|| Scratch {
-            cache: PieceCache::new(self.cache_bytes),
+            short: ShortCache::new(self.cache_bytes / 4 * 3),
+            long: LongCache::new(self.cache_bytes / 4),
             merger: Merger::default(),
             ends: Vec::new(),
+            ids: Vec::new(),
         })
     }
 
@@ -268,55 +272,60 @@ impl Pipeline {
     #[inline]
     fn encode_piece(&self, text: &str, piece: Range<usize>, scratch: &mut Scratch, sink: &mut impl Sink) {
         let key = Key::new(text.as_bytes(), piece.start, piece.end, false);
-        if let Some((ids, count)) = key.and_then(|key| scratch.cache.get(key)) {
+        if let Some((ids, count)) = key.and_then(|key| scratch.short.get(key)) {
             return sink.few(ids, count);
         }
-        self.encode_miss(text, piece, key, scratch, sink);
+        self.encode_miss(&text[piece], key, scratch, sink);
     }
 
-    fn encode_miss(
-        &self,
-        text: &str,
-        piece: Range<usize>,
-        key: Option<Key>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) {
-        let bytes = &text.as_bytes()[piece.clone()];
+    fn encode_miss(&self, piece: &str, key: Option<Key>, scratch: &mut Scratch, sink: &mut impl Sink) {
+        let bytes = piece.as_bytes();
+        if let Some(ids) = scratch.long.get(bytes) {
+            return sink.many(ids);
+        }
         if let Some(id) = self.whole_pieces.as_ref().and_then(|index| index.get(&self.vocabulary, bytes)) {
-            if let Some(key) = key {
-                scratch.cache.insert(key, &[id]);
-            }
+            scratch.remember(key, bytes, &[id]);
             return sink.many(&[id]);
         }
-        if let (Some(safe_split), false) = (&self.safe_split, bytes.is_ascii()) {
-            let mut start = piece.start;
-            safe_split.parts(&text[piece.clone()], |end| {
-                let end = piece.start + end;
-                self.encode_part(text, start..end, scratch, sink);
-                start = end;
-            });
-            return;
+        let mut ids = std::mem::take(&mut scratch.ids);
+        ids.clear();
+        match &self.safe_split {
+            Some(safe_split) if !bytes.is_ascii() => {
+                let mut start = 0;
+                safe_split.parts(piece, |end| {
+                    self.encode_part(bytes, start..end, scratch, &mut ids);
+                    start = end;
+                });
+            }
+            _ => ids.extend_from_slice(scratch.merger.merge(&self.merges, bytes)),
         }
-        let ids = scratch.merger.merge(&self.merges, bytes);
-        if let Some(key) = key {
-            scratch.cache.insert(key, ids);
-        }
-        sink.many(ids);
+        scratch.remember(key, bytes, &ids);
+        sink.many(&ids);
+        scratch.ids = ids;
     }
 
     /// A part of a piece: never looked up as a token, since it is no whole piece.
     #[inline]
-    fn encode_part(&self, text: &str, part: Range<usize>, scratch: &mut Scratch, sink: &mut impl Sink) {
-        let key = Key::new(text.as_bytes(), part.start, part.end, true);
-        if let Some((ids, count)) = key.and_then(|key| scratch.cache.get(key)) {
-            return sink.few(ids, count);
+    fn encode_part(&self, piece: &[u8], part: Range<usize>, scratch: &mut Scratch, ids: &mut Vec<u32>) {
+        let key = Key::new(piece, part.start, part.end, true);
+        if let Some((few, count)) = key.and_then(|key| scratch.short.get(key)) {
+            return ids.few(few, count);
         }
-        let ids = scratch.merger.merge(&self.merges, &text.as_bytes()[part]);
+        let merged = scratch.merger.merge(&self.merges, &piece[part]);
         if let Some(key) = key {
-            scratch.cache.insert(key, ids);
+            scratch.short.insert(key, merged);
         }
-        sink.many(ids);
+        ids.extend_from_slice(merged);
+    }
+}
+
+impl Scratch {
+    /// Remember a whole piece where there is room for it.
+    fn remember(&mut self, key: Option<Key>, piece: &[u8], ids: &[u32]) {
+        match key {
+            Some(key) if ids.len() <= IDS_LIMIT => self.short.insert(key, ids),
+            _ => self.long.insert(piece, ids),
+        }
     }
 }
 

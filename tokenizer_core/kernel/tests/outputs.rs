@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::output::write_json;
-use tokd_kernel::piece_cache::{Key, PieceCache};
+use tokd_kernel::piece_cache::{Key, LongCache, ShortCache};
 
 proptest! {
     #[test]
@@ -35,7 +35,7 @@ proptest! {
         pieces in prop::collection::vec(("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..6)), 0..60),
     ) {
         // Two buckets: every piece collides with half of the others.
-        let mut cache = PieceCache::new(128);
+        let mut cache = ShortCache::new(128);
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
@@ -44,6 +44,22 @@ proptest! {
                 prop_assert_eq!(&found[..count], ids.as_slice());
             } else {
                 cache.insert(key, ids);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_piece_is_remembered_with_its_ids_or_not_at_all(
+        pieces in prop::collection::vec(("[ab]{1,300}", prop::collection::vec(any::<u32>(), 1..20)), 0..80),
+    ) {
+        // 85 places at the most and 1 KiB for the bytes: pieces collide and the arenas run over.
+        let mut cache = LongCache::new(4096);
+        let mut truth = std::collections::HashMap::new();
+        for (piece, ids) in &pieces {
+            let ids = truth.entry(piece.clone()).or_insert_with(|| ids.clone());
+            match cache.get(piece.as_bytes()) {
+                Some(found) => prop_assert_eq!(found, ids.as_slice()),
+                None => cache.insert(piece.as_bytes(), ids),
             }
         }
     }

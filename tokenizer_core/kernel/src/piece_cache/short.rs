@@ -1,7 +1,4 @@
-//! A bounded cache from short pieces to their ids, owned by one encoding thread at a time.
-//!
-//! Keys hold the whole piece, so a hit is never a guess; buckets are small and fixed, so that a forged collision
-//! costs a miss and never more.
+//! Short pieces of few ids: the key is the piece, an entry half a cache line.
 
 /// Longest piece that has a key, in bytes.
 pub const KEY_LIMIT: usize = 15;
@@ -72,12 +69,12 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 
 /// The cache; its size is fixed when it is made.
 #[derive(Debug)]
-pub struct PieceCache {
+pub struct ShortCache {
     buckets: Box<[Bucket]>,
     shift: u32,
 }
 
-impl PieceCache {
+impl ShortCache {
     /// A cache of at most `bytes` bytes, and at least one bucket.
     pub fn new(bytes: usize) -> Self {
         let bits = (bytes / size_of::<Bucket>()).max(2).ilog2();

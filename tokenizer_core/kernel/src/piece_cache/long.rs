@@ -1,0 +1,75 @@
+//! Pieces too long for a key, or of too many ids: runs of white space, long words, text without spaces.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
+/// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
+const PIECE_LIMIT: usize = 256;
+
+/// A remembered piece: where its bytes and ids lie.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    /// Zero is empty.
+    length: u16,
+    count: u16,
+    bytes: u32,
+    ids: u32,
+}
+
+/// One place a hash, and two arenas that are emptied when one is full.
+#[derive(Debug)]
+pub struct LongCache {
+    entries: Box<[Entry]>,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+    arena_limit: usize,
+}
+
+impl LongCache {
+    /// A cache of at most about `bytes` bytes.
+    pub fn new(bytes: usize) -> Self {
+        let entries = (bytes / 4 / size_of::<Entry>()).max(1);
+        let entries = vec![Entry::default(); 1 << entries.ilog2()].into_boxed_slice();
+        Self { entries, bytes: Vec::new(), ids: Vec::new(), arena_limit: bytes / 4 }
+    }
+
+    /// The ids of a piece, if it is remembered.
+    #[inline]
+    pub fn get(&self, piece: &[u8]) -> Option<&[u32]> {
+        let Entry { length, count, bytes, ids } = self.entries[self.place(piece)];
+        let (bytes, ids) = (bytes as usize, ids as usize);
+        let known = usize::from(length) == piece.len() && &self.bytes[bytes..bytes + piece.len()] == piece;
+        known.then(|| &self.ids[ids..ids + usize::from(count)])
+    }
+
+    /// Remember a piece that is not empty; what its place held is forgotten.
+    pub fn insert(&mut self, piece: &[u8], ids: &[u32]) {
+        if piece.len() > PIECE_LIMIT {
+            return;
+        }
+        // A piece has no more ids than bytes, so both lengths fit.
+        if self.bytes.len() + piece.len() > self.arena_limit || (self.ids.len() + ids.len()) * 4 > self.arena_limit * 2
+        {
+            self.bytes.clear();
+            self.ids.clear();
+            self.entries.fill(Entry::default());
+        }
+        let place = self.place(piece);
+        self.entries[place] = Entry {
+            length: piece.len() as u16,
+            count: ids.len() as u16,
+            bytes: self.bytes.len() as u32,
+            ids: self.ids.len() as u32,
+        };
+        self.bytes.extend_from_slice(piece);
+        self.ids.extend_from_slice(ids);
+    }
+
+    #[inline]
+    fn place(&self, piece: &[u8]) -> usize {
+        let mut hasher = FxHasher::default();
+        hasher.write(&piece[..piece.len().min(PIECE_LIMIT)]);
+        hasher.finish() as usize & (self.entries.len() - 1)
+    }
+}
