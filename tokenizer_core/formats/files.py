@@ -21,10 +21,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10)}
 
 
-def read(path: Path, *, follow_links: bool = True) -> bytes:
+def read(path: Path, *, follow_links: bool = True, directory: int | None = None) -> bytes:
     """Read a regular file.
 
     Args:
+        directory: the descriptor that ``path`` is relative to.
         follow_links: ``False`` refuses a symbolic link in the last place of the path, without a gap between check
             and open.
 
@@ -35,7 +36,7 @@ def read(path: Path, *, follow_links: bool = True) -> bytes:
     # O_NONBLOCK: opening a pipe must not wait for its other end.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, flags, dir_fd=directory)
     except (FileNotFoundError, NotADirectoryError):
         raise ArtifactNotFound(f"there is no file {path.name} at {path.parent}", field=path.name) from None
     except (OSError, ValueError) as error:
@@ -56,11 +57,9 @@ def read(path: Path, *, follow_links: bool = True) -> bytes:
     return data
 
 
-def read_optional(path: Path, *, follow_links: bool = True) -> bytes | None:
+def read_optional(path: Path) -> bytes | None:
     """Read a regular file, or return ``None`` when there is nothing of that name."""
-    if not os.path.lexists(path):
-        return None
-    return read(path, follow_links=follow_links)
+    return read(path) if os.path.lexists(path) else None
 
 
 def sha256(data: bytes) -> str:

@@ -207,7 +207,15 @@ def _template(fields: Fields) -> Frame:
     flat = [item for item, _ in single]
     prefix = tuple(item for item in flat[: texts[0]] if isinstance(item, int))
     suffix = tuple(item for item in flat[texts[0] :] if isinstance(item, int))
-    return Frame(prefix, suffix, tuple(_template_items(fields, "pair", ids)))
+    pair = tuple(_template_items(fields, "pair", ids))
+    return Frame(prefix, suffix, None if pair == default_pair(prefix, suffix) else pair)
+
+
+def default_pair(prefix: tuple[int, ...], suffix: tuple[int, ...]) -> Pair:
+    """Frame a pair as its two texts are framed alone; written where a source says nothing else."""
+    first: Pair = (*((id, 0) for id in prefix), ("A", 0), *((id, 0) for id in suffix))
+    second: Pair = (*((id, 1) for id in prefix), ("B", 1), *((id, 1) for id in suffix))
+    return first + second
 
 
 def _template_items(

@@ -1,0 +1,180 @@
+"""The artifact: a directory in Hugging Face's layout with a manifest that pins every byte of it.
+
+Reading verifies before it parses: every file is opened once, without following links, and what was hashed is what is
+parsed. Writing goes to a directory beside the place, which takes the place in one step: a reader sees all or nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core._kernel import UNICODE_VERSION
+from tokenizer_core.config import PipelineConfig, Settings, Split, TokenizerParts
+from tokenizer_core.errors import ArtifactNotFound, HashMismatch, InternalError, InvalidArtifact, Unsupported
+from tokenizer_core.formats import files, hf_json, hf_write
+from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.publish import publish
+
+SCHEMA = 1
+"""The version of the manifest; another one is refused."""
+
+MANIFEST = "manifest.json"
+FILES = ("tokenizer.json", *hf_json.BESIDE)
+"""What an artifact can hold beside its manifest."""
+
+_STRANGERS = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
+"""What other programs would read from the directory although no manifest pins it."""
+
+_HASH = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def tokenizer_hash(parts: TokenizerParts) -> str:
+    """Hash everything that can change an id, and nothing else: equal hashes mean equal ids."""
+    config = parts.config.to_json().encode()
+    covered = (b"tokd tokenizer 1", config, UNICODE_VERSION.encode(), parts.vocabulary.digest)
+    return files.sha256(b"\n".join(covered))
+
+
+def template_hash(settings: Settings) -> str | None:
+    """Hash the chat template, or return ``None`` where there is none."""
+    return None if settings.chat_template is None else files.sha256(settings.chat_template.encode())
+
+
+def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -> None:
+    """Write an artifact directory: all of it appears at once, or nothing.
+
+    Args:
+        path: the directory. An artifact that stands there is replaced in one step; anything else is left alone.
+        name: for the manifest; by default made from the directory's.
+
+    Raises:
+        InvalidArtifact: ``invalid_name``, or something else stands at ``path``.
+        Unsupported: Hugging Face's layout cannot say this pipeline.
+    """
+    path = Path(path)
+    name = files.name_from(path.absolute()) if name is None else files.check_name(name)
+    rendered = hf_write.render(parts)
+    again = hf_json.parse(rendered["tokenizer.json"], {})
+    if tokenizer_hash(again) != tokenizer_hash(parts):
+        raise InternalError("the written tokenizer is not the one that was given; please report this")
+    manifest = _manifest(parts, name, {file: files.sha256(data) for file, data in rendered.items()})
+    text = json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False)
+    publish(path, rendered | {MANIFEST: text.encode() + b"\n"}, replaces=_is_artifact)
+
+
+def read(path: str | Path) -> TokenizerParts:
+    """Read an artifact directory and verify every hash in its manifest.
+
+    Raises:
+        ArtifactNotFound: there is no such directory, or no manifest in it.
+        HashMismatch: naming the file, the expected and the found hash.
+        InvalidArtifact, Unsupported
+    """
+    path = Path(path)
+    try:
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ArtifactNotFound(f"there is no artifact at {path}: {reason}") from None
+    try:
+        manifest = files.parse_json(files.read(Path(MANIFEST), directory=directory), MANIFEST)
+        fields = Fields(manifest, MANIFEST)
+        if (schema := fields.any("schema")) != SCHEMA or isinstance(schema, bool):
+            raise Unsupported(f"the manifest has schema {str(schema)[:40]}, and only {SCHEMA} is known", field="schema")
+        contents = _read_files(Fields(fields.take("files", dict), f"{MANIFEST}.files"), directory)
+    finally:
+        os.close(directory)
+    if (version := fields.take("unicode_version", str)) != UNICODE_VERSION:
+        raise Unsupported(
+            f"the artifact is pinned to Unicode {version[:40]} and this build has {UNICODE_VERSION}; import it again",
+            field=f"{MANIFEST}.unicode_version",
+        )
+    parts = hf_json.parse(contents["tokenizer.json"], contents)
+    name = files.check_name(fields.take("name", str))
+    provenance = fields.take("provenance", dict)
+    parts = dataclasses.replace(parts, name=name, provenance=provenance)
+    _check_derived(manifest, _manifest(parts, name, manifest["files"]))
+    return parts
+
+
+def _read_files(expected: Fields, directory: int) -> dict[str, bytes]:
+    """Read and verify every file that the manifest lists; any other that a program would read is refused."""
+    hashes = {file: expected.take(file, str) for file in FILES if expected.has(file)}
+    expected.finish()
+    if "tokenizer.json" not in hashes:
+        raise InvalidArtifact("the manifest does not list tokenizer.json", field=expected.path)
+    present = set(os.listdir(directory))
+    for file in (*FILES, *_STRANGERS):
+        if file in present and file not in hashes:
+            raise InvalidArtifact(f"{file} is in the directory, but the manifest does not pin it", field=file)
+    contents = {}
+    for file, hash in hashes.items():
+        if _HASH.fullmatch(hash) is None:
+            raise InvalidArtifact("a hash is sha256: and 64 hexadecimal digits", field=expected.at(file))
+        contents[file] = files.read(Path(file), follow_links=False, directory=directory)
+        found = files.sha256(contents[file])
+        if found != hash:
+            raise HashMismatch(
+                f"{file} is not the file that the manifest pins: expected {hash}, found {found}",
+                field=file,
+                expected=hash,
+                found=found,
+            )
+    return contents
+
+
+def _check_derived(manifest: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+    """Hold the manifest against what the files say."""
+    if manifest.get("hash") != derived["hash"]:
+        expected, found = str(manifest.get("hash"))[:80], derived["hash"]
+        raise HashMismatch(
+            f"the tokenizer is not the one that the manifest pins: expected {expected}, found {found}",
+            field="hash",
+            expected=expected,
+            found=found,
+        )
+    for key in sorted(manifest.keys() | derived.keys()):
+        if key not in derived:
+            raise Unsupported(f"{MANIFEST} has the unknown key {key[:80]!r}", field=f"{MANIFEST}.{key[:80]}")
+        if key not in manifest or manifest[key] != derived[key]:
+            raise InvalidArtifact(
+                f"{key} in the manifest contradicts the files; write the artifact again", field=f"{MANIFEST}.{key}"
+            )
+
+
+def _manifest(parts: TokenizerParts, name: str, hashes: Mapping[str, str]) -> dict[str, Any]:
+    config, settings = parts.config, parts.settings
+    highest = max((token.id for token in config.added_tokens), default=-1)
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "hash": tokenizer_hash(parts),
+        "files": dict(hashes),
+        "vocab_size": max(parts.vocabulary.id_limit, highest + 1),
+        "special_tokens": {token.content: token.id for token in config.added_tokens if token.special},
+        "pattern": _pattern(config),
+        "unicode_version": UNICODE_VERSION,
+        "template_hash": template_hash(settings),
+        "padding_side": settings.padding_side,
+        "truncation_side": settings.truncation_side,
+        "provenance": dict(parts.provenance),
+    }
+
+
+def _pattern(config: PipelineConfig) -> str | list[str] | None:
+    texts = [stage.pattern.text if isinstance(stage, Split) else "digits" for stage in config.pretokenizer]
+    return texts if len(texts) > 1 else next(iter(texts), None)
+
+
+def _is_artifact(path: Path) -> bool:
+    try:
+        manifest = files.parse_json(files.read(path / MANIFEST, follow_links=False), MANIFEST)
+    except (ArtifactNotFound, InvalidArtifact):
+        return False
+    return isinstance(manifest, dict) and {"schema", "hash", "files"} <= manifest.keys()

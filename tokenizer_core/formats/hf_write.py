@@ -1,0 +1,212 @@
+"""Write Hugging Face's layout, from which ``tokenizers`` and ``transformers`` give the same ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from tokenizer_core.config import (
+    AddedToken,
+    Digits,
+    NormalizerStage,
+    Pattern,
+    PipelineConfig,
+    Prepend,
+    PretokenizerStage,
+    Replace,
+    Settings,
+    Split,
+    Strip,
+    TokenizerParts,
+)
+from tokenizer_core.errors import Unsupported
+from tokenizer_core.formats.added import FLAGS
+from tokenizer_core.formats.hf_settings import LISTS, OTHER_ROLES, ROLES
+from tokenizer_core.formats.hf_stages import BEHAVIORS, REWRITES, default_pair
+from tokenizer_core.patterns import PATTERNS
+
+_REWRITE_NAMES = {stage: name for name, stage in REWRITES.items()}
+_BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
+_GPT2 = Split(Pattern("name", "gpt2"))
+
+
+def render(parts: TokenizerParts) -> dict[str, bytes]:
+    """Write every file of the layout; the same tokenizer always gives the same bytes.
+
+    Raises:
+        Unsupported: a pipeline that the layout cannot say.
+    """
+    settings = parts.settings
+    rendered = {
+        "tokenizer.json": _compact(_tokenizer(parts)),
+        "tokenizer_config.json": _pretty(_tokenizer_config(parts)),
+        "special_tokens_map.json": _pretty(_tokens_map(settings)),
+    }
+    if settings.chat_template is not None and not settings.named_templates:
+        rendered["chat_template.jinja"] = settings.chat_template.encode()
+    return rendered
+
+
+def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
+    config = parts.config
+    entries = parts.vocabulary.token_texts()
+    texts = {id: entry for entry, id in entries}
+    vocab = dict(entries)
+    if len(vocab) != len(entries):
+        raise Unsupported("two tokens have the same bytes, and tokenizer.json has no way to say that", field="vocab")
+    outside = [token for token in config.added_tokens if token.content not in vocab]
+    if not _numbered_so(len(vocab), config.added_tokens, vocab):
+        # Hugging Face numbers what is outside the entries by itself, whatever the file says.
+        vocab |= {token.content: token.id for token in outside}
+        vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
+    texts |= {token.id: token.content for token in config.added_tokens}
+    pairs = [(texts[left], texts[right]) for left, right, _ in parts.vocabulary.merge_ids()]
+    merges: list[Any] = [f"{left} {right}" for left, right in pairs]
+    if any(merge.count(" ") != 1 for merge in merges):
+        merges = [list(pair) for pair in pairs]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": token.id, **_added(token)} for token in config.added_tokens],
+        "normalizer": _sequence([_normalizer(stage) for stage in config.normalizer], "normalizers"),
+        "pre_tokenizer": _pre_tokenizer(config),
+        "post_processor": _post_processor(config, parts.settings, texts),
+        "decoder": _byte_level(add_prefix_space=True, use_regex=True),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": config.ignore_merges,
+            "vocab": vocab,
+            "merges": merges,
+        },
+    }
+
+
+def _numbered_so(entries: int, added: Iterable[AddedToken], vocab: dict[str, int]) -> bool:
+    """Tell whether Hugging Face gives the added tokens their ids without finding them among the entries."""
+    highest = -1
+    for token in added:
+        id = vocab.get(token.content, max(entries, highest + 1))
+        if id != token.id:
+            return False
+        highest = max(highest, id)
+    return True
+
+
+def _added(token: AddedToken) -> dict[str, Any]:
+    return {"content": token.content, **{flag: getattr(token, flag) for flag in FLAGS}}
+
+
+def _sequence(stages: list[dict[str, Any]], list_key: str) -> dict[str, Any] | None:
+    if len(stages) > 1:
+        return {"type": "Sequence", list_key: stages}
+    return stages[0] if stages else None
+
+
+def _normalizer(stage: NormalizerStage) -> dict[str, Any]:
+    match stage:
+        case Replace(pattern, content):
+            return {"type": "Replace", "pattern": _pattern(pattern), "content": content}
+        case Prepend(prefix):
+            return {"type": "Prepend", "prepend": prefix}
+        case Strip():
+            return {"type": "Strip", "strip_left": stage.left, "strip_right": stage.right}
+        case _:
+            return {"type": _REWRITE_NAMES[stage]}
+
+
+def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
+    stages = list(config.pretokenizer)
+    use_regex = bool(stages) and stages[-1] == _GPT2
+    if use_regex:
+        stages.pop()
+    if config.prefix_space and stages:
+        raise Unsupported(
+            "tokenizer.json cannot put a space before the text with this pretokenizer, only with gpt2's or none",
+            field="prefix_space",
+        )
+    byte_level = _byte_level(add_prefix_space=config.prefix_space, use_regex=use_regex)
+    return _sequence([*map(_cut, stages), byte_level], "pretokenizers")
+
+
+def _cut(stage: PretokenizerStage) -> dict[str, Any]:
+    if isinstance(stage, Digits):
+        return {"type": "Digits", "individual_digits": stage.individual}
+    behavior = _BEHAVIOR_NAMES[stage.behavior]
+    return {"type": "Split", "pattern": _pattern(stage.pattern), "behavior": behavior, "invert": stage.invert}
+
+
+def _pattern(pattern: Pattern) -> dict[str, str]:
+    if pattern.kind == "string":
+        return {"String": pattern.text}
+    return {"Regex": PATTERNS[pattern.text] if pattern.kind == "name" else pattern.text}
+
+
+def _byte_level(*, add_prefix_space: bool, use_regex: bool) -> dict[str, Any]:
+    return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
+
+
+def _post_processor(config: PipelineConfig, settings: Settings, texts: dict[int, str]) -> dict[str, Any] | None:
+    pair = settings.pair_template
+    if not config.prefix_ids and not config.suffix_ids and pair is None:
+        return None
+    single = [(id, 0) for id in config.prefix_ids] + [("A", 0)] + [(id, 0) for id in config.suffix_ids]
+    pair = default_pair(config.prefix_ids, config.suffix_ids) if pair is None else pair
+    used = sorted({item for item, _ in [*single, *pair] if isinstance(item, int)})
+
+    def piece(item: object, type_id: int) -> dict[str, Any]:
+        if isinstance(item, int):
+            return {"SpecialToken": {"id": texts[item], "type_id": type_id}}
+        return {"Sequence": {"id": item, "type_id": type_id}}
+
+    return {
+        "type": "TemplateProcessing",
+        "single": [piece(*item) for item in single],
+        "pair": [piece(*item) for item in pair],
+        "special_tokens": {texts[id]: {"id": texts[id], "ids": [id], "tokens": [texts[id]]} for id in used},
+    }
+
+
+def _tokenizer_config(parts: TokenizerParts) -> dict[str, Any]:
+    config, settings = parts.config, parts.settings
+    written: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    written |= {key: json.loads(text) for key, text in settings.extra}
+    written |= _roles(settings)
+    written |= {
+        "add_prefix_space": config.prefix_space,
+        "added_tokens_decoder": {str(token.id): _added(token) for token in config.added_tokens},
+        "padding_side": settings.padding_side,
+        "truncation_side": settings.truncation_side,
+    }
+    if settings.model_max_length is not None:
+        written["model_max_length"] = settings.model_max_length
+    if settings.named_templates:
+        default = [] if settings.chat_template is None else [("default", settings.chat_template)]
+        named = [*default, *settings.named_templates]
+        written["chat_template"] = [{"name": name, "template": template} for name, template in named]
+    return written
+
+
+def _tokens_map(settings: Settings) -> dict[str, Any]:
+    others = {key: json.loads(text) for key, text in settings.extra if key in (*OTHER_ROLES, *LISTS)}
+    return _roles(settings) | others
+
+
+def _roles(settings: Settings) -> dict[str, str]:
+    literals = {role: getattr(settings, role) for role in ROLES}
+    return {f"{role}_token": literal for role, literal in literals.items() if literal is not None}
+
+
+def _compact(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _pretty(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False).encode() + b"\n"

@@ -1,0 +1,104 @@
+"""Put a directory into its place in one step."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tokenizer_core.errors import InvalidArtifact
+
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+
+
+def publish(path: Path, contents: Mapping[str, bytes], *, replaces: Callable[[Path], bool]) -> None:
+    """Write ``contents`` as the files of a directory at ``path``: a reader sees all of them or none.
+
+    Args:
+        contents: bytes by file name.
+        replaces: tells whether what stands at ``path`` may be replaced.
+
+    Raises:
+        InvalidArtifact: something stands at ``path`` that may not be replaced.
+    """
+    path = path.absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _check_place(path, replaces)
+    fresh = path.with_name(f".{path.name[:64]}.{secrets.token_hex(8)}")
+    fresh.mkdir()
+    try:
+        for name, data in contents.items():
+            _write(fresh / name, data)
+        _sync(fresh)
+        _put(fresh, path, replaces)
+        _sync(path.parent)
+    finally:
+        # After an exchange this is the old artifact; after a plain rename there is nothing.
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _check_place(path: Path, replaces: Callable[[Path], bool]) -> None:
+    if os.path.lexists(path) and (path.is_symlink() or not replaces(path)):
+        raise InvalidArtifact(f"{path} is there and is no artifact; remove it or choose another place", field=path.name)
+
+
+def _write(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _put(fresh: Path, path: Path, replaces: Callable[[Path], bool]) -> None:
+    if _rename(fresh, path, _RENAME_NOREPLACE):
+        return
+    # Something stands there; that it may go is asked again, since it may have come after the first look.
+    _check_place(path, replaces)
+    if not _rename(fresh, path, _RENAME_EXCHANGE):
+        raise InvalidArtifact(f"{path} changed while it was written; try again", field=path.name)
+
+
+def _rename(source: Path, target: Path, flag: int) -> bool:
+    """Rename with one of Linux's flags; return whether it could be done as the flag asks."""
+    if sys.platform != "linux":
+        return _rename_portably(source, target, flag)
+    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    if renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flag) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS):
+        # A file system without these flags, such as some network mounts.
+        return _rename_portably(source, target, flag)
+    if code in (errno.EEXIST, errno.ENOENT):
+        return False
+    raise OSError(code, os.strerror(code), str(target))
+
+
+def _rename_portably(source: Path, target: Path, flag: int) -> bool:
+    """Do the same in two steps where the system has no single one."""
+    if flag == _RENAME_NOREPLACE:
+        if os.path.lexists(target):
+            return False
+        source.rename(target)
+        return True
+    old = source.with_name(f"{source.name}.old")
+    target.rename(old)
+    source.rename(target)
+    old.rename(source)
+    return True
