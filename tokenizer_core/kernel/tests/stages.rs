@@ -1,0 +1,173 @@
+//! What the stages do with matches and gaps, as Hugging Face tokenizers 0.23 does.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
+use tokd_kernel::error::{Code, Place, Result};
+use tokd_kernel::pretokenize::Pretokenizer;
+
+/// A pattern, a text, and its pieces: isolated, contiguous, merged with the previous (and inverted), with the next (and inverted).
+const TRUTHS: [(&str, &str, [&str; 6]); 7] = [
+    (
+        r"-",
+        "the-final--countdown",
+        [
+            "the|-|final|-|-|countdown",
+            "the|-|final|--|countdown",
+            "the-|final-|-|countdown",
+            "the|-final|-|-countdown",
+            "the|-final|-|-countdown",
+            "the-|final-|-|countdown",
+        ],
+    ),
+    (r"-", "-a-", ["-|a|-", "-|a|-", "-|a-", "-a|-", "-a|-", "-|a-"]),
+    (r"\d", "a1b22c", ["a|1|b|2|2|c", "a|1|b|22|c", "a1|b2|2|c", "a|1b|2|2c", "a|1b|2|2c", "a1|b2|2|c"]),
+    (r"(?=b)", "a1b22c", ["a1|b22c", "a1|b22c", "a1|b22c", "a1|b22c", "a1|b22c", "a1|b22c"]),
+    (r"", "-a-", ["-|a|-", "-|a|-", "-|a|-", "-|a|-", "-|a|-", "-|a|-"]),
+    (r"b*", "a1b22c", ["a|1|b|2|2|c", "a|1|b|2|2|c", "a|1b|2|2|c", "a|1|b2|2|c", "a|1|b2|2|c", "a|1b|2|2|c"]),
+    (r"\s+", " a  b ", [" |a|  |b| ", " |a|  |b| ", " |a  |b ", " a|  b| ", " a|  b| ", " |a  |b "]),
+];
+
+fn regex(pattern: &str) -> Pattern {
+    Pattern::Regex(pattern.to_owned())
+}
+
+fn split(pattern: Pattern, behavior: Behavior, invert: bool) -> PretokenizerStage {
+    PretokenizerStage::Split { pattern, behavior, invert }
+}
+
+fn ends(stages: &[PretokenizerStage], text: &str, hint: usize) -> Result<Vec<usize>> {
+    let pretokenizer = Pretokenizer::new(stages)?;
+    let (mut pieces, mut ends) = (pretokenizer.pieces(text), Vec::new());
+    while pieces.fill(hint, &mut ends)? {}
+    Ok(ends)
+}
+
+/// The pieces with bars between them, the same whatever the batch.
+fn cut(stages: &[PretokenizerStage], text: &str) -> Result<String> {
+    let whole = ends(stages, text, 1000)?;
+    for hint in [0, 1, 2, 3] {
+        assert_eq!(ends(stages, text, hint)?, whole, "in batches of {hint}");
+    }
+    let mut start = 0;
+    let mut pieces = Vec::new();
+    for end in whole {
+        assert!(start < end, "an empty piece at {start} of {text:?}");
+        pieces.push(&text[start..end]);
+        start = end;
+    }
+    assert_eq!(start, text.len(), "the pieces do not cover {text:?}");
+    Ok(pieces.join("|"))
+}
+
+#[test]
+fn behaviors_cut_as_hugging_face_does() {
+    use Behavior::{Contiguous, Isolated, MergedWithNext, MergedWithPrevious};
+    for (pattern, text, [isolated, contiguous, previous, previous_inverted, next, next_inverted]) in TRUTHS {
+        for (behavior, invert, truth) in [
+            (Isolated, false, isolated),
+            (Isolated, true, isolated),
+            (Contiguous, false, contiguous),
+            (Contiguous, true, contiguous),
+            (MergedWithPrevious, false, previous),
+            (MergedWithPrevious, true, previous_inverted),
+            (MergedWithNext, false, next),
+            (MergedWithNext, true, next_inverted),
+        ] {
+            let pieces = cut(&[split(regex(pattern), behavior, invert)], text).unwrap();
+            assert_eq!(pieces, truth, "{pattern:?} {behavior:?} {invert}");
+            if !pattern.contains(['(', '\\', '*']) {
+                let pieces = cut(&[split(Pattern::String(pattern.to_owned()), behavior, invert)], text).unwrap();
+                assert_eq!(pieces, truth, "the literal {pattern:?} {behavior:?} {invert}");
+            }
+        }
+    }
+}
+
+#[test]
+fn removed_text_is_refused_with_its_place() {
+    for (pattern, invert, text, place) in
+        [(regex("-"), false, "a--b", 1..2), (regex("[a-z]+"), true, "ab, cd", 2..4), (regex("b"), true, "ab", 0..1)]
+    {
+        let error = cut(&[split(pattern, Behavior::Removed, invert)], text).unwrap_err();
+        assert_eq!((error.code, error.place), (Code::UncoveredText, Place::Bytes(place)));
+    }
+    let after_digits = [PretokenizerStage::Digits { individual: true }, split(regex("-"), Behavior::Removed, false)];
+    let error = cut(&after_digits, "é12a-").unwrap_err();
+    assert_eq!((error.code, error.place), (Code::UncoveredText, Place::Bytes(5..6)));
+}
+
+#[test]
+fn removed_cuts_where_no_text_is_lost() {
+    assert_eq!(cut(&[split(regex("(?=b)"), Behavior::Removed, false)], "a1b22c").unwrap(), "a1|b22c");
+    assert_eq!(cut(&[split(regex(r"\S+|\s+"), Behavior::Removed, true)], "a  b").unwrap(), "a|  |b");
+    let scanner = Pattern::Name("gpt2".to_owned());
+    assert_eq!(cut(&[split(scanner.clone(), Behavior::Removed, true)], "it's  so").unwrap(), "it|'s| | so");
+    let error = cut(&[split(scanner, Behavior::Removed, false)], "it's").unwrap_err();
+    assert_eq!(error.code, Code::UncoveredText);
+}
+
+#[test]
+fn scanners_obey_every_behavior() {
+    let scanner = || Pattern::Name("cl100k_base".to_owned());
+    for (behavior, invert, truth) in [
+        (Behavior::Isolated, true, "it|'s| | so"),
+        (Behavior::Contiguous, false, "it's  so"),
+        (Behavior::MergedWithPrevious, false, "it|'s| | so"),
+        (Behavior::MergedWithPrevious, true, "it|'s| | so"),
+        (Behavior::MergedWithNext, false, "it|'s| | so"),
+    ] {
+        assert_eq!(cut(&[split(scanner(), behavior, invert)], "it's  so").unwrap(), truth, "{behavior:?} {invert}");
+    }
+}
+
+#[test]
+fn digits_are_characters_of_the_class_n() {
+    let digits = |individual| [PretokenizerStage::Digits { individual }];
+    assert_eq!(cut(&digits(false), "ab12²Ⅷ3 x٠1.5").unwrap(), "ab|12²Ⅷ3| x|٠1|.|5");
+    assert_eq!(cut(&digits(true), "ab12²Ⅷ3 x٠1.5").unwrap(), "ab|1|2|²|Ⅷ|3| x|٠|1|.|5");
+}
+
+#[test]
+fn each_stage_refines_the_one_before() {
+    let space = || split(Pattern::String(" ".to_owned()), Behavior::MergedWithNext, false);
+    let digits = || PretokenizerStage::Digits { individual: true };
+    assert_eq!(cut(&[digits(), space()], "a b1 23 c").unwrap(), "a| b|1| |2|3| c");
+    assert_eq!(cut(&[space(), digits()], "a b1 23 c").unwrap(), "a| b|1| |2|3| c");
+    // A stage sees no further than the piece it cuts: the look-ahead fails at its end, `\s+(?!\S)` takes all.
+    let scanner = || split(Pattern::Name("gpt2".to_owned()), Behavior::Isolated, false);
+    assert_eq!(cut(&[scanner()], "a  1").unwrap(), "a| | 1");
+    assert_eq!(cut(&[digits(), scanner()], "a  1").unwrap(), "a|  |1");
+    assert_eq!(cut(&[digits(), split(regex("a(?= )"), Behavior::Isolated, false)], "a1a ").unwrap(), "a|1|a| ");
+    assert_eq!(cut(&[scanner(), digits(), space()], " 12 a").unwrap(), " |1|2| a");
+}
+
+#[test]
+fn no_stage_makes_one_piece() {
+    assert_eq!(cut(&[], "a b").unwrap(), "a b");
+    assert!(ends(&[], "", 1).unwrap().is_empty());
+}
+
+#[test]
+fn empty_text_has_no_piece() {
+    for pattern in [regex("a"), regex(""), Pattern::String(String::new()), Pattern::Name("gpt2".to_owned())] {
+        for behavior in [Behavior::Isolated, Behavior::Removed, Behavior::Contiguous] {
+            assert!(ends(&[split(pattern.clone(), behavior, false)], "", 8).unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn unknown_names_and_broken_patterns_are_refused() {
+    let nested = "(".repeat(200_000);
+    for pattern in [Pattern::Name("gpt5".to_owned()), regex("(a"), regex(r"\p{Nope}"), regex("*"), regex(&nested)] {
+        let error = Pretokenizer::new(&[split(pattern, Behavior::Isolated, false)]).unwrap_err();
+        assert_eq!(error.code, Code::InvalidPattern);
+    }
+}
+
+#[test]
+fn a_pretokenizer_is_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Pretokenizer>();
+}
