@@ -1,0 +1,272 @@
+"""The facade: one immutable tokenizer, from files to ids and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_core import artifact
+from tokenizer_core._kernel import UNICODE_VERSION, Pipeline, StreamDecoder
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
+
+Ids = npt.NDArray[np.uint32]
+IdsLike = Ids | Sequence[int]
+SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
+"""What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
+matches at all, special or not."""
+Unit = Literal["byte", "char", "utf16"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedBatch:
+    """The ids of many texts in one array.
+
+    Attributes:
+        ids: uint32, shape (total,).
+        row_offsets: int64, shape (rows + 1,); row ``i`` is ``ids[row_offsets[i]:row_offsets[i + 1]]``.
+    """
+
+    ids: Ids
+    row_offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.row_offsets) - 1
+
+    def __getitem__(self, row: int) -> Ids:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of a batch of {len(self)}")
+        row %= len(self)
+        return self.ids[self.row_offsets[row] : self.row_offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[Ids]:
+        return (self[row] for row in range(len(self)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offsets:
+    """The ids of a text and the half-open span of each.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        spans: uint32, shape (n, 2), in the unit that was asked for; each the smallest that covers the token's bytes.
+    """
+
+    ids: Ids
+    spans: npt.NDArray[np.uint32]
+
+
+class Tokenizer:
+    """Turn text into token ids and back, exactly as the model's own tokenizer does.
+
+    Immutable and safe to share between threads; heavy calls release the GIL. Equal hashes mean equal ids.
+
+    >>> from tokenizer_core import Tokenizer
+    >>> tokenizer = Tokenizer.open("artifacts/base")
+    >>> tokenizer.decode(tokenizer.encode("Hello, world"))
+    'Hello, world'
+    """
+
+    __slots__ = ("__dict__", "_parts", "_pipeline")
+
+    def __init__(self, parts: TokenizerParts) -> None:
+        """Build from what a reader returned; the class methods read files."""
+        self._parts = parts
+        self._pipeline = Pipeline(parts.vocabulary, parts.config.to_json())
+
+    @classmethod
+    def open(cls, path: str | Path) -> Tokenizer:
+        """Open an artifact directory and verify every hash in its manifest.
+
+        Raises:
+            ArtifactNotFound, HashMismatch, InvalidArtifact, Unsupported
+        """
+        return cls(artifact.read(path))
+
+    @classmethod
+    def from_tiktoken(
+        cls, path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None
+    ) -> Tokenizer:
+        """Read a rank file; ``pattern`` is the name of a known pattern or a regular expression."""
+        return cls(tiktoken.read(path, pattern=pattern, special_tokens=special_tokens or {}))
+
+    @classmethod
+    def from_hf(cls, path: str | Path) -> Tokenizer:
+        """Read a ``tokenizer.json``, or a directory in Hugging Face's layout."""
+        return cls(hf_json.read(path))
+
+    @classmethod
+    def from_vocab_merges(
+        cls,
+        vocab: str | Path,
+        merges: str | Path,
+        *,
+        pattern: str = "gpt2",
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """Read GPT-2's ``vocab.json`` and ``merges.txt``."""
+        return cls(vocab_merges.read(vocab, merges, pattern=pattern, special_tokens=special_tokens or {}))
+
+    def save(self, path: str | Path, *, name: str | None = None) -> None:
+        """Write an artifact directory: all of it appears at once, or nothing.
+
+        Args:
+            path: the directory; an artifact that stands there is replaced, anything else is left alone.
+            name: written into the manifest; by default the directory's name.
+        """
+        artifact.write(self._parts, path, name=name)
+
+    @property
+    def parts(self) -> TokenizerParts:
+        """The vocabulary, the configuration and what accompanies them: what the writers of formats take."""
+        return self._parts
+
+    @property
+    def name(self) -> str:
+        """The name in the manifest, or one derived from the source."""
+        return self._parts.name
+
+    @property
+    def config(self) -> PipelineConfig:
+        """The frozen description of the pipeline."""
+        return self._parts.config
+
+    @property
+    def settings(self) -> Settings:
+        """Roles of special tokens, sides, template: what goes with a tokenizer and changes no id."""
+        return self._parts.settings
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the tokenizer comes from."""
+        return MappingProxyType(dict(self._parts.provenance))
+
+    @cached_property
+    def hash(self) -> str:
+        """``sha256:`` and 64 hexadecimal digits over everything that can change an id."""
+        return artifact.tokenizer_hash(self._parts)
+
+    @property
+    def template_hash(self) -> str | None:
+        """The hash of the chat template, or ``None`` without one."""
+        return artifact.template_hash(self._parts.settings)
+
+    @property
+    def unicode_version(self) -> str:
+        """The version of Unicode that every character class follows."""
+        return UNICODE_VERSION
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id: the rows that an embedding needs. Holes count."""
+        return self._pipeline.id_limit
+
+    @property
+    def added_tokens(self) -> tuple[AddedToken, ...]:
+        """The literals that are matched before everything else."""
+        return self.config.added_tokens
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of the special tokens by literal."""
+        return MappingProxyType({token.content: token.id for token in self.added_tokens if token.special})
+
+    @property
+    def pad_id(self) -> int | None:
+        """The id that fills padding, or ``None`` where the tokenizer names none."""
+        literal = self.settings.pad
+        return next((token.id for token in self.added_tokens if token.content == literal), None)
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The two parts of every merge, lowest rank first."""
+        return self._parts.vocabulary.merges()
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes of one token; those of an added token are its literal.
+
+        Raises:
+            UnknownTokenId
+        """
+        return self._pipeline.decode_bytes([id])
+
+    def encode(self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False) -> Ids:
+        """Encode a text.
+
+        Args:
+            special_tokens: what the literal of a special token in the text means.
+            add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
+
+        Returns:
+            uint32, shape (n,).
+
+        Raises:
+            ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText
+        """
+        return self._pipeline.encode(text, special_tokens, add_special_tokens)
+
+    def encode_json(
+        self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False
+    ) -> tuple[bytes, int]:
+        """Encode a text into a JSON array, such as ``b"[15339,1917]"``, and count its ids."""
+        return self._pipeline.encode_json(text, special_tokens, add_special_tokens)
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special_tokens: SpecialTokens = "reject",
+        add_special_tokens: bool = False,
+        threads: int = 0,
+    ) -> EncodedBatch:
+        """Encode many texts over ``threads`` threads, by default one a core; ids do not depend on how many.
+
+        Raises:
+            as ``encode``, with the ``row`` of the first text that fails
+        """
+        return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
+
+    def count(self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False) -> int:
+        """Count the ids of a text without building them."""
+        return self._pipeline.count(text, special_tokens, add_special_tokens)
+
+    def offsets(
+        self,
+        text: str,
+        unit: Unit = "char",
+        *,
+        special_tokens: SpecialTokens = "reject",
+        add_special_tokens: bool = False,
+    ) -> Offsets:
+        """Encode a text with the span of every id in the text as it was given, through any normalizer."""
+        return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens))
+
+    def decode(self, ids: IdsLike, *, skip_special_tokens: bool = False) -> str:
+        """Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.
+
+        Raises:
+            UnknownTokenId, InvalidOption: with the index of the first id that is none
+        """
+        return self._pipeline.decode(ids, skip_special_tokens)
+
+    def decode_bytes(self, ids: IdsLike, *, skip_special_tokens: bool = False) -> bytes:
+        """Join the bytes of all ids: nothing is lost."""
+        return self._pipeline.decode_bytes(ids, skip_special_tokens)
+
+    def stream_decoder(self, *, skip_special_tokens: bool = False) -> StreamDecoder:
+        """Begin to decode ids as they come: the pushes and the finish together are the whole decode."""
+        return self._pipeline.stream_decoder(skip_special_tokens)
+
+    def pieces(self, text: str) -> list[str]:
+        """Return the pretokenizer's cut of the normalized text; added tokens are not looked for."""
+        return self._pipeline.pieces(text)
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, hash={self.hash!r})"
