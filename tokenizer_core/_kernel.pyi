@@ -1,4 +1,4 @@
-"""The compiled engine. ``tokenizer_core.tokenizer`` is its only caller; every error is one of ``tokenizer_core.errors``.
+"""The compiled engine, called by the facade and the formats; every error is one of ``tokenizer_core.errors``.
 
 All heavy calls release the GIL. ``special_tokens`` is one of ``"reject"``, ``"text"``, ``"parse"`` and ``"ordinary"``
 (no added token matches at all). ``unit`` is ``"byte"``, ``"char"`` or ``"utf16"``.
@@ -84,7 +84,9 @@ class Pipeline:
     def encode(self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False) -> Ids:
         """Encode a text; shape (n,)."""
 
-    def encode_json(self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False) -> tuple[bytes, int]:
+    def encode_json(
+        self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False
+    ) -> tuple[bytes, int]:
         """Encode a text into a JSON array of ids, such as ``b"[15339,1917]"``, and count them."""
 
     def encode_batch(
@@ -101,7 +103,7 @@ class Pipeline:
         """Encode a text with the span of every id in ``unit``; ids (n,) and spans (n, 2)."""
 
     def pieces(self, text: str) -> list[str]:
-        """Return the pretokenizer's cut of the (normalized) text between added tokens; added tokens are not looked for."""
+        """Return the pretokenizer's cut of the normalized text; added tokens are not looked for."""
 
     def decode_bytes(self, ids: Ids | Sequence[int], skip_special_tokens: bool = False) -> bytes:
         """Join the bytes of all ids."""
@@ -125,4 +127,3 @@ class StreamDecoder:
     @property
     def pending(self) -> bytes:
         """The bytes held back: at most three."""
-
