@@ -21,6 +21,7 @@ from tokenizer_core.errors import (
     UnknownTokenId,
     Unsupported,
 )
+from tokenizer_core.shaping import Row, padded_width, shape_rows
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Offsets",
     "PipelineConfig",
     "ReservedLiteral",
+    "Row",
     "Settings",
     "SpecialTokens",
     "StepLimit",
@@ -46,4 +48,6 @@ __all__ = [
     "Unit",
     "UnknownTokenId",
     "Unsupported",
+    "padded_width",
+    "shape_rows",
 ]

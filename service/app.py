@@ -1,0 +1,144 @@
+"""The application: ``create_app(settings)`` loads and verifies the artifacts and declares the routes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from service.access_log import AccessLog
+from service.errors import MEDIA_TYPE, ServiceError, from_query, from_status
+from service.exchange import Exchange
+from service.limits import Limits
+from service.metrics import Metrics
+from service.registry import Registry
+from service.routes import count, decode, docs, encode, health, offsets, tokenizers
+from service.routes.json_route import JsonRoute, refuse
+from service.schemas import ProblemAnswer, under_limits
+from service.settings import Settings
+from service.state import State
+from tokenizer_core import TokdError
+
+VERSION = "0.1.0"
+_METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Build a server's application; it is ready when this returns.
+
+    Errors:
+        InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
+    """
+    settings = Settings.load() if settings is None else settings
+    registry = Registry.open(settings.artifacts, settings.default_tokenizer)
+    metrics = Metrics(registry.loaded)
+    return App(
+        State(
+            settings=settings,
+            registry=registry,
+            limits=Limits(settings),
+            metrics=metrics,
+            requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
+            access_log=AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None,
+        )
+    )
+
+
+class App(FastAPI):
+    """FastAPI behind one gate that every request passes: it counts, logs, and hands hot routes their requests."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(
+            title="tokd",
+            summary="Text to token ids and back, exactly as the model's own tokenizer does.",
+            version=VERSION,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+            lifespan=_lifespan,
+            generate_unique_id_function=lambda route: route.name,
+        )
+        self.tokd = state
+        for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
+            self.add_exception_handler(kind, _answer_error)
+        for module in (encode, decode, offsets, count, tokenizers, health, docs):
+            module.mount(self, state)
+        self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        document = super().openapi()
+        document["components"]["schemas"].setdefault("Problem", ProblemAnswer.model_json_schema())
+        return document
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; whatever happens, it is answered in one shape, counted and logged."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        started = perf_counter()
+        state = self.tokd
+        limits, method = state.limits, scope["method"]
+        exchange = scope["exchange"] = Exchange(method if method in _METHODS else "OTHER")
+        route = self._hot.get(scope["path"]) if method == "POST" else None
+        limits.requests += 1
+        try:
+            if route is not None:
+                await route.handle(scope, receive, send)
+            else:
+                await self._answer_cold(scope, receive, send, exchange)
+        finally:
+            limits.requests -= 1
+            limits.release(exchange)
+            seconds = perf_counter() - started
+            state.metrics.record(exchange, seconds, limits)
+            if state.access_log is not None:
+                state.access_log.add(exchange, seconds)
+
+    async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
+        """Answer as FastAPI does, through its middleware."""
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+            else:
+                exchange.bytes_out += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, watch)
+        except Exception:
+            # It is answered and logged by now; only an answer that broke off has to end the connection.
+            if exchange.status != 500:
+                raise
+        finally:
+            exchange.route = getattr(scope.get("route"), "path", exchange.route)
+
+
+@asynccontextmanager
+async def _lifespan(app: App) -> AsyncIterator[None]:
+    yield
+    app.tokd.limits.close()
+    if app.tokd.access_log is not None:
+        app.tokd.access_log.close()
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        headers = tuple((k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in (error.headers or {}).items())
+        error = from_status(error.status_code, headers)
+    elif isinstance(error, RequestValidationError):
+        error = from_query(error.errors())
+    refused = refuse(error)
+    request.scope["exchange"].code = refused.code
+    headers_out = {name.decode("latin-1"): value.decode("latin-1") for name, value in refused.headers}
+    return Response(refused.body, refused.status, headers_out, MEDIA_TYPE)

@@ -1,0 +1,126 @@
+"""The API on one page, written from the OpenAPI document and the table of errors.
+
+FastAPI's own page loads a megabyte of scripts from other servers, to which many who run this service have no way. This
+page is a few kilobytes, holds everything it needs, and its examples can be changed and sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from service.errors import PROBLEMS
+
+_STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+h2 { margin-top: 3rem; border-top: 1px solid #8886; padding-top: 1rem }
+code, pre, textarea { font: 14px/1.45 ui-monospace, monospace }
+pre, textarea { width: 100%; box-sizing: border-box; padding: .6rem; border: 1px solid #8886; border-radius: .3rem;
+  white-space: pre-wrap; overflow-wrap: anywhere }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8883 }
+button { font: inherit; padding: .2rem 1rem }
+"""
+
+_SCRIPT = """
+for (const form of document.forms) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const out = form.querySelector("output");
+    const answer = await fetch(form.dataset.path, {
+      method: "POST", headers: { "content-type": "application/json" }, body: form.elements.body.value });
+    out.replaceChildren(Object.assign(document.createElement("pre"),
+      { textContent: answer.status + "\\n" + await answer.text() }));
+  });
+}
+"""
+
+
+def _digest(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode('ascii')}'"
+
+
+POLICY = (
+    f"default-src 'none'; connect-src 'self'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The content security policy of the page: only its own style and script run, and it speaks to this server alone."""
+
+
+def page(document: dict[str, Any]) -> str:
+    """Write the page of an OpenAPI document."""
+    return (
+        f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>tokd</title><style>{_STYLE}</style>"
+        f"<h1>tokd {escape(document['info']['version'])}</h1><p>{escape(document['info']['summary'])} "
+        f"<a href=openapi.json>OpenAPI</a></p>{''.join(_routes(document))}{''.join(_problems())}"
+        f"<script>{_SCRIPT}</script></html>"
+    )
+
+
+def _routes(document: dict[str, Any]) -> Iterator[str]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"<h2 id='{escape(path.strip('/'))}'><code>{method.upper()} {escape(path)}</code></h2>"
+            yield f"<p>{_prose(operation.get('description', ''))}</p>"
+            body = operation.get("requestBody")
+            if body is None:
+                continue
+            content = body["content"]["application/json"]
+            yield "".join(_fields(_resolve(document, content["schema"])))
+            for example in content.get("examples", {}).values():
+                text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
+                yield (
+                    f"<form data-path='{escape(path.strip('/'))}'><p>{_prose(example['summary'])}</p>"
+                    f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} spellcheck=false>{text}</textarea>"
+                    "<button>Send</button><output></output></form>"
+                )
+
+
+def _fields(schema: dict[str, Any]) -> Iterator[str]:
+    yield "<table><tr><th>field<th>type<th>default<th>meaning"
+    required = schema.get("required", ())
+    for name, field in schema["properties"].items():
+        default = "required" if name in required else json.dumps(field.get("default"))
+        yield (
+            f"<tr><td><code>{escape(name)}</code><td>{escape(_type(field))}<td>{escape(default)}"
+            f"<td>{_prose(field.get('description', ''))}"
+        )
+    yield "</table>"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_type(branch) for branch in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(map(str, schema["enum"]))
+    if schema.get("type") == "array":
+        return f"list of ({_type(schema['items'])})" if schema.get("items") else "list"
+    return str(schema.get("type", "any"))
+
+
+def _problems() -> Iterator[str]:
+    yield "<h2 id=errors>Errors</h2><p>Every error is <code>application/problem+json</code> with a stable "
+    yield "<code>code</code> and the <code>path</code> of the field.</p><table><tr><th>code<th>status<th>meaning"
+    for code, problem in PROBLEMS.items():
+        yield f"<tr id={code}><td><code>{code}</code><td>{problem.status}<td>{escape(problem.title)}"
+    yield "</table>"
+
+
+def _resolve(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    found: dict[str, Any] = document["components"]["schemas"][reference.rpartition("/")[2]]
+    return found
+
+
+def _prose(text: str) -> str:
+    """Write text whose backticks mark code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

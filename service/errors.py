@@ -1,0 +1,159 @@
+"""One shape for every error of every route: RFC 9457 ``application/problem+json`` with a stable ``code`` and ``path``.
+
+``PROBLEMS`` is the one table from code to HTTP status and title. A body is ASCII and under 4 KB, whatever the request
+was: what a caller sent is quoted in part or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from tokenizer_core import TokdError
+
+MEDIA_TYPE = "application/problem+json"
+
+MAX_QUOTED = 80
+"""Characters of a caller's own word, such as an unknown field's name, that an error repeats."""
+
+MAX_DETAIL = 1000
+MAX_PATH = 200
+
+
+class Problem(NamedTuple):
+    """What a code means over HTTP."""
+
+    status: int
+    title: str
+
+
+PROBLEMS: dict[str, Problem] = {
+    "body_too_large": Problem(413, "the request body is larger than this server takes"),
+    "internal": Problem(500, "a bug of this server"),
+    "invalid_json": Problem(400, "the request body is not JSON"),
+    "invalid_name": Problem(400, "this cannot be the name of a tokenizer"),
+    "invalid_option": Problem(422, "an option has a value outside its range"),
+    "invalid_type": Problem(422, "a field has the wrong JSON type"),
+    "invalid_unicode": Problem(422, "the text is not valid Unicode"),
+    "invalid_value": Problem(422, "a field has a value that it cannot have"),
+    "method_not_allowed": Problem(405, "this route has another method"),
+    "missing_field": Problem(422, "a required field is missing"),
+    "not_found": Problem(404, "there is no such route"),
+    "not_ready": Problem(503, "this server is not ready"),
+    "request_timeout": Problem(408, "the request body did not arrive in time"),
+    "reserved_literal": Problem(422, "the text holds the literal of a special token"),
+    "saturated": Problem(503, "this server has as much to do as it takes"),
+    "step_limit": Problem(422, "the tokenizer's regular expression took too long on this text"),
+    "tokenizer_not_found": Problem(404, "no such tokenizer is loaded"),
+    "too_many_ids": Problem(413, "more ids than this server takes"),
+    "too_many_items": Problem(413, "more items than this server takes"),
+    "too_many_values": Problem(413, "the request body holds more JSON values than this server takes"),
+    "uncovered_text": Problem(422, "the tokenizer's pattern leaves a part of this text outside every piece"),
+    "unknown_field": Problem(422, "a field is not known here"),
+    "unknown_token_id": Problem(422, "no token has this id"),
+    "unsupported_charset": Problem(415, "the request body must be UTF-8"),
+    "unsupported_encoding": Problem(415, "the request body must not be compressed"),
+    "unsupported_media_type": Problem(415, "the request body must be application/json"),
+}
+"""Every code that an answer can carry. What concerns files on the server is never a caller's error: 500."""
+
+
+class ServiceError(Exception):
+    """Refuse a request.
+
+    Args:
+        code: one of ``PROBLEMS``.
+        detail: lower case, no full stop; says the way out.
+        path: the offending field, such as ``ids[3]``.
+        headers: HTTP headers of the answer.
+        members: further members of the problem, such as ``span``.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        path: str | None = None,
+        *,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        members: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.path = path
+        self.headers = headers
+        self.members = members
+
+
+class Refusal(NamedTuple):
+    """An error as it leaves the server."""
+
+    status: int
+    code: str
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+
+
+def refusal(error: Exception) -> Refusal:
+    """Turn any exception into an answer; what is no error of ours or of the core is ``internal``, no more."""
+    if isinstance(error, TokdError):
+        error = from_core(error)
+    if not isinstance(error, ServiceError) or error.code not in PROBLEMS:
+        error = ServiceError("internal", "this server has a bug; its error log says where")
+    status, title = PROBLEMS[error.code]
+    problem = {
+        "type": f"/docs#{error.code}",
+        "title": title,
+        "status": status,
+        "detail": _cut(error.detail, MAX_DETAIL),
+        "code": error.code,
+        "path": None if error.path is None else _cut(error.path, MAX_PATH),
+        **error.members,
+    }
+    return Refusal(status, error.code, json.dumps(problem, separators=(",", ":")).encode("ascii"), error.headers)
+
+
+def from_core(error: TokdError, path: str | None = None) -> ServiceError:
+    """Place an error of the core at a field of the request; ``path`` is the field that was worked on."""
+    place = dict(error.place)
+    at = place.pop("field", path)
+    index = place.pop("index", None)
+    if index is not None:
+        at = f"{at or ''}[{index}]"
+    members = {
+        name: _cut(value, MAX_QUOTED) if isinstance(value, str) else value
+        for name, value in place.items()
+        if name in ("literal", "span", "unit")
+    }
+    return ServiceError(error.code, error.message, at, members=members)
+
+
+def from_status(status: int, headers: tuple[tuple[bytes, bytes], ...] = ()) -> ServiceError:
+    """Name an error that the framework found, such as an unknown route."""
+    if status == HTTPStatus.NOT_FOUND:
+        return ServiceError("not_found", "there is no such route; GET /docs lists them", headers=headers)
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return ServiceError(
+            "method_not_allowed", "this route has another method; see the header allow", headers=headers
+        )
+    return ServiceError("internal", f"the framework answered {status}", headers=headers)
+
+
+def from_query(found: Sequence[Any]) -> ServiceError:
+    """Name an error that the framework found in a query or a path."""
+    first = found[0]
+    message = str(first["msg"])
+    return ServiceError("invalid_value", message[:1].lower() + message[1:], " ".join(map(str, first["loc"])))
+
+
+def quote(word: object) -> str:
+    """Return a caller's own word for an error message: cut, and only its printable ASCII as it is."""
+    return ascii(_cut(str(word), MAX_QUOTED))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,31 @@
+"""One request as the metrics and the access log know it: numbers and names of ours, never a caller's text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNMATCHED = "unmatched"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """Filled while a request is answered.
+
+    Attributes:
+        route: the path as it is declared, or ``unmatched``: a path that a caller made up is never kept.
+        status: of the answer; 499 if the caller went away first.
+        code: of the problem, or empty.
+        unread: whether some of the body may not have been read.
+        tokens: how many ids went in or out.
+        tokenizer: the hash of the tokenizer that was used, or empty.
+    """
+
+    method: str
+    route: str = UNMATCHED
+    status: int = 499
+    code: str = ""
+    bytes_in: int = 0
+    bytes_out: int = 0
+    unread: bool = True
+    tokens: int = 0
+    tokenizer: str = ""

@@ -1,0 +1,144 @@
+"""How much a server takes on: bytes of bodies, requests at once, work in threads. What is over is refused, never queued
+without end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+from starlette.types import Receive
+
+from service.errors import ServiceError
+from service.exchange import Exchange
+from service.settings import Settings
+
+T = TypeVar("T")
+
+RETRY_SECONDS = 1
+LINGER_SECONDS = 2.0
+"""How long the rest of a refused body is thrown away, so that the caller reads an answer, not a broken connection."""
+
+
+class Disconnected(Exception):
+    """The caller went away before the body was complete."""
+
+
+def saturated(what: str) -> ServiceError:
+    """Say that there is too much to do now, and when to come again."""
+    return ServiceError(
+        "saturated",
+        f"{what}; try again in {RETRY_SECONDS} second",
+        headers=((b"retry-after", str(RETRY_SECONDS).encode("ascii")),),
+    )
+
+
+class Limits:
+    """What one process holds at this moment, against what it may.
+
+    Everything here is counted on the event loop; only the work itself runs in threads.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.requests = 0
+        self.held_bytes = 0
+        self.in_threads = 0
+        self.threads = settings.threads or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="tokd-work")
+
+    def close(self) -> None:
+        """Take no more work into threads."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def admit(self) -> None:
+        """Refuse a request when as many as may be are under way.
+
+        Errors:
+            ``saturated``
+        """
+        if self.requests > self.settings.max_requests:
+            raise saturated(f"{self.settings.max_requests} requests are under way")
+
+    async def read(self, length: int | None, receive: Receive, exchange: Exchange) -> bytes:
+        """Read a body; one that is declared or turns out too large is refused before it is read whole.
+
+        Errors:
+            ``body_too_large``, ``saturated``, ``request_timeout``; ``Disconnected``.
+        """
+        if length is not None and length > self.settings.max_body_bytes:
+            raise self._too_large()
+        message = await receive()
+        chunk: bytes = message.get("body", b"")
+        if not message.get("more_body", False):
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            exchange.unread = False
+            self._hold(len(chunk), exchange)
+            return chunk
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                return await self._read_rest(chunk, receive, exchange)
+        except TimeoutError:
+            raise ServiceError(
+                "request_timeout", f"the body did not arrive in {self.settings.body_seconds} seconds; send it faster"
+            ) from None
+
+    async def _read_rest(self, chunk: bytes, receive: Receive, exchange: Exchange) -> bytes:
+        chunks = [chunk]
+        self._hold(len(chunk), exchange)
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            chunk = message.get("body", b"")
+            more = message.get("more_body", False)
+            chunks.append(chunk)
+            self._hold(len(chunk), exchange)
+        exchange.unread = False
+        return b"".join(chunks)
+
+    def _hold(self, size: int, exchange: Exchange) -> None:
+        exchange.bytes_in += size
+        self.held_bytes += size
+        if exchange.bytes_in > self.settings.max_body_bytes:
+            raise self._too_large()
+        if self.held_bytes > self.settings.max_held_bytes:
+            raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests")
+
+    def release(self, exchange: Exchange) -> None:
+        """Let go of the body of a request that is answered."""
+        self.held_bytes -= exchange.bytes_in
+
+    def _too_large(self) -> ServiceError:
+        most = self.settings.max_body_bytes
+        return ServiceError("body_too_large", f"the body is larger than {most} bytes; send it in parts")
+
+    async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run work beside the event loop.
+
+        Errors:
+            ``saturated``: as much waits for a thread as may.
+        """
+        if self.in_threads >= self.threads + self.settings.max_queue:
+            raise saturated(f"{self.settings.max_queue} large requests wait for a thread")
+        self.in_threads += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+        finally:
+            self.in_threads -= 1
+
+    async def throw_away(self, receive: Receive) -> None:
+        """Read and forget what is left of a refused body, for a short time and at most once the largest body."""
+        left = self.settings.max_body_bytes
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return

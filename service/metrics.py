@@ -1,0 +1,128 @@
+"""What the server counts, in Prometheus's text format.
+
+With several processes every one writes its numbers into files of the directory ``PROMETHEUS_MULTIPROC_DIR``, which the
+server sets before it starts them, and any one of them answers ``/metrics`` for all. Label values come from this
+program: declared routes, statuses, codes, loaded tokenizers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from service.exchange import Exchange
+from service.limits import Limits
+from service.registry import Loaded
+
+DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Metrics:
+    """The numbers of one process, and the page for all."""
+
+    def __init__(self, tokenizers: Iterable[Loaded]) -> None:
+        self._directory = os.environ.get(DIRECTORY_VARIABLE)
+        self._registry = registry = CollectorRegistry()
+        self._requests = Counter(
+            "tokd_requests",
+            "Requests answered, by route, status and code.",
+            ("route", "status", "code"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "tokd_request_seconds",
+            "Time from the headers to the answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._bytes_in = Counter("tokd_request_bytes", "Bytes of request bodies.", ("route",), registry=registry)
+        self._bytes_out = Counter("tokd_response_bytes", "Bytes of answers.", ("route",), registry=registry)
+        self._tokens = Counter("tokd_tokens", "Ids that went in or out.", ("route",), registry=registry)
+        self._in_flight = Gauge(
+            "tokd_requests_in_flight", "Requests under way.", registry=registry, multiprocess_mode="livesum"
+        )
+        self._held = Gauge(
+            "tokd_held_bytes", "Bytes of request bodies in memory.", registry=registry, multiprocess_mode="livesum"
+        )
+        self._in_threads = Gauge(
+            "tokd_large_requests",
+            "Large requests in threads or waiting for one.",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
+        info = Gauge(
+            "tokd_tokenizer",
+            "A tokenizer that is loaded, with its vocabulary's size.",
+            ("name", "hash"),
+            registry=registry,
+            multiprocess_mode="max",
+        )
+        for loaded in tokenizers:
+            info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
+        if self._directory is None:
+            ProcessCollector(registry=registry)
+        self._children: dict[tuple[str, int, str], tuple[Counter, Histogram, Counter, Counter, Counter]] = {}
+
+    def record(self, exchange: Exchange, seconds: float, limits: Limits) -> None:
+        """Count a request that is answered."""
+        key = (exchange.route, exchange.status, exchange.code)
+        children = self._children.get(key)
+        if children is None:
+            route = exchange.route
+            children = self._children[key] = (
+                self._requests.labels(route, str(exchange.status), exchange.code),
+                self._seconds.labels(route),
+                self._bytes_in.labels(route),
+                self._bytes_out.labels(route),
+                self._tokens.labels(route),
+            )
+        requests, latency, bytes_in, bytes_out, tokens = children
+        requests.inc()
+        latency.observe(seconds)
+        bytes_in.inc(exchange.bytes_in)
+        bytes_out.inc(exchange.bytes_out)
+        if exchange.tokens:
+            tokens.inc(exchange.tokens)
+        if self._directory is not None:
+            # Another process may be asked for the page, so what is under way must be written down all the time.
+            self.level(limits)
+
+    def level(self, limits: Limits) -> None:
+        """Note what is under way now."""
+        self._in_flight.set(limits.requests)
+        self._held.set(limits.held_bytes)
+        self._in_threads.set(limits.in_threads)
+
+    def drop_log_lines(self, lines: int) -> None:
+        """Count lines that the access log threw away."""
+        self._dropped.inc(lines)
+
+    def page(self) -> bytes:
+        """Write the numbers of all processes."""
+        if self._directory is None:
+            return generate_latest(self._registry)
+        _forget_dead_processes(Path(self._directory))
+        merged = CollectorRegistry()
+        MultiProcessCollector(merged, path=self._directory)  # type: ignore[no-untyped-call]
+        return generate_latest(merged)
+
+
+def _forget_dead_processes(directory: Path) -> None:
+    """Drop the gauges of processes that ended: what they had under way is no more."""
+    for file in directory.glob("gauge_live*_*.db"):
+        pid = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid, str(directory))  # type: ignore[no-untyped-call]
+        except PermissionError:
+            continue

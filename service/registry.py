@@ -1,0 +1,115 @@
+"""The tokenizers of a server, found by name, hash or ``name@hash``.
+
+A reference is looked up in a table that was filled at start-up: it never touches a file, and a part of a hash finds
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.errors import ServiceError, quote
+from service.settings import InvalidSetting
+from tokenizer_core import Tokenizer
+
+_NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"
+_HASH = r"sha256:[0-9a-f]{64}"
+_REFERENCE = re.compile(rf"{_NAME}|{_HASH}|{_NAME}@{_HASH}")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+"""Names of devices on Windows: an artifact of this name could be unpacked nowhere."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """A verified tokenizer, and what every answer of it begins with."""
+
+    tokenizer: Tokenizer
+    path: str
+    name: str
+    hash: str
+    head: bytes = field(init=False)
+    """``{"tokenizer":"sha256:...",``"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
+
+    def info(self, *, default: bool) -> dict[str, Any]:
+        """Describe the tokenizer as ``schemas.TokenizerInfo`` says."""
+        tokenizer = self.tokenizer
+        return {
+            "tokenizer": self.hash,
+            "name": self.name,
+            "default": default,
+            "vocab_size": tokenizer.vocab_size,
+            "special_tokens": dict(tokenizer.special_tokens),
+            "pad_id": tokenizer.pad_id,
+            "padding_side": tokenizer.settings.padding_side,
+            "truncation_side": tokenizer.settings.truncation_side,
+            "model_max_length": tokenizer.settings.model_max_length,
+            "template": tokenizer.template_hash,
+            "unicode_version": tokenizer.unicode_version,
+            "provenance": dict(tokenizer.provenance),
+        }
+
+
+class Registry:
+    """An immutable set of tokenizers.
+
+    Args:
+        tokenizers: by the path they were opened at, in the order of the settings; no two of one name.
+        default: a reference to one of them; the first if ``None``.
+    """
+
+    def __init__(self, tokenizers: Mapping[str, Tokenizer], default: str | None = None) -> None:
+        self.loaded = tuple(
+            Loaded(tokenizer, path, tokenizer.name, tokenizer.hash) for path, tokenizer in tokenizers.items()
+        )
+        self._by_reference: Mapping[str, Loaded] = self._index()
+        if default is not None and default not in self._by_reference:
+            raise InvalidSetting(f"default_tokenizer {quote(default)} is none of the loaded: {self._names()}")
+        self.default = self.loaded[0] if default is None else self._by_reference[default]
+
+    @classmethod
+    def open(cls, paths: Sequence[str], default: str | None = None) -> Registry:
+        """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
+        return cls({path: Tokenizer.open(path) for path in paths}, default)
+
+    def get(self, reference: str | None) -> Loaded:
+        """Find a tokenizer.
+
+        Errors:
+            ``invalid_name``: this can be no reference. ``tokenizer_not_found``: nothing of this name or hash is loaded.
+        """
+        if reference is None:
+            return self.default
+        found = self._by_reference.get(reference)
+        if found is not None:
+            return found
+        if _REFERENCE.fullmatch(reference) is None or _RESERVED.fullmatch(reference.partition("@")[0]):
+            raise ServiceError(
+                "invalid_name",
+                f"{quote(reference)} is no reference to a tokenizer; give a name (a-z, 0-9, '.', '_', '-'), "
+                "sha256: with 64 hexadecimal digits, or name@sha256:...",
+                "tokenizer",
+            )
+        raise ServiceError(
+            "tokenizer_not_found", f"no tokenizer {quote(reference)} is loaded; there are {self._names()}", "tokenizer"
+        )
+
+    def _index(self) -> dict[str, Loaded]:
+        index: dict[str, Loaded] = {}
+        for loaded in self.loaded:
+            if loaded.name in index:
+                raise InvalidSetting(f"two artifacts are named {quote(loaded.name)}; rename one or leave it out")
+            index[loaded.name] = loaded
+            index[f"{loaded.name}@{loaded.hash}"] = loaded
+            # The same tokenizer under two names: either gives the same ids.
+            index.setdefault(loaded.hash, loaded)
+        return index
+
+    def _names(self) -> str:
+        names = [loaded.name for loaded in self.loaded]
+        return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

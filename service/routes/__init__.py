@@ -1,0 +1,1 @@
+"""The routes: each parses, calls what lies below, and returns."""

@@ -1,0 +1,21 @@
+"""``POST /count``: text to the number of its ids."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from service import encoding
+from service.encoding import Answer
+from service.routes.json_route import post
+from service.schemas import CountAnswer, CountRequest
+from service.state import State
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    registry = state.registry
+
+    @post(app, "/count", state.requests.to_count, CountAnswer, state.limits)
+    def count(body: CountRequest) -> Answer:
+        """Count the ids of text, without building them: as many as `/encode` gives."""
+        return encoding.count(registry.get(body.tokenizer), body)

@@ -1,0 +1,133 @@
+"""The one place where a hot route leaves FastAPI's path: a body is checked from its bytes and answered in bytes.
+
+Routes are declared as any other, so models and documentation are FastAPI's. What is skipped at run time is solving
+dependencies, ``await request.json()`` and building an answer from models. Work that is large leaves the event loop; the
+kernel releases the GIL.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Annotated, Any, cast
+
+from fastapi import Body, FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
+
+from service.encoding import Answer
+from service.errors import MEDIA_TYPE, Refusal, refusal
+from service.exchange import Exchange
+from service.json_body import declared_length, parser
+from service.limits import Disconnected, Limits
+from service.schemas import Request
+
+_JSON = (b"content-type", b"application/json")
+_PROBLEM = (b"content-type", MEDIA_TYPE.encode("ascii"))
+_log = logging.getLogger("tokd")
+
+Endpoint = Callable[[Any], Answer]
+"""Answers a checked request; runs on the event loop or in a thread."""
+
+_PROBLEM_CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request cannot be answered as it is.", "content": _PROBLEM_CONTENT},
+    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "content": _PROBLEM_CONTENT},
+}
+
+
+class JsonRoute(APIRoute):
+    """A declared route that handles its requests itself. ``bind`` gives it what it runs with."""
+
+    answer: Callable[[Any], Answer]
+    parse: Callable[[bytes], Any]
+    limits: Limits
+
+    def bind(self, answer: Callable[[Any], Answer], model: type[Request], limits: Limits) -> None:
+        """Set what turns a checked body of ``model`` into an answer, and the limits it is read under."""
+        self.answer, self.parse, self.limits = answer, parser(model), limits
+
+    def work(self, body: bytes) -> Answer:
+        """Answer a body."""
+        return self.answer(self.parse(body))
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, whatever it holds, with an answer or a problem."""
+        if scope["method"] != "POST":
+            await super().handle(scope, receive, send)
+            return
+        exchange: Exchange = scope["exchange"]
+        exchange.route = self.path
+        try:
+            answer = await self._answer(scope, receive, exchange)
+        except Disconnected:
+            return
+        except Exception as error:
+            await send_refusal(refuse(error), exchange, receive, send, self.limits)
+            return
+        exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
+        exchange.bytes_out = len(answer.body)
+        length = (b"content-length", b"%d" % len(answer.body))
+        await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
+        limits = self.limits
+        limits.admit()
+        body = await limits.read(declared_length(scope["headers"]), receive, exchange)
+        if len(body) > limits.settings.inline_bytes:
+            return await limits.in_thread(self.work, body)
+        request = self.parse(body)
+        if request.heavy():
+            return await limits.in_thread(self.answer, request)
+        return self.answer(request)
+
+
+def refuse(error: Exception) -> Refusal:
+    """Turn an exception into what is sent; a bug is logged by place: its message may quote a caller."""
+    refused = refusal(error)
+    if refused.code == "internal":
+        _log.error("bug: %s\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+    return refused
+
+
+async def send_refusal(refused: Refusal, exchange: Exchange, receive: Receive, send: Send, limits: Limits) -> None:
+    """Send a problem; if the body was not read whole, end the connection."""
+    exchange.status, exchange.code, exchange.bytes_out = refused.status, refused.code, len(refused.body)
+    headers = [_PROBLEM, (b"content-length", b"%d" % len(refused.body)), *refused.headers]
+    if not exchange.unread:
+        await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await send({"type": "http.response.body", "body": refused.body})
+        return
+    headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": refused.body, "more_body": True})
+    await limits.throw_away(receive)
+    await send({"type": "http.response.body", "body": b""})
+
+
+def post(
+    app: FastAPI, path: str, model: type[Request], answer: type[BaseModel], limits: Limits
+) -> Callable[[Endpoint], None]:
+    """Declare a route that takes ``model`` and whose answer looks like the model ``answer``."""
+    examples: Any = {
+        name: {"summary": example.summary, "value": example.body, "x-status": example.status}
+        for name, example in model.EXAMPLES.items()
+    }
+
+    def declare(endpoint: Endpoint) -> None:
+        # The limits of this server stand in the model, so the annotation is known only now.
+        endpoint.__annotations__["body"] = Annotated[model, Body(openapi_examples=examples)]
+        app.router.add_api_route(
+            path,
+            endpoint,
+            methods=["POST"],
+            response_model=answer,
+            responses=PROBLEM_RESPONSES,
+            route_class_override=JsonRoute,
+        )
+        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits)
+
+    return declare

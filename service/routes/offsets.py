@@ -1,0 +1,21 @@
+"""``POST /offsets``: text to ids and their places."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from service import encoding
+from service.encoding import Answer
+from service.routes.json_route import post
+from service.schemas import OffsetsAnswer, OffsetsRequest
+from service.state import State
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    registry = state.registry
+
+    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state.limits)
+    def offsets(body: OffsetsRequest) -> Answer:
+        """Say where every token stands in the text, and which tokens overlap given spans."""
+        return encoding.offsets(registry.get(body.tokenizer), body)

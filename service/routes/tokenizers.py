@@ -1,0 +1,32 @@
+"""``GET /tokenizers``: what is loaded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path
+
+from service.registry import Loaded
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.schemas import TokenizerInfo, TokenizerList
+from service.state import State
+
+Reference = Annotated[str, Path(description="A name, a hash (`sha256:` and 64 digits) or `name@hash`.")]
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the routes."""
+    registry = state.registry
+
+    def info(loaded: Loaded) -> dict[str, Any]:
+        return loaded.info(default=loaded is registry.default)
+
+    @app.get("/tokenizers", response_model=TokenizerList, responses=PROBLEM_RESPONSES)
+    async def tokenizers() -> Any:
+        """List the tokenizers that are loaded."""
+        return {"tokenizers": [info(loaded) for loaded in registry.loaded]}
+
+    @app.get("/tokenizers/{ref}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)
+    async def tokenizer(ref: Reference) -> Any:
+        """Describe one tokenizer."""
+        return info(registry.get(ref))

@@ -1,0 +1,339 @@
+"""The bodies of every request and answer, as they are checked and as they are documented.
+
+Requests are strict: ``"7"``, ``1.0`` and ``true`` are no ids, and an unknown field is an error. Of two equal keys in
+one object the last counts, as in every JSON reader of Python. Answers are written by hand for speed; their models
+document and test them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+Side = Literal["left", "right"]
+SpecialTokens = Literal["reject", "text", "parse"]
+Unit = Literal["byte", "char", "utf16"]
+Part = Literal["ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels"]
+
+MAX_ID = (1 << 32) - 1
+MAX_POSITION = 1 << 31
+
+INLINE_ITEMS = 256
+"""More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
+
+INLINE_WIDTH = 1 << 15
+"""Padding to more ids than this leaves the event loop."""
+
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+Position = Annotated[int, Field(ge=0, le=MAX_POSITION)]
+Span = Annotated[list[Position], Field(min_length=2, max_length=2)]
+
+LEFT_TO_RIGHT = Field(union_mode="left_to_right")
+
+
+def _list(item: Any, most: int | None = None) -> Any:
+    """Return the type of a list that stops at its first bad item."""
+    return Annotated[list[item], Field(max_length=most, fail_fast=True)]
+
+
+def _either(*types: Any) -> Any:
+    """Return the type of a value that is the first of ``types`` that it can be."""
+    return Annotated[Union[types], LEFT_TO_RIGHT]  # noqa: UP007
+
+
+class Example(NamedTuple):
+    """A request body of the documentation, and the status it is answered with; the tests post every one."""
+
+    summary: str
+    body: dict[str, Any]
+    status: int = 200
+
+
+class Request(BaseModel):
+    """A body that a caller sends."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {}
+
+    tokenizer: str | None = Field(
+        None,
+        description="Which tokenizer: a name, a hash (`sha256:` and 64 digits) or `name@hash`. There is a default.",
+    )
+
+    def heavy(self) -> bool:
+        """Tell whether a small body asks for work that does not belong on the event loop."""
+        return False
+
+
+class TextRequest(Request):
+    """A body with text to encode."""
+
+    text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
+        description="One text, or a list of texts: then every field of the answer is a list with one entry a text."
+    )
+    special_tokens: SpecialTokens = Field(
+        "reject",
+        description="What the literal of a special token inside the text means: `reject` refuses the request, `text` "
+        "encodes it as ordinary text, `parse` makes it the token it names.",
+    )
+    add_special_tokens: bool = Field(
+        True, description="Put what the tokenizer puts around a text, such as a beginning-of-text token."
+    )
+
+    def heavy(self) -> bool:
+        """Tell whether there are many texts."""
+        return type(self.text) is list and len(self.text) > INLINE_ITEMS
+
+
+class EncodeRequest(TextRequest):
+    """Text to encode, and what the answer is to hold."""
+
+    max_length: Annotated[int, Field(ge=0, le=MAX_POSITION)] | None = Field(
+        None, description="The most ids a text may have, with its special tokens; what is over is cut from the text."
+    )
+    truncation_side: Side | None = Field(
+        None, description="The end that `max_length` cuts; by default the tokenizer's own."
+    )
+    padding: Literal["none", "longest", "max_length"] = Field(
+        "none", description="Pad every text to the longest of the request, or to `max_length`."
+    )
+    padding_side: Side | None = Field(None, description="The end that is padded; by default the tokenizer's own.")
+    pad_to_multiple_of: Annotated[int, Field(ge=1, le=MAX_POSITION)] | None = Field(
+        None, description="Round the padded length up to a multiple of this."
+    )
+    parts: tuple[Part, ...] = Field(
+        ("ids", "count"),
+        alias="return",
+        max_length=16,
+        description="What the answer holds. `count` leaves padding out. `tokens` is the text of every id alone: what "
+        "is no whole character shows U+FFFD. `spans` are half-open, in characters (`/offsets` has other "
+        "units). `special_tokens_mask` is 1 for padding and for what `add_special_tokens` added. `labels` are the "
+        "ids, with -100 on padding.",
+    )
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one text": Example("ids and their number", {"text": "Hello, world"}),
+        "a padded batch": Example(
+            "two rows of equal width, ready for a model",
+            {
+                "text": ["a short text", "and another one that is a little longer"],
+                "max_length": 8,
+                "padding": "longest",
+                "return": ["ids", "attention_mask", "labels"],
+            },
+        ),
+        "tokens and spans": Example(
+            "where every token stands in the text", {"text": "naïve café", "return": ["tokens", "spans"]}
+        ),
+        "a misspelt option": Example(
+            "unknown fields are refused by name", {"text": "Hello", "special_token": "text"}, status=422
+        ),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether there are many texts or much padding."""
+        if self.padding != "none":
+            width = max(self.max_length or 0, self.pad_to_multiple_of or 0)
+            if width * (len(self.text) if type(self.text) is list else 1) > INLINE_WIDTH:
+                return True
+        return super().heavy()
+
+
+class CountRequest(TextRequest):
+    """Text whose ids are counted."""
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one text": Example("how many ids a text has", {"text": "How many tokens is this?"}),
+        "many texts": Example("one number a text", {"text": ["one", "one two", ""]}),
+        "text is missing": Example("a required field", {"tokenizer": None}, status=422),
+    }
+
+
+class OffsetsRequest(TextRequest):
+    """Text whose ids are wanted with their places."""
+
+    unit: Unit = Field(
+        "char", description="What spans count: `byte` of UTF-8, `char` (code points) or `utf16` code units."
+    )
+    tokens: bool = Field(False, description="Also return the text of every token.")
+    target_spans: Annotated[list[Span] | list[list[Span]] | None, LEFT_TO_RIGHT] = Field(
+        None,
+        description="Half-open spans in `unit`, one list a text: `mask` is 1 for tokens that overlap one of them.",
+    )
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one text": Example("a span for every id, in characters", {"text": "Grüße 🙂", "unit": "char", "tokens": True}),
+        "a mask": Example("the tokens that overlap `world`", {"text": "Hello, world!", "target_spans": [[7, 12]]}),
+        "a span outside the text": Example(
+            "refused with its place", {"text": "Hello", "target_spans": [[2, 3], [0, 99]]}, status=422
+        ),
+    }
+
+
+class DecodeRequest(Request):
+    """Ids to turn back into text."""
+
+    ids: Annotated[list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(description="One list of ids, or a list of lists.")
+    skip_special_tokens: bool = Field(False, description="Leave the special tokens out.")
+    pending: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{2}){0,3}$")] | None = Field(
+        None,
+        description="Decodes a stream without state on the server: send an empty string with the first ids, with all "
+        "further ones the `pending` of the answer before. It holds, in hexadecimal, the one to three bytes of a "
+        "character that is not complete.",
+    )
+    final: bool = Field(False, description="With `pending`: these are the last ids; half a character becomes U+FFFD.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one list": Example("ids that every tokenizer has", {"ids": [40, 41, 42]}),
+        "a stream": Example("the first ids of a stream", {"ids": [40, 41], "pending": ""}),
+        "no id": Example("the place of what is no id", {"ids": [40, "41"]}, status=422),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether there are many lists."""
+        return len(self.ids) > INLINE_ITEMS and type(self.ids[0]) is list
+
+
+M = TypeVar("M", bound=Request)
+
+
+class Requests(NamedTuple):
+    """The request models under the limits of one server."""
+
+    to_encode: type[EncodeRequest]
+    to_count: type[CountRequest]
+    to_offsets: type[OffsetsRequest]
+    to_decode: type[DecodeRequest]
+
+
+def under_limits(*, max_items: int, max_ids: int) -> Requests:
+    """Build the request models of a server, so that its OpenAPI names its own limits."""
+    texts = _either(str, _list(str, max_items))
+    ids = _either(_list(Id, max_ids), _list(_list(Id, max_ids), max_items))
+    spans = _either(_list(Span, max_ids), _list(_list(Span, max_ids), max_items), None)
+    return Requests(
+        to_encode=_narrow(EncodeRequest, text=texts),
+        to_count=_narrow(CountRequest, text=texts),
+        to_offsets=_narrow(OffsetsRequest, text=texts, target_spans=spans),
+        to_decode=_narrow(DecodeRequest, ids=ids),
+    )
+
+
+def _narrow(model: type[M], **types: Any) -> type[M]:
+    fields: dict[str, Any] = {name: (type_, model.model_fields[name]) for name, type_ in types.items()}
+    return create_model(model.__name__, __base__=model, __module__=__name__, __doc__=model.__doc__, **fields)
+
+
+def _drop_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
+
+
+def _if_asked(description: str) -> Any:
+    """Describe a field that an answer holds when the request asks for it, and is never null."""
+    return Field(None, description=description, json_schema_extra=_drop_default)
+
+
+Rows = list[int] | list[list[int]]
+SpanRows = list[tuple[int, int]] | list[list[tuple[int, int]]]
+
+
+class Answer(BaseModel):
+    """A body that the service sends."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tokenizer: str = Field(description="The hash of the tokenizer that made this answer: equal hashes mean equal ids.")
+
+
+class EncodeAnswer(Answer):
+    """What was asked for, one entry a text if the request has a list of texts."""
+
+    ids: Rows = _if_asked("Token ids.")
+    count: int | list[int] = _if_asked("The number of ids, without padding.")
+    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
+    spans: SpanRows = _if_asked("Half-open, in characters; [0, 0] for what stands for no text.")
+    attention_mask: Rows = _if_asked("1 for ids, 0 for padding.")
+    special_tokens_mask: Rows = _if_asked("1 for padding and for what was added round the text.")
+    position_ids: Rows = _if_asked("0, 1, 2, ... over the ids; 0 on padding.")
+    labels: Rows = _if_asked("The ids, with -100 on padding.")
+
+
+class CountAnswer(Answer):
+    """The number of ids."""
+
+    count: int | list[int] = Field(description="One number, or one a text.")
+
+
+class OffsetsAnswer(Answer):
+    """Ids and their places."""
+
+    ids: Rows = Field(description="Token ids.")
+    spans: SpanRows = Field(description="One half-open span an id, in the unit that was asked for.")
+    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
+    mask: Rows = _if_asked("1 where a token overlaps a target span.")
+
+
+class DecodeAnswer(Answer):
+    """Text."""
+
+    text: str | list[str] = Field(description="Invalid UTF-8 becomes U+FFFD.")
+    pending: str = _if_asked("What to send with the next ids of this stream.")
+
+
+class TokenizerInfo(Answer):
+    """One tokenizer that is loaded."""
+
+    name: str
+    default: bool = Field(description="Answers requests that name no tokenizer.")
+    vocab_size: int = Field(description="One more than the highest id: the rows an embedding needs.")
+    special_tokens: dict[str, int] = Field(description="Ids by literal.")
+    pad_id: int | None
+    padding_side: Side
+    truncation_side: Side
+    model_max_length: int | None
+    template: str | None = Field(description="The hash of the chat template.")
+    unicode_version: str
+    provenance: dict[str, Any] = Field(description="Where the tokenizer comes from.")
+
+
+class TokenizerList(BaseModel):
+    """Every tokenizer that is loaded."""
+
+    tokenizers: list[TokenizerInfo]
+
+
+class CheckPoint(BaseModel):
+    """One point of the audit."""
+
+    number: int
+    name: str
+    status: Literal["passed", "failed", "not_applicable"]
+    summary: str
+    evidence: dict[str, Any]
+
+
+class CheckAnswer(Answer):
+    """The audit of one tokenizer."""
+
+    name: str
+    ok: bool = Field(description="No point failed.")
+    points: list[CheckPoint]
+
+
+class Health(BaseModel):
+    """The state of the process."""
+
+    status: Literal["ok", "ready"]
+
+
+class ProblemAnswer(BaseModel):
+    """Any error of any route (RFC 9457)."""
+
+    type: str = Field(description="Where this kind of error is explained.")
+    title: str
+    status: int
+    detail: str = Field(description="What is wrong here, and the way out.")
+    code: str = Field(description="Stable; made for programs.")
+    path: str | None = Field(description="The offending field, such as `ids[3]`; null if it is no field.")

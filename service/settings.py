@@ -1,0 +1,191 @@
+"""What the operator may set: one frozen value from flags, the environment (``TOKD_*``) and defaults, in this order.
+
+The fields of ``Settings`` are the one table: environment variables, flags, ``--help`` and ``docs/settings.md`` are
+derived from it. Nothing is read at import.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, get_type_hints
+
+ENV_PREFIX = "TOKD_"
+TEST_PREFIX = "TOKD_TEST_"
+"""Variables of the test suite, which a server started by a test inherits."""
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class InvalidSetting(ValueError):
+    """A setting is unknown, cannot be read or lies outside its range; the message names its source."""
+
+
+def _setting(default: Any, meaning: str, *, least: int | None = None, most: int | None = None) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything a server is started with."""
+
+    artifacts: tuple[str, ...] = _setting(
+        ("artifacts/base",),
+        "artifact directories to serve, in the variable separated as in `PATH`",
+    )
+    default_tokenizer: str | None = _setting(
+        None, "name, hash or name@hash that answers requests without `tokenizer`; the first artifact if not set"
+    )
+    host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
+    port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
+    uds: str | None = _setting(None, "path of a unix socket to listen on instead of host and port")
+    workers: int = _setting(1, "server processes", least=1, most=1024)
+    threads: int = _setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
+    max_queue: int = _setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
+    max_requests: int = _setting(1024, "requests of one process at once; more are answered 503", least=1)
+    max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
+    max_held_bytes: int = _setting(
+        512 << 20, "bytes of request bodies one process holds at once; beyond it 503", least=1
+    )
+    max_items: int = _setting(16_384, "most texts, or lists of ids, in one request", least=1)
+    max_ids: int = _setting(
+        1 << 20, "most ids in one request, and most ids that padding may bring a request to", least=1
+    )
+    inline_bytes: int = _setting(
+        128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
+    )
+    body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1)
+    access_log: bool = _setting(True, "write one JSON line a request to standard output; it never holds text or ids")
+
+    def __post_init__(self) -> None:
+        for row in table():
+            value = getattr(self, row.name)
+            if isinstance(value, int) and not isinstance(value, bool):
+                if row.least is not None and value < row.least:
+                    raise InvalidSetting(f"{row.name} is {value}; it must be {row.least} or more")
+                if row.most is not None and value > row.most:
+                    raise InvalidSetting(f"{row.name} is {value}; it must be {row.most} or less")
+        if not self.artifacts or not all(self.artifacts):
+            raise InvalidSetting("artifacts is empty; name at least one artifact directory")
+        if self.uds == "":
+            raise InvalidSetting("uds is empty; name a path or leave it out")
+        if self.max_held_bytes < self.max_body_bytes:
+            raise InvalidSetting(
+                f"max_held_bytes is {self.max_held_bytes}, less than max_body_bytes {self.max_body_bytes}; "
+                "a body of the allowed size could never be held"
+            )
+
+    @classmethod
+    def load(cls, env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
+        """Read flags (as ``add_flags`` parsed them), then the environment, then defaults.
+
+        Errors:
+            InvalidSetting, naming the variable or flag; an unknown ``TOKD_*`` variable is taken for a typing error.
+        """
+        env = os.environ if env is None else env
+        rows = {row.env: row for row in table()}
+        for name in env:
+            if name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name not in rows:
+                raise InvalidSetting(f"{name} is no setting; the settings are {', '.join(rows)}")
+        values = {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
+        for row in rows.values():
+            given = (flags or {}).get(row.name)
+            if given is not None:
+                values[row.name] = _read(row, given, row.flag) if isinstance(given, str) else tuple(given)
+        return cls(**values)
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that make ``load`` give these settings again; server processes are handed them."""
+        values = {row.env: getattr(self, row.name) for row in table()}
+        return {env: _write(value) for env, value in values.items() if value is not None}
+
+
+class Row(NamedTuple):
+    """One line of the table of settings."""
+
+    name: str
+    type: Any
+    default: Any
+    env: str
+    flag: str
+    meaning: str
+    least: int | None
+    most: int | None
+
+    @property
+    def default_text(self) -> str:
+        """The default as it stands in help and documentation."""
+        if self.default is None:
+            return "not set"
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
+        return ", ".join(self.default) if isinstance(self.default, tuple) else str(self.default)
+
+
+def table() -> tuple[Row, ...]:
+    """Return every setting, in the order of the documentation."""
+    return _TABLE
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Give a parser one flag for every setting; what it parses goes to ``Settings.load`` as ``vars(namespace)``."""
+    for row in table():
+        help_text = f"{row.meaning} (default: {row.default_text}; {row.env})".replace("%", "%%")
+        if isinstance(row.default, tuple):
+            help_text += "; repeatable"
+            parser.add_argument(row.flag, dest=row.name, action="append", metavar="PATH", help=help_text)
+        else:
+            parser.add_argument(row.flag, dest=row.name, metavar=row.name.rsplit("_")[-1].upper(), help=help_text)
+
+
+def markdown() -> str:
+    """Return the table as Markdown: what ``docs/settings.md`` holds."""
+    lines = ["| setting | default | variable | flag | meaning |", "|---|---|---|---|---|"]
+    lines += [f"| {r.name} | `{r.default_text}` | `{r.env}` | `{r.flag}` | {r.meaning} |" for r in table()]
+    return "\n".join(lines) + "\n"
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, tuple):
+        return os.pathsep.join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read(row: Row, text: str, source: str) -> Any:
+    if row.type == tuple[str, ...]:
+        return tuple(text.split(os.pathsep))
+    if row.type is bool:
+        lowered = text.strip().lower()
+        if lowered in _TRUE + _FALSE:
+            return lowered in _TRUE
+        raise InvalidSetting(f"{source} is {text!r}; it must be true or false")
+    if row.type is int:
+        if re.fullmatch(r"[0-9]{1,18}", text.strip()):
+            return int(text)
+        raise InvalidSetting(f"{source} is {text[:40]!r}; it must be a whole number")
+    return text
+
+
+def _table() -> tuple[Row, ...]:
+    types = get_type_hints(Settings)
+    return tuple(
+        Row(
+            name=f.name,
+            type=types[f.name],
+            default=f.default,
+            env=ENV_PREFIX + f.name.upper(),
+            flag="--" + (f.name.removesuffix("s") if isinstance(f.default, tuple) else f.name).replace("_", "-"),
+            **f.metadata,
+        )
+        for f in fields(Settings)
+    )
+
+
+_TABLE = _table()
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())

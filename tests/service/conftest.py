@@ -1,0 +1,170 @@
+"""Two tiny artifacts that are trained in the test, a client of the application, and servers that really run."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+from tokenizers import Regex, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer as HfTokenizer
+
+from service.app import create_app
+from service.settings import Settings
+from tokenizer_core import Tokenizer
+
+SPECIALS = ("<|bos|>", "<|eos|>", "<|pad|>")
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+TEXTS = (
+    "the quick brown fox jumps over the lazy dog, and the dog sleeps on while the fox runs through the brown wood",
+    "naïve café, Grüße aus Köln, こんにちは世界, привет мир, 🙂👍🏽, 1234567890",
+    "def encode(text: str) -> list[int]:\n    return [ord(letter) for letter in text]\n",
+)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _write_layout(directory: Path, *, framed: bool) -> Path:
+    tokenizer = HfTokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(GPT2_PATTERN), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False, min_frequency=2
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.add_special_tokens(list(SPECIALS))
+    ids = {literal: tokenizer.token_to_id(literal) for literal in SPECIALS}
+    if framed:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<|bos|> $A <|eos|>",
+            pair="<|bos|> $A $B <|eos|>",
+            special_tokens=[(literal, ids[literal]) for literal in SPECIALS[:2]],
+        )
+    else:
+        tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    directory.mkdir()
+    tokenizer.save(str(directory / "tokenizer.json"))
+    roles = {"bos_token": "<|bos|>", "eos_token": "<|eos|>", "pad_token": "<|pad|>"} if framed else {}
+    (directory / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "padding_side": "right", **roles})
+    )
+    return directory
+
+
+@pytest.fixture(scope="session")
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """``framed``, with a beginning, an end and a pad token, and ``bare``, with none of these roles."""
+    base = tmp_path_factory.mktemp("artifacts")
+    paths = []
+    for name in ("framed", "bare"):
+        layout = _write_layout(base / f"{name}-layout", framed=name == "framed")
+        Tokenizer.from_hf(layout).save(base / name, name=name)
+        paths.append(str(base / name))
+    return paths[0], paths[1]
+
+
+@pytest.fixture(scope="session")
+def framed(artifacts: tuple[str, str]) -> Tokenizer:
+    return Tokenizer.open(artifacts[0])
+
+
+@pytest.fixture(scope="session")
+def bare(artifacts: tuple[str, str]) -> Tokenizer:
+    return Tokenizer.open(artifacts[1])
+
+
+MakeClient = Callable[..., TestClient]
+
+
+@pytest.fixture(scope="session")
+def make_client(artifacts: tuple[str, str]) -> MakeClient:
+    """Make a client of an application with other settings."""
+
+    def make(**settings: Any) -> TestClient:
+        chosen = {"artifacts": artifacts, "access_log": False, **settings}
+        return TestClient(create_app(Settings(**chosen)), raise_server_exceptions=False)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def client(make_client: MakeClient) -> TestClient:
+    return make_client()
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str, transport: httpx.HTTPTransport | None) -> None:
+        self.process = process
+        self.url = url
+        self.client = httpx.Client(base_url=url, transport=transport, timeout=60)
+
+    def stop(self) -> tuple[bytes, bytes]:
+        """End it as an operator does; give what it wrote to standard output and standard error."""
+        self.client.close()
+        self.process.terminate()
+        return self.process.communicate(timeout=60)
+
+
+def _wait_until_ready(server: Server) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and server.process.poll() is None:
+        try:
+            if server.client.get("/readyz").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.02)
+    raise AssertionError(f"no server: {server.stop()[1].decode()}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+RunServer = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def run_server(artifacts: tuple[str, str]) -> RunServer:
+    """Run a real server with other settings, on a free port or on a unix socket."""
+
+    @contextmanager
+    def run(**settings: Any) -> Iterator[Server]:
+        chosen: dict[str, Any] = {"artifacts": artifacts, **settings}
+        if "uds" not in chosen:
+            chosen["port"] = free_port()
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **Settings(**chosen).environment()}
+        code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        if "uds" in chosen:
+            server = Server(process, "http://tokd", httpx.HTTPTransport(uds=chosen["uds"]))
+        else:
+            server = Server(process, f"http://127.0.0.1:{chosen['port']}", None)
+        try:
+            _wait_until_ready(server)
+            yield server
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+            server.client.close()
+
+    return run

@@ -1,0 +1,65 @@
+"""``/decode``: whole, in lists, and as a stream whose state the caller carries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.schemas import DecodeAnswer
+from tokenizer_core import Tokenizer
+
+
+def test_decode_gives_back_the_text(client: TestClient, bare: Tokenizer) -> None:
+    texts = ["the fox", "", "naïve 🙂👍🏽", "\0\n"]
+    rows = [bare.encode(text).tolist() for text in texts]
+    together = client.post("/decode", json={"ids": rows, "tokenizer": "bare"}).json()
+    DecodeAnswer.model_validate(together)
+    assert together == {"tokenizer": bare.hash, "text": texts}
+    for row, text in zip(rows, texts, strict=True):
+        assert client.post("/decode", json={"ids": row, "tokenizer": "bare"}).json()["text"] == text
+
+
+def test_special_tokens_are_left_out_when_asked(client: TestClient, framed: Tokenizer) -> None:
+    ids = framed.encode("the fox", add_special_tokens=True).tolist()
+    assert client.post("/decode", json={"ids": ids}).json()["text"] == "<|bos|>the fox<|eos|>"
+    assert client.post("/decode", json={"ids": ids, "skip_special_tokens": True}).json()["text"] == "the fox"
+
+
+def test_no_ids_are_no_text(client: TestClient) -> None:
+    assert client.post("/decode", json={"ids": []}).json()["text"] == ""
+    assert client.post("/decode", json={"ids": [[]]}).json()["text"] == [""]
+    assert client.post("/decode", json={"ids": [[], []]}).json()["text"] == ["", ""]
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_stream_of_any_ids_at_any_split_is_the_whole(client: TestClient, framed: Tokenizer, data: Any) -> None:
+    ids = data.draw(st.lists(st.integers(0, framed.vocab_size - 1), max_size=24))
+    skip = data.draw(st.booleans())
+    stream = framed.stream_decoder(skip_special_tokens=skip)
+    text, pending, at = "", "", 0
+    while at < len(ids):
+        chunk = ids[at : at + data.draw(st.integers(1, 4))]
+        at += len(chunk)
+        body = {"ids": chunk, "pending": pending, "skip_special_tokens": skip}
+        answer = client.post("/decode", json=body).json()
+        DecodeAnswer.model_validate(answer)
+        assert answer["text"] == stream.push(chunk)
+        assert bytes.fromhex(answer["pending"]) == stream.pending
+        text, pending = text + answer["text"], answer["pending"]
+    last = client.post("/decode", json={"ids": [], "pending": pending, "final": True}).json()
+    assert last["pending"] == ""
+    assert text + last["text"] == framed.decode(ids, skip_special_tokens=skip)
+
+
+def test_final_ids_may_come_with_the_last_request(client: TestClient, bare: Tokenizer) -> None:
+    half = bare.encode("é🙂").tolist()[:-1]
+    body = {"ids": half, "pending": "", "final": True, "tokenizer": "bare"}
+    assert client.post("/decode", json=body).json() == {
+        "tokenizer": bare.hash,
+        "text": bare.decode(half),
+        "pending": "",
+    }
