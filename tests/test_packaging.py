@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from service.app import VERSION as SERVED_VERSION
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -35,6 +37,7 @@ def test_one_version_everywhere() -> None:
     assert newest[1] == version
     assert kernel["package"]["version"] == version
     assert compose()["image"] == f"tokd:{version}"
+    assert version == SERVED_VERSION
 
 
 def test_every_copied_source_exists_and_reaches_the_builder() -> None:

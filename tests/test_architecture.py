@@ -1,0 +1,111 @@
+"""The floors, the sizes and the borders of the project, held by machine."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tokenizer_core
+
+ROOT = Path(__file__).resolve().parent.parent
+STUB = ast.parse((ROOT / "tokenizer_core" / "_kernel.pyi").read_text(encoding="utf-8"))
+STUB_CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
+SOURCES = [
+    path
+    for folder in ("tokenizer_core", "service", "tests", "benchmarks")
+    for suffix in ("*.py", "*.pyi", "*.rs")
+    for path in (ROOT / folder).rglob(suffix)
+    if not {"target", ".peers"} & set(path.parts)
+]
+SERVICE = sorted((ROOT / "service").rglob("*.py"))
+CORE = sorted(set((ROOT / "tokenizer_core").rglob("*.py")) - {ROOT / "tokenizer_core" / "__init__.py"})
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "Dockerfile",
+    "Makefile",
+    "README.md",
+    "artifacts",
+    "benchmarks",
+    "docker-compose.yml",
+    "docs",
+    "pyproject.toml",
+    "service",
+    "tests",
+    "tokenizer_core",
+}
+
+
+def relative(path: Path) -> str:
+    """Name a file by its place in the project."""
+    return str(path.relative_to(ROOT))
+
+
+def test_a_module_imports_only_from_lower_floors() -> None:
+    program = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True, no_logo=True))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", SERVICE, ids=relative)
+def test_the_service_imports_only_exported_names(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert not [alias.name for alias in node.names if alias.name.startswith("tokenizer_core.")]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            assert not node.module.startswith("tokenizer_core.")
+            if node.module == "tokenizer_core":
+                assert {alias.name for alias in node.names} <= set(tokenizer_core.__all__)
+
+
+@pytest.mark.parametrize("path", CORE, ids=relative)
+def test_the_core_imports_its_own_modules_not_its_top(path: Path) -> None:
+    modules = {"_kernel", *(child.stem for child in (ROOT / "tokenizer_core").iterdir())}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "tokenizer_core":
+            assert {alias.name for alias in node.names} <= modules
+
+
+def test_no_source_file_is_over_500_lines() -> None:
+    lengths = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in SOURCES}
+    assert lengths
+    assert {name: length for name, length in lengths.items() if length > 500} == {}
+
+
+def test_the_top_level_holds_only_what_the_design_names() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    tops = {line.split("/", 1)[0] for line in listed.stdout.splitlines()}
+    assert {top for top in tops if not top.startswith(".")} == TOP_LEVEL
+
+
+def test_the_stub_names_what_the_compiled_module_has() -> None:
+    from tokenizer_core import _kernel
+
+    variables = {
+        node.target.id for node in STUB.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    functions = {node.name for node in STUB.body if isinstance(node, ast.FunctionDef)}
+    assert {name for name in dir(_kernel) if not name.startswith("_")} == variables | functions | set(STUB_CLASSES)
+
+
+@pytest.mark.parametrize("name", sorted(STUB_CLASSES))
+def test_the_stub_has_every_method_with_its_parameters(name: str) -> None:
+    from tokenizer_core import _kernel
+
+    compiled = getattr(_kernel, name)
+    stub = {node.name: node for node in STUB_CLASSES[name].body if isinstance(node, ast.FunctionDef)}
+    assert {method for method in vars(compiled) if not method.startswith("_")} == {
+        method for method in stub if not method.startswith("_")
+    }
+    for method, node in stub.items():
+        if method == "__new__" or any(
+            isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list
+        ):
+            continue
+        assert list(inspect.signature(getattr(compiled, method)).parameters) == [
+            argument.arg for argument in node.args.args
+        ]
