@@ -1,10 +1,10 @@
 //! From entries as text and merges as text to a vocabulary; what `tokenizer.json` and `vocab.json` have in common.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use super::byte_alphabet::text_to_bytes;
 use super::json::quote;
+use super::lookup::Lookup;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};
 
@@ -47,18 +47,15 @@ impl Entries<'_, '_> {
         Ok(vocabulary)
     }
 
-    fn index(&self) -> Result<HashMap<&str, u32>> {
-        let mut ids = HashMap::with_capacity(self.vocab.len());
-        for (entry, id) in self.vocab {
-            if entry.is_empty() {
-                return Err(Error::new(Code::InvalidFile, "an entry is empty").at_field(self.entry_place(entry)));
-            }
-            if ids.insert(entry.as_ref(), *id).is_some() {
-                return Err(Error::new(Code::DuplicateToken, format!("the entry {} stands twice", quote(entry)))
-                    .at_field(self.entry_place(entry)));
-            }
+    fn index(&self) -> Result<Lookup<'_>> {
+        if let Some((entry, _)) = self.vocab.iter().find(|(entry, _)| entry.is_empty()) {
+            return Err(Error::new(Code::InvalidFile, "an entry is empty").at_field(self.entry_place(entry)));
         }
-        Ok(ids)
+        Lookup::new(self.vocab).map_err(|index| {
+            let entry = &self.vocab[index].0;
+            Error::new(Code::DuplicateToken, format!("the entry {} stands twice", quote(entry)))
+                .at_field(self.entry_place(entry))
+        })
     }
 
     fn check_ids(&self) -> Result<()> {
@@ -77,30 +74,68 @@ impl Entries<'_, '_> {
         Ok(())
     }
 
-    fn resolve(&self, ids: &HashMap<&str, u32>) -> Result<Vec<Merge>> {
-        let mut product = String::new();
-        let mut pairs = HashSet::with_capacity(self.merges.len());
-        let mut merges = Vec::with_capacity(self.merges.len());
-        for (rank, (left, right)) in self.merges.iter().enumerate() {
-            product.clear();
-            product.push_str(left);
-            product.push_str(right);
-            let id = |part: &str| {
-                ids.get(part).copied().ok_or_else(|| {
-                    let message = format!("{} is not in the vocabulary", quote(part));
-                    Error::new(Code::MergeOutOfVocab, message).at_field((self.merge_place)(rank))
-                })
-            };
-            let merge = Merge { left: id(left)?, right: id(right)?, product: id(&product)? };
-            if !pairs.insert((merge.left, merge.right)) {
-                return Err(Error::new(Code::InvalidFile, "the merge stands twice").at_field((self.merge_place)(rank)));
+    fn resolve(&self, ids: &Lookup<'_>) -> Result<Vec<Merge>> {
+        let mut merges: Vec<Merge> = Vec::with_capacity(self.merges.len());
+        let mut seen = Splits::default();
+        let (mut parts, mut products) = (Vec::new(), Vec::new());
+        for batch in self.merges.chunks(BATCH) {
+            let texts: Vec<[&str; 1]> =
+                batch.iter().flat_map(|(left, right)| [[left.as_ref()], [right.as_ref()]]).collect();
+            let joined: Vec<[&str; 2]> = batch.iter().map(|(left, right)| [left.as_ref(), right.as_ref()]).collect();
+            ids.find(&texts, &mut parts);
+            ids.find(&joined, &mut products);
+            for (index, (left, right)) in batch.iter().enumerate() {
+                let refuse =
+                    |code, message: String| Err(Error::new(code, message).at_field((self.merge_place)(merges.len())));
+                let missing =
+                    |text: &str| refuse(Code::MergeOutOfVocab, format!("{} is not in the vocabulary", quote(text)));
+                let Some(left_id) = parts[2 * index] else { return missing(left) };
+                let Some(right_id) = parts[2 * index + 1] else { return missing(right) };
+                let Some(product) = products[index] else { return missing(&format!("{left}{right}")) };
+                let merge = Merge { left: left_id, right: right_id, product };
+                if !seen.insert(&merges, merge) {
+                    return refuse(Code::InvalidFile, "the merge stands twice".to_owned());
+                }
+                merges.push(merge);
             }
-            merges.push(merge);
         }
         Ok(merges)
     }
 
     fn entry_place(&self, entry: &str) -> String {
         format!("{}[{}]", self.vocab_path, quote(entry))
+    }
+}
+
+/// How many merges are looked up at once.
+const BATCH: usize = 64;
+
+/// The merges of each product, as chains from the last to the first. A pair has one product, and a product has at most as
+/// many pairs as it has places to cut it, so a chain is short.
+#[derive(Default)]
+struct Splits {
+    /// One more than the index of the last merge of each product.
+    last: Vec<u32>,
+    /// One more than the index of the merge before, of the same product.
+    before: Vec<u32>,
+}
+
+impl Splits {
+    /// Note the next merge behind `merges`; `false` if it is among them.
+    fn insert(&mut self, merges: &[Merge], merge: Merge) -> bool {
+        let product = merge.product as usize;
+        if self.last.len() <= product {
+            self.last.resize(product + 1, 0);
+        }
+        let mut at = self.last[product];
+        self.before.push(at);
+        while let Some(other) = merges.get((at as usize).wrapping_sub(1)) {
+            if (other.left, other.right) == (merge.left, merge.right) {
+                return false;
+            }
+            at = self.before[at as usize - 1];
+        }
+        self.last[product] = merges.len() as u32 + 1;
+        true
     }
 }

@@ -3,6 +3,7 @@
 mod byte_alphabet;
 mod entries;
 mod json;
+mod lookup;
 mod reserve;
 mod tiktoken;
 mod tokenizer_json;
