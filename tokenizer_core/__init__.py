@@ -4,6 +4,7 @@
 >>> tokenizer = Tokenizer.open("artifacts/base")
 """
 
+from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
 from tokenizer_core.errors import (
     ArtifactError,
@@ -21,13 +22,17 @@ from tokenizer_core.errors import (
     UnknownTokenId,
     Unsupported,
 )
-from tokenizer_core.shaping import Row, padded_width, shape_rows
+from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
 
 __all__ = [
     "AddedToken",
     "ArtifactError",
     "ArtifactNotFound",
+    "Beside",
+    "CheckReport",
+    "Cut",
     "EncodedBatch",
     "HashMismatch",
     "InputError",
@@ -36,11 +41,15 @@ __all__ = [
     "InvalidOption",
     "InvalidUnicode",
     "Offsets",
+    "Padding",
     "PipelineConfig",
+    "Point",
     "ReservedLiteral",
     "Row",
     "Settings",
+    "Side",
     "SpecialTokens",
+    "Status",
     "StepLimit",
     "TokdError",
     "Tokenizer",
@@ -48,6 +57,11 @@ __all__ = [
     "Unit",
     "UnknownTokenId",
     "Unsupported",
+    "check",
+    "check_artifact",
     "padded_width",
     "shape_rows",
+    "to_huggingface",
+    "to_tiktoken",
+    "to_vocab_merges",
 ]

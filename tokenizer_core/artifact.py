@@ -83,7 +83,13 @@ def read(path: str | Path) -> TokenizerParts:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ArtifactNotFound(f"there is no artifact at {path}: {reason}") from None
     try:
-        manifest = files.parse_json(files.read(Path(MANIFEST), directory=directory), MANIFEST)
+        try:
+            data = files.read(Path(MANIFEST), directory=directory)
+        except ArtifactNotFound:
+            raise ArtifactNotFound(
+                f"there is no artifact at {path}: it holds no {MANIFEST}; tokd import makes one"
+            ) from None
+        manifest = files.parse_json(data, MANIFEST)
         fields = Fields(manifest, MANIFEST)
         if (schema := fields.any("schema")) != SCHEMA or isinstance(schema, bool):
             raise Unsupported(f"the manifest has schema {str(schema)[:40]}, and only {SCHEMA} is known", field="schema")

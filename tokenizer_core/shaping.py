@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidOption
+from tokenizer_core.errors import InvalidOption
 
 Ids = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.uint8]

@@ -41,17 +41,17 @@ def render(parts: TokenizerParts) -> bytes:
         Unsupported: tiktoken, which merges by the order of ids and takes whole pieces, would give other ids.
     """
     data = rank_lines(parts.vocabulary)
-    if not (parts.config.ignore_merges or every_token_is_reached(parts.vocabulary)):
-        raise Unsupported(
-            "a rank file always takes whole pieces, and some tokens of this tokenizer are never reached by merges; "
-            "export to the Hugging Face layout",
-            field="ignore_merges",
-        )
     if recovered(parts.vocabulary) is None:
         raise Unsupported(
             "ranks are ids in a rank file, and the merges of this tokenizer are not in the order of their ids; export "
             "to the Hugging Face layout",
             field="merges",
+        )
+    if not (parts.config.ignore_merges or every_token_is_reached(parts.vocabulary)):
+        raise Unsupported(
+            "a rank file always takes whole pieces, and some tokens of this tokenizer are never reached by merges; "
+            "export to the Hugging Face layout",
+            field="ignore_merges",
         )
     return data
 

@@ -1,0 +1,9 @@
+"""The audit of a tokenizer: eleven points that go wrong, each passed, failed or not applicable, with the evidence.
+
+One file a point; ``audit`` runs them in order, ``report`` is what they say, ``texts`` what they try.
+"""
+
+from tokenizer_core.check.audit import check, check_artifact
+from tokenizer_core.check.report import CheckReport, Point, Status
+
+__all__ = ["CheckReport", "Point", "Status", "check", "check_artifact"]

@@ -1,0 +1,97 @@
+"""The audit: the eleven points that go wrong with tokenizers, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tokenizer_core.check.atomic_specials import atomic_specials
+from tokenizer_core.check.determinism import determinism
+from tokenizer_core.check.embedding import embedding
+from tokenizer_core.check.fertility import fertility
+from tokenizer_core.check.file_hashes import file_hashes
+from tokenizer_core.check.offsets import offsets
+from tokenizer_core.check.padding import padding
+from tokenizer_core.check.report import CheckReport, Finding, Point, failed, not_applicable
+from tokenizer_core.check.reserved_literals import reserved_literals
+from tokenizer_core.check.round_trip import round_trip
+from tokenizer_core.check.template import template
+from tokenizer_core.check.throughput import throughput
+from tokenizer_core.errors import HashMismatch, InvalidOption, TokdError
+from tokenizer_core.tokenizer import Tokenizer
+
+NAMES = (
+    "round trip",
+    "atomic specials",
+    "fertility",
+    "template",
+    "reserved literals",
+    "padding and masks",
+    "file hashes",
+    "embedding rows",
+    "offsets",
+    "throughput",
+    "determinism",
+)
+"""The names of the points; the first is number 1."""
+
+
+def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_rows: int | None = None) -> CheckReport:
+    """Audit a tokenizer.
+
+    Args:
+        path: the artifact directory that it came from, whose files are held against the manifest.
+        embedding_rows: the rows of the model's embedding table.
+
+    Errors:
+        ``invalid_option``: ``embedding_rows`` is under 1. What goes wrong in a point is that point's failure.
+    """
+    if embedding_rows is not None and embedding_rows < 1:
+        raise InvalidOption(f"embedding_rows is {embedding_rows}; it must be 1 or more", field="embedding_rows")
+    directory = None if path is None else Path(path)
+    findings = (
+        _guard(lambda: round_trip(tokenizer)),
+        _guard(lambda: atomic_specials(tokenizer)),
+        _guard(lambda: fertility(tokenizer)),
+        _guard(lambda: template(tokenizer)),
+        _guard(lambda: reserved_literals(tokenizer)),
+        _guard(lambda: padding(tokenizer)),
+        _guard(lambda: file_hashes(tokenizer, directory)),
+        _guard(lambda: embedding(tokenizer, embedding_rows)),
+        _guard(lambda: offsets(tokenizer)),
+        _guard(lambda: throughput(tokenizer)),
+        _guard(lambda: determinism(tokenizer)),
+    )
+    return _report(tokenizer.hash, tokenizer.name, findings)
+
+
+def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> CheckReport:
+    """Open an artifact and audit it; a file that is not the one its manifest pins is a failure of point 7.
+
+    Errors:
+        Those of ``Tokenizer.open`` but ``hash_mismatch``, and ``invalid_option``.
+    """
+    try:
+        tokenizer = Tokenizer.open(path)
+    except HashMismatch as error:
+        unread = not_applicable("the artifact was not loaded, since its files are not those of its manifest")
+        broken = failed(error.message, code=error.code, **error.place)
+        findings = tuple(broken if name == "file hashes" else unread for name in NAMES)
+        return _report(None, Path(path).resolve().name, findings)
+    return check(tokenizer, path=path, embedding_rows=embedding_rows)
+
+
+def _guard(point: Callable[[], Finding]) -> Finding:
+    """Turn an error that a point met into its failure, so that the other points are still seen."""
+    try:
+        return point()
+    except TokdError as error:
+        return failed(f"{error.code}: {error.message}", code=error.code, **error.place)
+
+
+def _report(hash_: str | None, name: str, findings: tuple[Finding, ...]) -> CheckReport:
+    points = tuple(
+        Point(number, point, finding.status, finding.summary, finding.evidence)
+        for number, (point, finding) in enumerate(zip(NAMES, findings, strict=True), start=1)
+    )
+    return CheckReport(hash_, name, points)

@@ -1,0 +1,39 @@
+"""Point 7: the files on disk are the ones that the manifest pins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core.check.report import Finding, failed, not_applicable, passed
+from tokenizer_core.tokenizer import Tokenizer
+
+
+def file_hashes(tokenizer: Tokenizer, path: Path | None) -> Finding:
+    """Hash every file again, and hold the manifest's hash of the tokenizer against the one in memory."""
+    if path is None:
+        return not_applicable("the tokenizer was not loaded from an artifact")
+    try:
+        manifest = json.loads((path / "manifest.json").read_bytes())
+        pinned: dict[str, str] = manifest["files"]
+        found = {name: "sha256:" + hashlib.sha256((path / name).read_bytes()).hexdigest() for name in pinned}
+    except OSError as error:
+        return failed(f"{error.filename}: {error.strerror}", file=str(error.filename))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return failed("manifest.json is no manifest", file="manifest.json")
+    changed: list[dict[str, Any]] = [
+        {"file": name, "expected": pinned[name], "found": hash_}
+        for name, hash_ in found.items()
+        if hash_ != pinned[name]
+    ]
+    if changed:
+        return failed(f"{changed[0]['file']} is not the file that the manifest pins", changed=changed)
+    if manifest["hash"] != tokenizer.hash:
+        return failed(
+            "the manifest pins another tokenizer than the one in memory",
+            expected=manifest["hash"],
+            found=tokenizer.hash,
+        )
+    return passed(f"{len(found)} files are those of the manifest", files=found, hash=tokenizer.hash)

@@ -1,0 +1,108 @@
+"""What the audit says: one result a point, and all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """The outcome of one point."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not_applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one point found, before it has its name and number.
+
+    Attributes:
+        summary: one line, lower case, no full stop.
+        evidence: numbers and counterexamples; plain JSON values.
+    """
+
+    status: Status
+    summary: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+def passed(summary: str, **evidence: Any) -> Finding:
+    """Say that nothing is wrong."""
+    return Finding(Status.PASSED, summary, evidence)
+
+
+def failed(summary: str, **evidence: Any) -> Finding:
+    """Say what is wrong."""
+    return Finding(Status.FAILED, summary, evidence)
+
+
+def not_applicable(summary: str, **evidence: Any) -> Finding:
+    """Say why there is nothing to look at."""
+    return Finding(Status.NOT_APPLICABLE, summary, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One of the eleven points with its outcome."""
+
+    number: int
+    name: str
+    status: Status
+    summary: str
+    evidence: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "number": self.number,
+            "name": self.name,
+            "status": self.status.value,
+            "summary": self.summary,
+            "evidence": self.evidence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The audit of one tokenizer.
+
+    Attributes:
+        tokenizer: its hash; ``None`` if its files could not be loaded.
+        name: its name.
+        points: the eleven points in order.
+    """
+
+    tokenizer: str | None
+    name: str
+    points: tuple[Point, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no point failed."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[Point, ...]:
+        """The points that failed."""
+        return tuple(point for point in self.points if point.status is Status.FAILED)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "tokenizer": self.tokenizer,
+            "name": self.name,
+            "ok": self.ok,
+            "points": [point.to_dict() for point in self.points],
+        }
+
+
+MAX_EXAMPLES = 5
+"""Counterexamples shown for one point: a vocabulary with a thousand bad specials must not flood the report."""
+
+
+def excerpt(text: str, limit: int = 80) -> str:
+    """Return the text, cut in the middle if it is long."""
+    return text if len(text) <= limit else f"{text[: limit // 2]}…{text[-(limit // 2) :]}"

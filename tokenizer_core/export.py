@@ -1,0 +1,89 @@
+"""Write a tokenizer in the formats of other programs; what a format cannot carry is refused by name.
+
+Rank files and ``vocab.json`` with ``merges.txt`` hold a vocabulary and its merges. The pattern and the special tokens
+travel beside them (``Beside``); anything else that changes an id is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tokenizer_core import patterns
+from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.errors import Unsupported
+from tokenizer_core.formats import hf_write, tiktoken, vocab_merges
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a reader of the exported files must be told.
+
+    Attributes:
+        pattern: its name, or the regular expression itself if it has none.
+        regex: the regular expression.
+        special_tokens: ids by literal.
+    """
+
+    pattern: str
+    regex: str
+    special_tokens: Mapping[str, int]
+
+
+def to_huggingface(parts: TokenizerParts) -> dict[str, bytes]:
+    """Write every file of Hugging Face's layout, by name.
+
+    Raises:
+        Unsupported: with the field that it cannot carry.
+    """
+    return hf_write.render(parts)
+
+
+def to_tiktoken(parts: TokenizerParts) -> tuple[bytes, Beside]:
+    """Write a rank file.
+
+    Raises:
+        Unsupported: with the field that it cannot carry.
+    """
+    beside = _beside(parts.config, "a rank file")
+    return tiktoken.render(parts), beside
+
+
+def to_vocab_merges(parts: TokenizerParts) -> tuple[dict[str, bytes], Beside]:
+    """Write GPT-2's ``vocab.json`` and ``merges.txt``, by name.
+
+    Raises:
+        Unsupported: with the field that they cannot carry.
+    """
+    beside = _beside(parts.config, "vocab.json with merges.txt")
+    vocab, merges = vocab_merges.render(parts)
+    return {"vocab.json": vocab, "merges.txt": merges}, beside
+
+
+def _beside(config: PipelineConfig, format_: str) -> Beside:
+    """Return what travels beside the files, or refuse what does not travel at all."""
+    if config.normalizer:
+        raise Unsupported(f"{format_} has no normalizer; export to huggingface", field="normalizer")
+    if config.prefix_space:
+        raise Unsupported(
+            f"{format_} puts no space before a text; export to huggingface", field="pre_tokenizer.add_prefix_space"
+        )
+    if config.prefix_ids or config.suffix_ids:
+        raise Unsupported(
+            f"{format_} puts no special tokens round a text; export to huggingface", field="post_processor"
+        )
+    for token in config.added_tokens:
+        if not token.special or token.lstrip or token.rstrip or token.single_word or token.normalized:
+            raise Unsupported(
+                f"{format_} has only special tokens without flags, and {token.content!r} is another; "
+                "export to huggingface",
+                field=f"added_tokens[{token.content!r}]",
+            )
+    stages = config.pretokenizer
+    if len(stages) == 1 and isinstance(stages[0], Split):
+        stage = stages[0]
+        if stage.behavior == "isolated" and not stage.invert and stage.pattern.kind != "string":
+            text = stage.pattern.text
+            regex = patterns.PATTERNS[text] if stage.pattern.kind == "name" else text
+            return Beside(text, regex, {token.content: token.id for token in config.added_tokens})
+    raise Unsupported(f"{format_} goes with exactly one pattern; export to huggingface", field="pre_tokenizer")
