@@ -1,0 +1,82 @@
+"""``tokd encode``: a text to ids, their number, or their spans."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from service.cli.options import Parser, add_policy, add_tokenizer
+from service.cli.streams import argument_text, decode_utf8, printable, read_input, usage, write, write_json, write_line
+from tokenizer_core import Tokenizer, Unit
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "encode",
+        help="encode a text",
+        description="Encode a text into ids. The text is taken as it is: a line break at its end is part of it.",
+    )
+    parser.add_argument("text", nargs="?", help="the text; without it, --file or standard input")
+    parser.add_argument("-f", "--file", metavar="FILE", help="read the text from a file (- is standard input)")
+    add_tokenizer(parser)
+    add_policy(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("-c", "--count", action="store_true", help="print only how many ids there are")
+    what.add_argument("-o", "--offsets", action="store_true", help="print a line a token: id, start, end, text")
+    parser.add_argument(
+        "--unit", choices=("byte", "char", "utf16"), default=None, help="unit of the offsets (default: char)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Encode and print."""
+    if args.unit is not None and not args.offsets:
+        raise usage("--unit needs --offsets")
+    if args.text is not None and args.file is not None:
+        raise usage("give a text or --file, not both")
+    tokenizer = Tokenizer.open(args.tokenizer)
+    text = argument_text(args.text) if args.text is not None else decode_utf8(*read_input(args.file))
+    policy: dict[str, Any] = {"special_tokens": args.special_tokens, "add_special_tokens": args.add_special_tokens}
+    if args.count:
+        count = tokenizer.count(text, **policy)
+        if args.json:
+            write_json({"count": count, "tokenizer": tokenizer.hash})
+        else:
+            write_line(str(count))
+    elif args.offsets:
+        _write_offsets(tokenizer, text, args.unit or "char", policy, as_json=args.json)
+    else:
+        ids, count = tokenizer.encode_json(text, **policy)
+        if args.json:
+            write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (ids, count, tokenizer.hash.encode()))
+        else:
+            write(ids[1:-1].replace(b",", b" ") + b"\n")
+    return 0
+
+
+def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, as_json: bool) -> None:
+    found = tokenizer.offsets(text, unit, **policy)
+    if as_json:
+        write_json(
+            {
+                "ids": found.ids.tolist(),
+                "spans": found.spans.tolist(),
+                "unit": unit,
+                "count": len(found.ids),
+                "tokenizer": tokenizer.hash,
+            }
+        )
+        return
+    lines = [
+        f"{id_}\t{start}\t{end}\t{_visible(tokenizer.token_bytes(id_))}\n"
+        for id_, (start, end) in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
+    ]
+    write("".join(lines).encode())
+
+
+def _visible(token: bytes) -> str:
+    """Show a token on one line: text as it is, control characters and half characters as escapes."""
+    return printable(token.decode(errors="backslashreplace"))

@@ -1,0 +1,54 @@
+"""``tokd export``: an artifact in the format of another program."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from service.cli.import_artifact import FORMATS
+from service.cli.options import Parser
+from service.cli.streams import create, write_json, write_line
+from tokenizer_core import Beside, Tokenizer, to_huggingface, to_tiktoken, to_vocab_merges
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "export",
+        help="write an artifact in another format",
+        description="Write Hugging Face's layout (a directory), a tiktoken rank file, or a directory with vocab.json "
+        "and merges.txt. What the format cannot carry is an error.",
+    )
+    parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
+    parser.add_argument("-o", "--output", metavar="PATH", required=True, help="the file or directory to write")
+    parser.add_argument("--format", choices=FORMATS, required=True, help="the format to write")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export, and say what a reader of the files must be told besides."""
+    parts = Tokenizer.open(args.artifact).parts
+    output = Path(args.output)
+    beside: Beside | None = None
+    if args.format == "huggingface":
+        create(output, to_huggingface(parts))
+    elif args.format == "tiktoken":
+        ranks, beside = to_tiktoken(parts)
+        create(output, ranks)
+    else:
+        files, beside = to_vocab_merges(parts)
+        create(output, files)
+    said: dict[str, Any] = {"format": args.format, "path": str(output)}
+    if beside is not None:
+        said |= {"pattern": beside.pattern, "regex": beside.regex, "special_tokens": dict(beside.special_tokens)}
+    if args.json:
+        write_json(said)
+        return 0
+    lines = [f"{args.format}, written to {output}"]
+    if beside is not None:
+        lines += ["", "not in the files, so tell their reader:", f"  pattern  {beside.regex}"]
+        lines += [f"  special  {literal} = {id_}" for literal, id_ in beside.special_tokens.items()]
+    write_line("\n".join(lines))
+    return 0

@@ -1,0 +1,57 @@
+"""The options that several commands share, and how a command line is read."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+from service.cli.streams import usage
+
+DEFAULT_ARTIFACT = "artifacts/base"
+
+POLICIES = ("reject", "text", "parse")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like every other error of the command; options are never abbreviated."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **(kwargs | {"allow_abbrev": False}))
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        raise usage(f"{message}; see {self.prog} --help")
+
+
+def whole_number(text: str) -> int:
+    """Read a number of at least 1; nothing else that ``int`` would take, such as ``1_000``."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def add_tokenizer(parser: argparse.ArgumentParser) -> None:
+    """Add ``--tokenizer``."""
+    parser.add_argument(
+        "-t",
+        "--tokenizer",
+        metavar="ARTIFACT",
+        default=DEFAULT_ARTIFACT,
+        help="artifact directory (default: %(default)s)",
+    )
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """Add what literals of special tokens mean, and whether special tokens are put round the text."""
+    parser.add_argument(
+        "--special-tokens",
+        choices=POLICIES,
+        default="reject",
+        help="what a literal such as <|im_end|> in the text means: an error, ordinary text, or its id "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--add-special-tokens",
+        action="store_true",
+        help="put the tokenizer's own special tokens round the text",
+    )

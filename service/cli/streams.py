@@ -1,0 +1,157 @@
+"""Standard input, output and files of the command: bytes in, bytes out, UTF-8 whatever the locale."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+class CommandError(Exception):
+    """End the command with one line on standard error.
+
+    Args:
+        code: a stable name, as in the errors of ``tokenizer_core``.
+        message: lower case, no full stop; says the way out.
+        status: 2 for a wrong command line, 1 for everything else.
+    """
+
+    def __init__(self, code: str, message: str, *, status: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+
+
+def usage(message: str) -> CommandError:
+    """Say that the command line is wrong."""
+    return CommandError("usage", message, status=2)
+
+
+def argument_text(argument: str) -> str:
+    """Return a command-line argument as text.
+
+    Python hides bytes that are not UTF-8 in lone surrogates; here they are named.
+    """
+    return decode_utf8(os.fsencode(argument), "the text argument")
+
+
+def decode_utf8(data: bytes, source: str) -> str:
+    """Decode bytes; an error names the first wrong byte and where it stands."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            "invalid_unicode",
+            f"{source} is not UTF-8: byte 0x{data[error.start]:02X} at {error.start} ({error.reason})",
+        ) from None
+
+
+def read_input(file: str | None) -> tuple[bytes, str]:
+    """Read a file, or standard input for ``None`` and ``-``; the bytes and what to call them in an error."""
+    if file is not None and file != "-":
+        return read_file(file), file
+    if sys.stdin is None:
+        raise CommandError("no_input", "standard input is closed; give a text or --file")
+    if sys.stdin.isatty():
+        note("reading standard input; end with Ctrl-D")
+    try:
+        return sys.stdin.buffer.read(), "standard input"
+    except OSError as error:
+        raise CommandError("unreadable_file", f"standard input: {reason(error)}") from None
+
+
+def read_file(file: str) -> bytes:
+    """Read a file whole."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError("unreadable_file", f"{file}: {reason(error)}") from None
+    except ValueError:
+        raise CommandError("unreadable_file", f"{file!r}: the name holds a NUL character") from None
+
+
+def write(data: bytes) -> None:
+    """Write bytes to standard output and hand them on at once, so that a failure is seen here."""
+    if sys.stdout is None:
+        raise CommandError("unwritable_output", "standard output is closed")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget_output()
+        raise CommandError("unwritable_output", f"standard output: {reason(error)}") from None
+
+
+def write_line(text: str) -> None:
+    """Write one line of text as UTF-8."""
+    write(text.encode() + b"\n")
+
+
+def write_json(value: Any) -> None:
+    """Write a value as one line of JSON, ASCII only."""
+    write_line(json.dumps(value, allow_nan=False))
+
+
+def note(text: str) -> None:
+    """Write one line to standard error, if there is one."""
+    if sys.stderr is not None:
+        sys.stderr.buffer.write(printable(text).encode() + b"\n")
+        sys.stderr.flush()
+
+
+def printable(text: str) -> str:
+    """Return the text with escapes for what is not to be shown: line breaks, terminal sequences, lone surrogates."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def excerpt(text: str, most: int = 80) -> str:
+    """Return the text, cut if it is long."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def forget_output() -> None:
+    """Point standard output at nothing: the interpreter flushes it once more at exit and would fail again."""
+    if sys.stdout is not None:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+
+
+def reason(error: OSError) -> str:
+    """Return what the system says, lower case like every message here."""
+    said = error.strerror or str(error)
+    return said[:1].lower() + said[1:]
+
+
+def require_absent(path: Path) -> None:
+    """Refuse to write where something is: no command replaces or removes anything."""
+    if os.path.lexists(path):
+        raise CommandError("output_exists", f"{path} is there already; remove it or name another place")
+
+
+def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:
+    """Write a file, or a directory of files, that is not there yet: all of it appears at once, or nothing."""
+    require_absent(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if isinstance(content, bytes):
+            temporary.write_bytes(content)
+        else:
+            temporary.mkdir()
+            for name, data in content.items():
+                (temporary / name).write_bytes(data)
+        temporary.rename(path)
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{path}: {reason(error)}") from None
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
