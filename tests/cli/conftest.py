@@ -1,0 +1,43 @@
+"""A home with an artifact, and the command run in it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import environment
+from tests.tiny_tokenizer import write_layout
+from tokenizer_core import Tokenizer
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory) -> Path:
+    """A directory with a Hugging Face layout in ``hf`` and an artifact where the commands look for one."""
+    home = tmp_path_factory.mktemp("home")
+    write_layout(home / "hf")
+    Tokenizer.from_hf(home / "hf").save(home / "artifacts" / "base", name="base")
+    return home
+
+
+@pytest.fixture(scope="session")
+def tokenizer(home) -> Tokenizer:
+    return Tokenizer.open(home / "artifacts" / "base")
+
+
+@pytest.fixture
+def tokd(home):
+    """Run one command in ``home``."""
+
+    def run(*args, stdin: bytes = b"", variables=None) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "service.cli", *args],
+            cwd=home,
+            env=environment(**(variables or {})),
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run

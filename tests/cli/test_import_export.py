@@ -1,0 +1,141 @@
+"""``tokd import`` and ``tokd export``: the same ids in every format, and nothing guessed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer as HuggingFace
+
+from tests.cli.processes import TEXT, assert_refused, succeed
+from tests.tiny_tokenizer import GPT2_PATTERN, SPECIALS, write_layout
+from tokenizer_core import Tokenizer
+
+
+def test_import_of_every_format_gives_the_same_ids(tokd, tmp_path, tokenizer):
+    exported = {}
+    for format_, name in (("huggingface", "layout"), ("tiktoken", "ranks.tiktoken"), ("vocab_merges", "pair")):
+        artifact = Tokenizer.from_hf(write_plain(tmp_path / "plain"))
+        if not (tmp_path / "source").exists():
+            artifact.save(tmp_path / "source")
+        succeed(tokd("export", str(tmp_path / "source"), "--format", format_, "-o", str(tmp_path / name)))
+        exported[format_] = tmp_path / name
+    beside = ["--pattern", "gpt2", *(f"--special-token={s}={i}" for s, i in tokenizer.special_tokens.items())]
+    commands = {
+        "huggingface": [str(exported["huggingface"])],
+        "huggingface file": [str(exported["huggingface"] / "tokenizer.json")],
+        "tiktoken": [str(exported["tiktoken"]), *beside],
+        "vocab_merges": [str(exported["vocab_merges"] / file) for file in ("vocab.json", "merges.txt")] + beside,
+        "vocab_merges directory": [str(exported["vocab_merges"]), *beside],
+    }
+    truth = tokenizer.encode(TEXT * 20).tolist()
+    for number, (format_, arguments) in enumerate(commands.items()):
+        output = tmp_path / f"again-{number}"
+        answer = json.loads(succeed(tokd("import", *arguments, "-o", str(output), "--json")))
+        assert answer["format"] == format_.split()[0]
+        again = Tokenizer.open(output)
+        assert (again.name, again.hash) == (answer["name"], answer["hash"])
+        assert again.encode(TEXT * 20).tolist() == truth, format_
+        assert dict(again.special_tokens) == dict(tokenizer.special_tokens), format_
+
+
+def write_plain(directory: Path) -> Path:
+    return write_layout(directory, template=None)
+
+
+def test_exported_layout_gives_hugging_face_the_same_ids(tokd, tmp_path, tokenizer):
+    succeed(tokd("export", "artifacts/base", "--format", "huggingface", "-o", str(tmp_path / "out")))
+    peer = HuggingFace.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert peer.encode(TEXT).ids == tokenizer.encode(TEXT).tolist()
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_exported_ranks_give_tiktoken_the_same_ids(tokd, tmp_path, tokenizer):
+    import tiktoken
+    from tiktoken.load import load_tiktoken_bpe
+
+    said = json.loads(
+        succeed(tokd("export", "artifacts/base", "--format", "tiktoken", "-o", str(tmp_path / "r"), "--json"))
+    )
+    peer = tiktoken.Encoding(
+        "exported",
+        pat_str=said["regex"],
+        mergeable_ranks=load_tiktoken_bpe(str(tmp_path / "r")),
+        special_tokens=said["special_tokens"],
+    )
+    assert peer.encode_ordinary(TEXT * 20) == tokenizer.encode(TEXT * 20).tolist()
+    assert said["special_tokens"] == dict(tokenizer.special_tokens)
+
+
+def test_exported_pair_gives_hugging_face_the_same_ids(tokd, tmp_path, tokenizer):
+    from tokenizers import Regex, models, pre_tokenizers
+
+    succeed(tokd("export", "artifacts/base", "--format", "vocab_merges", "-o", str(tmp_path / "p")))
+    peer = HuggingFace(models.BPE.from_file(str(tmp_path / "p" / "vocab.json"), str(tmp_path / "p" / "merges.txt")))
+    peer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(GPT2_PATTERN), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    assert peer.encode(TEXT).ids == tokenizer.encode(TEXT).tolist()
+
+
+@pytest.mark.parametrize("format_", ["tiktoken", "vocab_merges"])
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"normalizer": {"type": "NFC"}}, "normalizer"),
+        ({"added": {"lstrip": True}}, "lstrip"),
+        ({"added": {"special": False}}, "special"),
+    ],
+)
+def test_export_refuses_by_name_what_the_format_cannot_carry(tokd, tmp_path, format_, change, field):
+    layout = write_plain(tmp_path / "hf")
+    document = json.loads((layout / "tokenizer.json").read_text())
+    if "normalizer" in change:
+        document["normalizer"] = change["normalizer"]
+    else:
+        document["added_tokens"][1] |= change["added"]
+    (layout / "tokenizer.json").write_text(json.dumps(document))
+    succeed(tokd("import", str(layout), "-o", str(tmp_path / "artifact")))
+    refused = tokd("export", str(tmp_path / "artifact"), "--format", format_, "-o", str(tmp_path / "out"))
+    assert_refused(refused, "unsupported", 1, "export to")
+    assert field in refused.stderr.decode() or SPECIALS[1] in refused.stderr.decode()
+    assert not (tmp_path / "out").exists()
+
+
+def test_export_replaces_nothing(tokd, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    for format_ in ("huggingface", "tiktoken", "vocab_merges"):
+        result = tokd("export", "artifacts/base", "--format", format_, "-o", str(tmp_path / "out"))
+        assert_refused(result, "output_exists", 1, "is there already")
+    assert (tmp_path / "out").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_import_names_what_it_wrote(tokd, tmp_path):
+    said = succeed(tokd("import", "hf", "-o", str(tmp_path / "mine"))).decode()
+    tokenizer = Tokenizer.open(tmp_path / "mine")
+    assert tokenizer.name == "mine"
+    assert tokenizer.hash in said
+    assert "mine" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "status", "word"),
+    [
+        (b"hello world\n", "unknown_format", 1, "--format"),
+        (b"", "unknown_format", 1, "--format"),
+        (b"\x80\x04\x95pickle", "unknown_format", 1, "--format"),
+        (b"aGVsbG8= 0\n", "usage", 2, "--pattern"),
+        (b"{" * 200_000, "invalid_file", 1, ""),
+        (b'{"a": ' * 200_000, "invalid_file", 1, ""),
+        (b"{}", "", 1, ""),
+        (b'{"model": {"type": "WordPiece", "vocab": {}}}', "unsupported", 1, "WordPiece"),
+    ],
+)
+def test_import_never_guesses(tokd, tmp_path, content, code, status, word):
+    (tmp_path / "source").write_bytes(content)
+    result = tokd("import", str(tmp_path / "source"), "-o", str(tmp_path / "out"))
+    assert_refused(result, code or result.stderr.decode().split(": ")[2], status, word)
+    assert not (tmp_path / "out").exists()

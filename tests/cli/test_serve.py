@@ -1,0 +1,64 @@
+"""``tokd serve``: a real server, and settings that are refused before it starts."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from tests.cli.processes import TEXT, assert_refused, environment
+
+RUNNING = re.compile(r"running on http://127\.0\.0\.1:([0-9]+)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "words"),
+    [
+        (["--port", "http"], {}, ["--port"]),
+        (["--port", "65536"], {}, ["65535"]),
+        (["--workers", "0"], {}, ["workers"]),
+        (["--default-tokenizer", "ghost"], {}, ["ghost"]),
+        ([], {"TOKD_PROT": "80"}, ["TOKD_PROT", "TOKD_PORT"]),
+        ([], {"TOKD_MAX_BODY_BYTES": "many"}, ["TOKD_MAX_BODY_BYTES"]),
+    ],
+)
+def test_serve_names_a_wrong_setting(tokd, arguments, variables, words):
+    assert_refused(tokd("serve", *arguments, variables=variables), "invalid_setting", 2, *words)
+
+
+def test_serve_refuses_an_artifact_that_is_not_there(tokd):
+    assert_refused(tokd("serve", "--port", "0", "--artifact", "nowhere"), "artifact_not_found", 1, "nowhere")
+
+
+def test_serve_answers_until_it_is_interrupted(home, tokenizer):
+    with subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "serve", "--port", "0"],
+        cwd=home,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            port = next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
+            answer = httpx.post(f"http://127.0.0.1:{port}/encode", json={"text": TEXT, "add_special_tokens": False})
+            assert answer.status_code == 200
+            assert answer.json()["ids"] == tokenizer.encode(TEXT).tolist()
+            assert answer.json()["tokenizer"] == tokenizer.hash
+            process.send_signal(signal.SIGINT)
+            rest = process.stderr.read()
+            assert process.wait(60) in (0, 130)
+            assert "Traceback" not in rest
+        finally:
+            process.kill()
+
+
+def test_serve_says_that_a_port_is_taken(tokd):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = tokd("serve", "--port", str(taken.getsockname()[1]))
+    assert result.returncode > 0
+    assert b"Traceback" not in result.stderr
+    assert b"address already in use" in result.stderr

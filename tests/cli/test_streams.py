@@ -1,0 +1,83 @@
+"""Closed pipes, full disks, interrupts: the command ends quietly and says what happened."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.processes import environment, succeed
+
+
+@pytest.mark.parametrize("arguments", [["encode"], ["encode", "--offsets"], ["encode", "--offsets", "--json"]])
+def test_a_closed_pipe_ends_the_command_quietly(home, arguments):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.cli", *arguments],
+        cwd=home,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    process.stdin.write(b"some text that becomes more than a pipe holds " * 20_000)
+    process.stdin.close()
+    assert process.wait(60) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_a_full_disk_is_one_line(home):
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "service.cli", "encode", "a"],
+            cwd=home,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr == b"tokd: error: unwritable_output: standard output: no space left on device\n"
+
+
+def test_closed_standard_streams_are_no_traceback(home):
+    for redirect, code in ((">&-", b"unwritable_output"), ("<&-", b"no_input")):
+        result = subprocess.run(
+            ["sh", "-c", f'"$0" -m service.cli encode {redirect}', sys.executable],
+            cwd=home,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == 1
+        assert result.stderr.startswith(b"tokd: error: " + code), result.stderr
+        assert result.stderr.count(b"\n") == 1
+
+
+def test_an_interrupt_ends_the_command_quietly(home):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "decode"],
+        cwd=home,
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    # It reads its input only after the tokenizer is open: once a pipe's worth has gone, it is at work.
+    process.stdin.write(b"1 " * 200_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, b"", b"")
+
+
+def test_a_megabyte_of_one_letter_is_fast_and_exact(tokd, tokenizer):
+    text = b"a" * 1_000_000
+    ids = np.array(succeed(tokd("encode", stdin=text)).split(), np.uint32)
+    assert tokenizer.decode_bytes(ids) == text
