@@ -1,0 +1,192 @@
+"""README and docs: what they show is run, what they list is complete."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from service import schemas, settings
+from service.app import create_app
+from service.errors import PROBLEMS
+from tokenizer_core.errors import CLASS_OF_CODE
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHOWN_ADDRESS = "127.0.0.1:8000"
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page, and the answer that the next block shows, if it comes at once."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    answer: tuple[str, str] | None
+
+
+def blocks(language: str) -> list[Block]:
+    """Return all blocks of a language; the answer is the ``json`` or ``text`` block that follows at once."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        fences = list(FENCE.finditer(text))
+        for fence, following in zip_longest(fences, fences[1:]):
+            if fence[1] != language:
+                continue
+            adjacent = following is not None and not text[fence.end() : following.start()].strip()
+            answer = (following[1], following[2]) if adjacent and following[1] in {"json", "text"} else None
+            found.append(Block(page, text.count("\n", 0, fence.start()) + 1, language, fence[2], answer))
+    return found
+
+
+def place(block: Block) -> str:
+    """Name a block by page and line."""
+    return f"{block.page.name}:{block.line}"
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that looks like a clone: the artifacts, and ``tokd`` on the path."""
+    folder = tmp_path_factory.mktemp("docs")
+    shutil.copytree(ROOT / "artifacts" / "base", folder / "artifacts" / "base")
+    command = folder / "bin" / "tokd"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m service.cli "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return folder
+
+
+def environment(sandbox: Path) -> dict[str, str]:
+    """Return variables under which the sandbox's commands find this project and nothing of the caller's settings."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(settings.ENV_PREFIX)}
+    path = f"{sandbox / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {**inherited, "PATH": path, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+
+
+@pytest.fixture(scope="module")
+def address(sandbox: Path) -> Iterator[str]:
+    """Serve ``artifacts/base`` as the README does, on a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [str(sandbox / "bin" / "tokd"), "serve", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=sandbox, env=environment(sandbox), stdout=subprocess.DEVNULL)
+    try:
+        wait_until_ready(f"http://127.0.0.1:{port}/readyz", server)
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def wait_until_ready(url: str, server: "subprocess.Popen[bytes]") -> None:
+    """Ask until the server answers."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            with urlopen(url, timeout=5):
+                return
+        except URLError:
+            time.sleep(0.02)
+    pytest.fail("the server did not become ready")
+
+
+@pytest.mark.parametrize("block", blocks("bash"), ids=place)
+def test_shown_commands_give_the_shown_answers(block: Block, sandbox: Path, address: str) -> None:
+    script = block.text.replace(SHOWN_ADDRESS, address)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=sandbox,
+        env=environment(sandbox),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if block.answer is None:
+        return
+    language, shown = block.answer
+    if language == "json":
+        assert json.loads(done.stdout) == json.loads(shown)
+    else:
+        # A line of three dots stands for anything.
+        pattern = re.escape(shown.strip()).replace(r"\.\.\.", r"(?s:.*)")
+        assert re.fullmatch(pattern, done.stdout.strip()), done.stdout
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_shown_python_runs(page: Path, sandbox: Path) -> None:
+    program = "\n".join(block.text for block in blocks("python") if block.page == page)
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def section(page: str, title: str) -> str:
+    """Return the text under a heading of the second level."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"{page} has no section {title!r}"
+    return found[1]
+
+
+def test_every_route_is_documented() -> None:
+    documented = set(
+        re.findall(r"`((?:GET|POST|DELETE) /[^`]*)`", (ROOT / "docs" / "http.md").read_text(encoding="utf-8"))
+    )
+    paths = create_app(settings.Settings(artifacts=(str(ROOT / "artifacts" / "base"),))).openapi()["paths"]
+    routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    assert routes <= documented
+    assert documented - routes <= {"GET /docs", "GET /openapi.json", "GET /metrics", "GET /tokenizers/{ref}/check"}
+
+
+@pytest.mark.parametrize(
+    ("route", "model"),
+    [
+        ("POST /encode", schemas.EncodeRequest),
+        ("POST /decode", schemas.DecodeRequest),
+        ("POST /offsets", schemas.OffsetsRequest),
+        ("POST /count", schemas.CountRequest),
+    ],
+)
+def test_every_option_of_a_route_is_documented(route: str, model: type[schemas.Request]) -> None:
+    text = section("http.md", f"`{route}`")
+    options = {field.alias or name for name, field in model.model_fields.items()}
+    assert {option for option in options if f"`{option}`" not in text} == set()
+
+
+def test_the_table_of_settings_is_the_real_one() -> None:
+    assert settings.markdown() in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+def test_every_error_code_is_documented() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    assert documented == {code: str(problem.status) for code, problem in PROBLEMS.items()}
+    assert {code for code in CLASS_OF_CODE if f"`{code}`" not in text} == set()
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    dead = [
+        (page.name, target)
+        for page in [*PAGES, ROOT / "artifacts" / "README.md"]
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+        if not target.startswith("http") and not (page.parent / target).exists()
+    ]
+    assert dead == []
