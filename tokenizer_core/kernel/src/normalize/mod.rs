@@ -16,6 +16,11 @@ use crate::error::{Error, Place, Result};
 use forms::{Form, FormRewrite};
 use replace::Replace;
 
+/// Replacements may make a text this many times as long, and some more: a chain of them would fill any memory.
+const MAX_GROWTH: usize = 64;
+/// See [`MAX_GROWTH`].
+const GROWTH_GRACE: usize = 1 << 16;
+
 /// A compiled sequence of rewrites.
 #[derive(Debug, Default)]
 pub struct Normalizer {
@@ -61,12 +66,13 @@ impl Normalizer {
     /// Rewrite `text`; `None` when nothing changes (the common case, decided without an allocation).
     ///
     /// # Errors
-    /// `step_limit` when a regular expression takes too long, at a byte range of `text`.
+    /// `step_limit` when a regular expression takes too long or the result is absurdly long, at a byte range of `text`.
     pub fn normalize(&self, text: &str) -> Result<Option<Normalized>> {
+        let max_len = text.len().saturating_mul(MAX_GROWTH).saturating_add(GROWTH_GRACE);
         let mut whole: Option<Normalized> = None;
         for stage in &self.stages {
             let before = whole.as_ref().map_or(text, |before| before.text.as_str());
-            let Some(later) = stage.rewrite(before).map_err(|error| to_source(error, whole.as_ref()))? else {
+            let Some(later) = stage.rewrite(before, max_len).map_err(|error| to_source(error, whole.as_ref()))? else {
                 continue;
             };
             whole = Some(match whole {
@@ -94,11 +100,11 @@ impl Stage {
         })
     }
 
-    fn rewrite(&self, text: &str) -> Result<Option<Normalized>> {
+    fn rewrite(&self, text: &str, max_len: usize) -> Result<Option<Normalized>> {
         Ok(match self {
             Self::Form(form) => form.rewrite(text),
             Self::Lowercase => characters::lowercase(text),
-            Self::Replace(replace) => replace.rewrite(text)?,
+            Self::Replace(replace) => replace.rewrite(text, max_len)?,
             Self::Prepend(prefix) => characters::prepend(text, prefix),
             Self::Strip { left, right } => characters::strip(text, *left, *right),
             Self::StripAccents => characters::strip_accents(text),

@@ -15,7 +15,11 @@ const MAX_BACKTRACKS: usize = 1_000_000;
 /// # Errors
 /// `invalid_pattern`.
 pub(crate) fn compile(pattern: &str) -> Result<Regex> {
-    let refuse = |reason: &str| Error::new(Code::InvalidPattern, format!("{pattern:?} does not compile: {reason}"));
+    let refuse = |reason: &str| {
+        // The pattern stands in a file; its beginning is enough to know it by, however long it is.
+        let begin: String = pattern.chars().take(100).collect();
+        Error::new(Code::InvalidPattern, format!("{begin:?} does not compile: {reason}"))
+    };
     let translated = translate(pattern).map_err(refuse)?;
     RegexBuilder::new(&translated)
         .oniguruma_mode(true)
@@ -115,7 +119,7 @@ mod tests {
             (r".", "a\r\n\u{2028}", "__\n_"),
         ] {
             let replace = super::super::replace::Replace::new(&crate::config::Pattern::Regex(pattern.to_owned()), "_");
-            let new = replace.expect(pattern).rewrite(text).expect("no limit");
+            let new = replace.expect(pattern).rewrite(text, 1000).expect("no limit");
             assert_eq!(new.map_or(text.to_owned(), |new| new.text), expected, "{pattern:?} on {text:?}");
         }
     }

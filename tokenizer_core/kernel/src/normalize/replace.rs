@@ -42,11 +42,11 @@ impl Replace {
         Ok(Self { needle, content: content.to_owned() })
     }
 
-    /// Rewrite `text`; `None` when nothing matches.
+    /// Rewrite `text` into at most `max_len` bytes; `None` when nothing matches.
     ///
     /// # Errors
     /// `step_limit` with the range of the text that was left.
-    pub(super) fn rewrite(&self, text: &str) -> Result<Option<Normalized>> {
+    pub(super) fn rewrite(&self, text: &str, max_len: usize) -> Result<Option<Normalized>> {
         let mut rewriter = Rewriter::new(text);
         let (mut at, mut last_end) = (0, None);
         let mut budget = Budget::default();
@@ -64,6 +64,10 @@ impl Replace {
                 rewriter.insert(&self.content);
             } else {
                 rewriter.replace(end, &self.content);
+            }
+            if rewriter.len() > max_len {
+                let message = "the normalizer makes this text absurdly long; use another tokenizer for it";
+                return Err(Error::new(Code::StepLimit, message).at_bytes(at..text.len()));
             }
             (at, last_end) = (end, Some(end));
         }

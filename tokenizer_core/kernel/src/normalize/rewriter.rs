@@ -63,6 +63,11 @@ impl<'s> Rewriter<'s> {
         (self.at, self.written) = (end, end);
     }
 
+    /// How much is written so far.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// The rewritten text, the rest of the source kept; `None` if nothing changed.
     pub(super) fn finish(mut self) -> Option<Normalized> {
         if !self.changed {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 
 use super::*;
+use crate::error::Code;
 
 fn normalizer(stages: &str) -> Normalizer {
     let stages: Vec<NormalizerStage> = serde_json::from_str(stages).expect("stages");
@@ -191,4 +192,26 @@ fn a_million_combining_marks_take_no_time() {
         assert_eq!(new.alignment.source(0..new.text.len()), 0..text.len());
         assert_eq!(new.text.chars().next_back(), Some('b'));
     }
+}
+
+#[test]
+fn a_chain_of_replacements_cannot_fill_the_memory() {
+    let stage = r#"{"type":"replace","pattern":{"string":"a"},"content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
+    let chain = normalizer(&format!("[{stage},{stage},{stage},{stage},{stage},{stage},{stage},{stage}]"));
+    let error = chain.normalize("xaaax").expect_err("too long");
+    assert_eq!((error.code, error.place), (Code::StepLimit, Place::Bytes(3..5)));
+}
+
+#[test]
+fn many_searches_that_read_to_the_end_are_stopped() {
+    let stages = r#"[{"type":"replace","pattern":{"regex":"a.*b|a"},"content":""}]"#;
+    let error = normalizer(stages).normalize(&"a".repeat(1_000_000)).expect_err("quadratic");
+    assert_eq!(error.code, Code::StepLimit);
+}
+
+#[test]
+fn spaces_before_a_letter_cost_one_look() {
+    let stages = r#"[{"type":"replace","pattern":{"regex":"\\s+$"},"content":""}]"#;
+    let text = " ".repeat(1_000_000) + "x";
+    assert!(normalizer(stages).normalize(&text).expect("no limit").is_none());
 }

@@ -1,14 +1,17 @@
 //! Literals matched before everything else: leftmost-longest, with the flags of Hugging Face.
 
+mod backward;
+mod literals;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::ops::Range;
-
-use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::normalize::Normalizer;
-use crate::unicode::is_word;
+use literals::{Found, Literals};
 
 /// What the literal of a special token inside a text means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,20 +49,6 @@ pub struct Segment {
 pub struct AddedTokens {
     raw: Literals,
     normalized: Literals,
-}
-
-/// The literals of one pass.
-#[derive(Debug, Default)]
-struct Literals {
-    automaton: Option<AhoCorasick>,
-    /// By pattern of the automaton.
-    tokens: Vec<AddedToken>,
-}
-
-/// A literal found in a text.
-struct Found<'t> {
-    token: &'t AddedToken,
-    bytes: Range<usize>,
 }
 
 impl AddedTokens {
@@ -111,8 +100,8 @@ impl AddedTokens {
         let literals = self.pass(pass);
         match policy {
             SpecialPolicy::Ordinary => true,
-            SpecialPolicy::Text => literals.tokens.iter().all(|token| token.special),
-            SpecialPolicy::Parse | SpecialPolicy::Reject => literals.tokens.is_empty(),
+            SpecialPolicy::Text => literals.tokens().iter().all(|token| token.special),
+            SpecialPolicy::Parse | SpecialPolicy::Reject => literals.tokens().is_empty(),
         }
     }
 
@@ -172,7 +161,7 @@ impl AddedTokens {
     /// `step_limit` from the normalizer.
     pub fn reserved_literals(&self, text: &str, normalizer: &Normalizer) -> Result<Vec<(Range<usize>, u32)>> {
         let mut reserved = special(self.raw.find(text));
-        if self.normalized.tokens.iter().any(|token| token.special) {
+        if self.normalized.tokens().iter().any(|token| token.special) {
             let mut segments = Vec::new();
             self.split(text, Pass::Raw, SpecialPolicy::Parse, &mut segments)?;
             for Segment { bytes, .. } in segments.into_iter().filter(|segment| segment.id.is_none()) {
@@ -200,31 +189,6 @@ impl AddedTokens {
     }
 }
 
-impl Literals {
-    fn new(literals: &[(String, &AddedToken)]) -> Result<Self> {
-        if literals.is_empty() {
-            return Ok(Self::default());
-        }
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(literals.iter().map(|(literal, _)| literal))
-            .map_err(|error| Error::new(Code::InvalidFile, error.to_string()).at_field("added_tokens"))?;
-        Ok(Self { automaton: Some(automaton), tokens: literals.iter().map(|(_, token)| (*token).clone()).collect() })
-    }
-
-    /// The literals of `text`, leftmost-longest, none overlapping. One that ought to be a single word and is not
-    /// hides what it overlaps, as in Hugging Face.
-    fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Found<'t>> {
-        self.automaton.iter().flat_map(move |automaton| automaton.find_iter(text)).filter_map(move |found| {
-            let (token, bytes) = (&self.tokens[found.pattern().as_usize()], found.range());
-            let inside_word = token.single_word
-                && (text[..bytes.start].chars().next_back().is_some_and(is_word)
-                    || text[bytes.end..].chars().next().is_some_and(is_word));
-            (!inside_word).then_some(Found { token, bytes })
-        })
-    }
-}
-
 fn special<'t>(found: impl Iterator<Item = Found<'t>>) -> Vec<(Range<usize>, u32)> {
     found.filter(|found| found.token.special).map(|found| (found.bytes, found.token.id)).collect()
 }
@@ -242,130 +206,4 @@ fn reserved(token: &AddedToken, bytes: Range<usize>) -> Error {
 fn quote(literal: &str) -> String {
     let end = literal.char_indices().nth(100).map_or(literal.len(), |(end, _)| end);
     format!("{:?}{}", &literal[..end], if end < literal.len() { "..." } else { "" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ids are the positions; `flags` holds `l`, `r`, `w`, `n`, `s`.
-    fn compile(tokens: &[(&str, &str)], stages: &str) -> Result<AddedTokens> {
-        let tokens: Vec<AddedToken> = (0..)
-            .zip(tokens)
-            .map(|(id, (content, flags))| AddedToken {
-                id,
-                content: (*content).to_owned(),
-                special: flags.contains('s'),
-                lstrip: flags.contains('l'),
-                rstrip: flags.contains('r'),
-                single_word: flags.contains('w'),
-                normalized: flags.contains('n'),
-            })
-            .collect();
-        let stages: Vec<crate::config::NormalizerStage> = serde_json::from_str(stages).expect("stages");
-        AddedTokens::new(&tokens, &Normalizer::new(&stages).expect("compiles"))
-    }
-
-    /// The segments of the first pass as text, a token as `[text]`.
-    fn cut(tokens: &[(&str, &str)], text: &str, policy: SpecialPolicy) -> Vec<String> {
-        let mut segments = Vec::new();
-        let compiled = compile(tokens, "[]").expect("compiles");
-        compiled.split(text, Pass::Raw, policy, &mut segments).expect("splits");
-        segments
-            .iter()
-            .map(|segment| match segment.id {
-                Some(_) => format!("[{}]", &text[segment.bytes.clone()]),
-                None => text[segment.bytes.clone()].to_owned(),
-            })
-            .collect()
-    }
-
-    use SpecialPolicy::{Ordinary, Parse, Reject, Text};
-
-    #[test]
-    fn the_longest_of_the_leftmost_wins() {
-        let tokens = [("<a>", ""), ("<a><b>", ""), ("b>c", "")];
-        assert_eq!(cut(&tokens, "x<a><b>cy<a>", Parse), ["x", "[<a><b>]", "cy", "[<a>]"]);
-    }
-
-    #[test]
-    fn strips_take_all_white_space_and_no_more() {
-        assert_eq!(cut(&[("<m>", "l")], "a  \t\n<m> b<m>", Parse), ["a", "[  \t\n<m>]", " b", "[<m>]"]);
-        assert_eq!(
-            cut(&[("<m>", "r")], "a<m>  \u{a0}\n b <m> c", Parse),
-            ["a", "[<m>  \u{a0}\n ]", "b ", "[<m> ]", "c"]
-        );
-        assert_eq!(cut(&[("<l>", "l"), ("<r>", "r")], "<r>   <l>", Parse), ["[<r>   ]", "[<l>]"]);
-    }
-
-    #[test]
-    fn a_token_of_white_space_after_a_strip_ends_it() {
-        // Hugging Face 0.23.3 gives `<r>   `, two spaces, one space and `x`: the same ids, spans that overlap.
-        assert_eq!(cut(&[("<r>", "r"), ("  ", "")], "<r>   x", Parse), ["[<r>]", "[  ]", " x"]);
-        // Hugging Face drops the second token here, and panics with more spaces.
-        assert_eq!(cut(&[("<r>", "r"), ("   ", "l")], "<r>   x", Parse), ["[<r>   ]", "x"]);
-        assert_eq!(cut(&[("<r>", "r"), ("   ", "l")], "<r>     x", Parse), ["[<r>     ]", "x"]);
-    }
-
-    #[test]
-    fn a_single_word_stands_between_other_characters() {
-        let tokens = [("tok", "w")];
-        assert_eq!(cut(&tokens, "tok-tok", Parse), ["[tok]", "-", "[tok]"]);
-        for text in ["的tok的", "tok\u{301}", "tok\u{200d}", "_tok", "tok1", "atok b"] {
-            assert_eq!(cut(&tokens, text, Parse), [text]);
-        }
-        // What is no word hides what it overlaps.
-        assert_eq!(cut(&[("abc", "w"), ("bcd", "")], "xabcd", Parse), ["xabcd"]);
-    }
-
-    #[test]
-    fn policies_decide_about_special_literals() {
-        let tokens = [("<s>", "s"), ("<t>", "")];
-        assert_eq!(cut(&tokens, "<s><t>", Parse), ["[<s>]", "[<t>]"]);
-        assert_eq!(cut(&tokens, "<s><t>", Text), ["<s>", "[<t>]"]);
-        assert_eq!(cut(&tokens, "<s><t>", Ordinary), ["<s><t>"]);
-        assert_eq!(cut(&tokens, "<t>!", Reject), ["[<t>]", "!"]);
-        let compiled = compile(&tokens, "[]").expect("compiles");
-        let error = compiled.split("é<s>", Pass::Raw, Reject, &mut Vec::new()).expect_err("reserved");
-        assert_eq!((error.code, error.place), (Code::ReservedLiteral, crate::error::Place::Bytes(2..5)));
-        assert!(
-            ["\"<s>\"", "\"text\"", "\"parse\""].iter().all(|part| error.message.contains(part)),
-            "{}",
-            error.message
-        );
-    }
-
-    #[test]
-    fn reserved_literals_are_found_in_both_passes() {
-        let stages = r#"[{"type":"nfkc"},{"type":"lowercase"}]"#;
-        let compiled = compile(&[("<S>", "sn"), ("<raw>", "s"), ("<t>", "n")], stages).expect("compiles");
-        let stages: Vec<crate::config::NormalizerStage> = serde_json::from_str(stages).expect("stages");
-        let normalizer = Normalizer::new(&stages).expect("compiles");
-        let found = compiled.reserved_literals("ﬁ＜S＞<raw><t><s>", &normalizer).expect("no limit");
-        assert_eq!(found, [(3..10, 0), (10..15, 1), (18..21, 0)]);
-    }
-
-    #[test]
-    fn bad_tokens_are_refused_by_place() {
-        let refusal = |tokens: &[(&str, &str)], stages: &str| {
-            let error = compile(tokens, stages).expect_err("refused");
-            (error.code, error.place)
-        };
-        let field = |name: &str| crate::error::Place::Field(name.to_owned());
-        assert_eq!(refusal(&[("a", ""), ("", "")], "[]"), (Code::InvalidFile, field("added_tokens[1].content")));
-        assert_eq!(refusal(&[("a", ""), ("a", "n")], "[]"), (Code::DuplicateToken, field("added_tokens[1].content")));
-        let lower = r#"[{"type":"lowercase"}]"#;
-        assert_eq!(refusal(&[("a", "n"), ("A", "n")], lower), (Code::DuplicateToken, field("added_tokens[1].content")));
-        let token = |id, content: &str| AddedToken {
-            id,
-            content: content.to_owned(),
-            special: false,
-            lstrip: false,
-            rstrip: false,
-            single_word: false,
-            normalized: false,
-        };
-        let error = AddedTokens::new(&[token(1, "a"), token(1, "b")], &Normalizer::default()).expect_err("refused");
-        assert_eq!((error.code, error.place), (Code::DuplicateId, field("added_tokens[1].id")));
-    }
 }

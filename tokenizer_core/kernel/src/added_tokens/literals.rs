@@ -1,0 +1,100 @@
+//! The literals of one pass, and where they stand in a text.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, FindIter, MatchKind};
+
+use super::backward::{Backward, Hits};
+use crate::config::AddedToken;
+use crate::error::{Code, Error, Result};
+use crate::unicode::is_word;
+
+/// A literal longer than this, in bytes, makes the search go from the end of the text to its beginning. Forward, a
+/// search may read on in vain as far as the longest literal is, at every byte: with 1,000 bytes that is 5 s a megabyte.
+const MAX_FORWARD: usize = 64;
+
+/// Literals that are looked for together.
+#[derive(Debug, Default)]
+pub(super) struct Literals {
+    search: Search,
+    /// By literal.
+    tokens: Vec<AddedToken>,
+}
+
+#[derive(Debug, Default)]
+enum Search {
+    #[default]
+    Nothing,
+    /// Skips text without any literal at the speed of `memchr`.
+    Forward(AhoCorasick),
+    /// Linear whatever the literals are.
+    Backward(Backward),
+}
+
+/// A literal found in a text.
+pub(super) struct Found<'t> {
+    pub(super) token: &'t AddedToken,
+    pub(super) bytes: Range<usize>,
+}
+
+/// Indexes and ranges of the literals in a text, from left to right.
+enum Matches<'t> {
+    Nothing,
+    Forward(FindIter<'t, 't>),
+    Backward(Hits<'t>),
+}
+
+impl Literals {
+    /// Compile pairs of what is looked for and the token it stands for.
+    ///
+    /// # Errors
+    /// `invalid_file` for more text than an automaton can have states.
+    pub(super) fn new(literals: &[(String, &AddedToken)]) -> Result<Self> {
+        let texts = literals.iter().map(|(literal, _)| literal.as_str());
+        let refuse = |message: String| Error::new(Code::InvalidFile, message).at_field("added_tokens");
+        let search = if literals.is_empty() {
+            Search::Nothing
+        } else if texts.clone().any(|literal| literal.len() > MAX_FORWARD) {
+            Search::Backward(Backward::new(texts).ok_or_else(|| refuse("added tokens are 4 GiB long".to_owned()))?)
+        } else {
+            let mut builder = AhoCorasick::builder();
+            let automaton = builder.match_kind(MatchKind::LeftmostLongest).build(texts);
+            Search::Forward(automaton.map_err(|error| refuse(error.to_string()))?)
+        };
+        Ok(Self { search, tokens: literals.iter().map(|(_, token)| (*token).clone()).collect() })
+    }
+
+    /// What the literals stand for.
+    pub(super) fn tokens(&self) -> &[AddedToken] {
+        &self.tokens
+    }
+
+    /// The literals of `text`, leftmost-longest, none overlapping. One that ought to be a single word and is not
+    /// hides what it overlaps, as in Hugging Face.
+    pub(super) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Found<'t>> {
+        let matches = match &self.search {
+            Search::Nothing => Matches::Nothing,
+            Search::Forward(automaton) => Matches::Forward(automaton.find_iter(text)),
+            Search::Backward(backward) => Matches::Backward(backward.find(text.as_bytes())),
+        };
+        matches.filter_map(|(literal, bytes)| {
+            let token = &self.tokens[literal];
+            let inside_word = token.single_word
+                && (text[..bytes.start].chars().next_back().is_some_and(is_word)
+                    || text[bytes.end..].chars().next().is_some_and(is_word));
+            (!inside_word).then_some(Found { token, bytes })
+        })
+    }
+}
+
+impl Iterator for Matches<'_> {
+    type Item = (usize, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Nothing => None,
+            Self::Forward(found) => found.next().map(|found| (found.pattern().as_usize(), found.range())),
+            Self::Backward(hits) => hits.next(),
+        }
+    }
+}
