@@ -24,7 +24,10 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a stage looks for: the ``name`` of a known pattern, any other ``regex``, or a literal ``string``."""
+    """What a stage looks for: the ``name`` of a known pattern, any other ``regex``, or a literal ``string``.
+
+    A regular expression is kept as Oniguruma reads it, which is what a ``tokenizer.json`` holds.
+    """
 
     kind: Literal["name", "regex", "string"]
     text: str
@@ -41,11 +44,11 @@ class Pattern:
 
     @classmethod
     def named_or_regex(cls, text: str) -> Pattern:
-        """Take what a caller gives: the name of a known pattern, or a regular expression.
+        """Take what a caller gives: the name of a known pattern, or a regular expression as tiktoken reads it.
 
         Raises:
-            InvalidArtifact: ``invalid_pattern`` for a word that is no known name; as a regular expression it would
-                only match itself.
+            InvalidArtifact: ``invalid_pattern`` for a word that is no known name, since as a regular expression it
+                would only match itself; and for what cannot be written into a ``tokenizer.json``.
         """
         if text in patterns.PATTERNS or text in patterns.ALIASES:
             return cls("name", text)
@@ -56,7 +59,9 @@ class Pattern:
                 code="invalid_pattern",
                 field="pattern",
             )
-        return cls.of_regex(text)
+        if patterns.name_of(text) is not None:
+            return cls.of_regex(text)
+        return cls.of_regex(patterns.from_tiktoken(text))
 
     def _json(self) -> dict[str, str]:
         return {self.kind: self.text}

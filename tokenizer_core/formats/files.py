@@ -50,10 +50,10 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
             raise InvalidArtifact(
                 f"{path.name} has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read", field=path.name
             )
-        # A file may grow after it was measured: one byte more than allowed is never read.
-        data = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise InvalidArtifact(f"{path.name} has more than {MAX_FILE_BYTES} bytes", field=path.name)
+        # A file may change after it was measured: not more than one byte too many is read.
+        data = file.read(status.st_size + 1)
+    if len(data) != status.st_size:
+        raise InvalidArtifact(f"{path.name} changed while it was read; try again", field=path.name)
     return data
 
 

@@ -76,7 +76,7 @@ pub enum NormalizerStage {
 pub enum Pattern {
     /// A pattern that has a hand-written scanner: `gpt2`, `cl100k_base`, `o200k_base`, `llama3`, `qwen2`.
     Name(String),
-    /// Any other regular expression, run with a step limit.
+    /// Any other regular expression, as Oniguruma reads it, run with a step limit.
     Regex(String),
     /// A literal.
     String(String),

@@ -48,7 +48,11 @@ pub fn reserve(vocabulary: &Vocabulary, added: &[(u32, &str)]) -> Result<Vocabul
         .collect();
     let mut left_out = HashSet::new();
     let mut key = (false, Vec::new());
-    for (id, bytes) in vocabulary.tokens() {
+    // Nearly all literals begin with `<` and have the highest ids: most entries need no look-up.
+    let mut begins = [false; 256];
+    by_entry.keys().for_each(|(_, bytes): &(bool, Vec<u8>)| begins[bytes[0] as usize] = true);
+    let lowest = by_id.keys().min().copied().unwrap_or(MAX_IDS);
+    for (id, bytes) in vocabulary.tokens().filter(|(id, bytes)| begins[bytes[0] as usize] || *id >= lowest) {
         key.0 = vocabulary.is_opaque(id);
         key.1.clear();
         key.1.extend_from_slice(bytes);

@@ -1,16 +1,14 @@
 //! What a split looks for, and the matches of it one after the other.
 
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::Regex;
 
 use super::budget::Budget;
 use super::runs::{peek, run};
 use super::scan::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
+use crate::normalize::oniguruma;
 use crate::unicode::NUMBER;
-
-/// How often one search of a regular expression may go back.
-const BACKTRACK_LIMIT: usize = 1_000_000;
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -39,11 +37,7 @@ impl Finder {
                 let message = format!("no scanner is named {name:?}; give the pattern as a regular expression");
                 Error::new(Code::InvalidPattern, message)
             }),
-            Pattern::Regex(pattern) => RegexBuilder::new(pattern)
-                .backtrack_limit(BACKTRACK_LIMIT)
-                .build()
-                .map(|regex| Self::Regex(Box::new(regex)))
-                .map_err(|error| Error::new(Code::InvalidPattern, format!("{pattern:?} does not compile: {error}"))),
+            Pattern::Regex(pattern) => oniguruma::compile(pattern).map(|regex| Self::Regex(Box::new(regex))),
             Pattern::String(literal) => Ok(Self::Literal(literal.clone())),
         }
     }
