@@ -42,7 +42,6 @@ PROBLEMS: dict[str, Problem] = {
     "method_not_allowed": Problem(405, "this route has another method"),
     "missing_field": Problem(422, "a required field is missing"),
     "not_found": Problem(404, "there is no such route"),
-    "not_ready": Problem(503, "this server is not ready"),
     "request_timeout": Problem(408, "the request body did not arrive in time"),
     "reserved_literal": Problem(422, "the text holds the literal of a special token"),
     "saturated": Problem(503, "this server has as much to do as it takes"),
@@ -152,8 +151,19 @@ def from_query(found: Sequence[Any]) -> ServiceError:
 
 def quote(word: object) -> str:
     """Return a caller's own word for an error message: cut, and only its printable ASCII as it is."""
-    return ascii(_cut(str(word), MAX_QUOTED))
+    return ascii(str(word)[:MAX_QUOTED])
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+    """Shorten a text so that it takes at most ``most`` characters as ASCII JSON, where one can become twelve."""
+    if _written(text[: most + 1]) <= most:
+        return text
+    kept = 0
+    room = most - len("...")
+    while (room := room - _written(text[kept])) >= 0:
+        kept += 1
+    return text[:kept] + "..."
+
+
+def _written(text: str) -> int:
+    return len(json.dumps(text)) - len('""')

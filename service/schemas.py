@@ -236,7 +236,7 @@ def _if_asked(description: str) -> Any:
 
 
 Rows = list[int] | list[list[int]]
-SpanRows = list[tuple[int, int]] | list[list[tuple[int, int]]]
+SpanRows = list[Span] | list[list[Span]]
 
 
 class Answer(BaseModel):

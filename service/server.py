@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -12,27 +16,53 @@ from fastapi import FastAPI
 from service.app import create_app
 from service.metrics import DIRECTORY_VARIABLE
 from service.registry import Registry
-from service.settings import Settings
+from service.settings import InvalidSetting, Settings
 
 KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = 30
 
 
 def run(settings: Settings) -> None:
-    """Serve until a signal ends it.
+    """Serve until a signal ends it; SIGTERM is the ordinary end, with status 0.
 
     Errors:
         InvalidSetting, and those of ``Tokenizer.open``, before any socket is opened.
     """
-    if settings.workers == 1:
-        uvicorn.run(create_app(settings), **_options(settings))
-        return
+    if settings.uds is not None:
+        _clear_the_way(Path(settings.uds))
+    # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        if settings.workers == 1:
+            uvicorn.run(create_app(settings), **_options(settings))
+        else:
+            _run_workers(settings)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run_workers(settings: Settings) -> None:
     # Every process verifies the artifacts for itself; this one does it first, so that an error is told once.
     Registry.open(settings.artifacts, settings.default_tokenizer)
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
         uvicorn.run(f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings))
+
+
+def _clear_the_way(path: Path) -> None:
+    """Remove the socket of a server that died; never that of one that lives, nor any other file."""
+    if not path.exists():
+        return
+    if not path.is_socket():
+        raise InvalidSetting(f"uds {path} is a file that is no socket; name another path")
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise InvalidSetting(f"uds {path}: another server listens there; end it or name another path")
 
 
 def create_worker() -> FastAPI:

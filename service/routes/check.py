@@ -1,0 +1,39 @@
+"""``GET /tokenizers/{ref}/check``: the audit of a tokenizer that is loaded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+
+from service.limits import saturated
+from service.registry import Loaded
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.tokenizers import Reference
+from service.schemas import CheckAnswer
+from service.state import State
+from tokenizer_core import check
+
+EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows of the model's embedding table.")]
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    registry, limits = state.registry, state.limits
+    checking = False
+
+    def audit(loaded: Loaded, embedding_rows: int | None) -> dict[str, Any]:
+        return check(loaded.tokenizer, path=loaded.path, embedding_rows=embedding_rows).to_dict()
+
+    @app.get("/tokenizers/{ref}/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES)
+    async def check_tokenizer(ref: Reference, embedding_rows: EmbeddingRows = None) -> Any:
+        """Audit a tokenizer: what can go wrong, point by point, with the evidence. One audit runs at a time."""
+        nonlocal checking
+        loaded = registry.get(ref)
+        if checking:
+            raise saturated("another audit runs")
+        checking = True
+        try:
+            return await limits.in_thread(audit, loaded, embedding_rows)
+        finally:
+            checking = False

@@ -1,0 +1,54 @@
+"""Whatever schemathesis makes up from the OpenAPI document is answered as the document says, and never with 5xx."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, seed, settings
+from schemathesis import GenerationMode, checks
+
+from tests.service.conftest import MakeClient
+
+POSTS = ("/encode", "/decode", "/offsets", "/count")
+GETS = ("/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+]
+CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": ["400", "404", "413", "415", "422"]}}}
+
+
+@pytest.fixture(scope="module")
+def schema(make_client: MakeClient) -> Any:
+    app = make_client(max_body_bytes=1 << 16, max_items=8, max_ids=64).app
+    config = schemathesis.Config.from_dict(CONFIG)
+    return schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
+
+
+def hold(operation: Any, mode: GenerationMode, wanted: list[Any]) -> None:
+    @seed(2)
+    @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def answer(case: Any) -> None:
+        case.call_and_validate(checks=wanted)
+
+    answer()
+
+
+@pytest.mark.parametrize("route", POSTS)
+def test_bodies_as_documented_are_answered_as_documented(schema: Any, route: str) -> None:
+    hold(schema[route]["POST"], GenerationMode.POSITIVE, CHECKS)
+
+
+@pytest.mark.parametrize("route", POSTS)
+def test_bodies_that_break_the_document_are_refused(schema: Any, route: str) -> None:
+    hold(schema[route]["POST"], GenerationMode.NEGATIVE, [*CHECKS, checks.negative_data_rejection])
+
+
+@pytest.mark.parametrize("route", GETS)
+def test_questions_are_answered_as_documented(schema: Any, route: str) -> None:
+    hold(schema[route]["GET"], GenerationMode.POSITIVE, CHECKS)

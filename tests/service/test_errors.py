@@ -1,0 +1,89 @@
+"""The table of errors, and what no answer may hold."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+from fastapi.testclient import TestClient
+
+import tokenizer_core
+from service.errors import PROBLEMS, ServiceError, from_core, refusal
+from tests.service.conftest import ROOT, MakeClient
+from tests.service.problems import assert_problem
+from tokenizer_core import InputError, InternalError, TokdError
+
+
+def leaves(cls: type[TokdError]) -> list[type[TokdError]]:
+    return [leaf for sub in cls.__subclasses__() for leaf in (leaves(sub) or [sub])]
+
+
+def test_every_error_about_a_caller_s_input_has_a_status() -> None:
+    codes = {code for cls in leaves(InputError) for code in cls.codes}
+    assert codes
+    assert codes <= set(PROBLEMS)
+    assert all(400 <= PROBLEMS[code].status < 500 for code in codes)
+
+
+def test_every_code_that_the_service_raises_is_in_the_table_and_every_code_of_the_table_is_raised() -> None:
+    raised = {code for cls in (*leaves(InputError), InternalError) for code in cls.codes}
+    for file in (ROOT / "service").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ServiceError":
+                first = node.args[0]
+                if isinstance(first, ast.Constant):
+                    raised.add(first.value)
+    assert raised == set(PROBLEMS)
+
+
+def test_every_code_is_documented() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    for code, problem in PROBLEMS.items():
+        assert f"| `{code}` | {problem.status} |" in text
+
+
+def test_error_of_an_artifact_is_a_bug_of_the_server_and_says_nothing() -> None:
+    for cls in leaves(tokenizer_core.ArtifactError):
+        refused = refusal(cls("secret path /etc/x"))
+        assert (refused.status, refused.code) == (500, "internal")
+        assert b"secret" not in refused.body
+
+
+def test_unexpected_exception_says_nothing(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = make_client()
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the text was: " + "secret".upper())
+
+    monkeypatch.setattr("service.encoding.encode", broken)
+    monkeypatch.setattr("service.registry.Loaded.info", broken)
+    for answer in (client.post("/encode", json={"text": "SECRET"}), client.get("/tokenizers")):
+        assert_problem(answer, "internal")
+        assert "SECRET" not in answer.text
+    assert "RuntimeError" in caplog.text
+    assert "SECRET" not in caplog.text
+
+
+def test_place_of_the_core_becomes_a_path() -> None:
+    assert from_core(TokdError("m", code="invalid_option", field="max_length")).path == "max_length"
+    assert from_core(TokdError("m", code="unknown_token_id", index=3), "ids").path == "ids[3]"
+    assert from_core(TokdError("m", code="unknown_token_id", index=3), "ids[2]").path == "ids[2][3]"
+    assert from_core(TokdError("m", code="step_limit"), "text[1]").path == "text[1]"
+
+
+@pytest.mark.parametrize("word", ["é" * 9000, "\ud800" * 9000, "\0" * 9000, '"\\' * 9000, "\U0010ffff" * 9000])
+def test_error_is_ascii_and_small_whatever_it_quotes(word: str) -> None:
+    error = ServiceError("invalid_option", word, word, members={"literal": word[:80]})
+    refused = refusal(error)
+    assert refused.body.isascii()
+    assert len(refused.body) <= 4096
+    json.loads(refused.body)
+
+
+def test_problem_links_to_its_explanation(client: TestClient) -> None:
+    page = client.get("/docs").text
+    for code in PROBLEMS:
+        assert f"id={code}>" in page

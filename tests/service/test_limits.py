@@ -1,0 +1,141 @@
+"""What is over the limits is refused at once, and what was taken is given back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from service.limits import Disconnected
+from tests.service.conftest import MakeClient
+from tests.service.problems import assert_problem
+
+
+class Gate:
+    """Holds work in threads until it is opened."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.entered = threading.Semaphore(0)
+
+    def wrap(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        def held(*arguments: Any, **options: Any) -> Any:
+            self.entered.release()
+            assert self.opened.wait(60)
+            return work(*arguments, **options)
+
+        return held
+
+
+def drive(client: TestClient, story: Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]]) -> None:
+    """Run a story with many requests at once against an application."""
+
+    async def tell() -> None:
+        transport = httpx.ASGITransport(client.app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://tokd", timeout=60) as many:
+            await story(many)
+
+    asyncio.run(tell())
+
+
+def test_saturated_server_says_when_to_come_again(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = make_client(threads=1, max_queue=1, inline_bytes=0)
+    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    gate = Gate()
+    from service import encoding
+
+    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+
+    async def story(many: httpx.AsyncClient) -> None:
+        taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
+        while limits.in_threads < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        refused = await many.post("/count", json={"text": "fox"})
+        assert_problem(refused, "saturated")
+        assert refused.headers["retry-after"] == "1"
+        assert (await many.get("/healthz")).status_code == 200
+        gate.opened.set()
+        assert [answer.status_code for answer in await asyncio.gather(*taken)] == [200, 200]
+        assert (await many.post("/count", json={"text": "fox"})).status_code == 200
+
+    drive(client, story)
+    assert (limits.in_threads, limits.requests, limits.held_bytes) == (0, 0, 0)
+
+
+def test_more_requests_at_once_than_allowed_are_refused(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(threads=4, max_requests=2, inline_bytes=0)
+    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    gate = Gate()
+    from service import encoding
+
+    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+
+    async def story(many: httpx.AsyncClient) -> None:
+        taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
+        while limits.in_threads < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert_problem(await many.post("/count", json={"text": "fox"}), "saturated")
+        assert_problem(await many.get("/readyz"), "saturated")
+        assert (await many.get("/healthz")).status_code == 200
+        gate.opened.set()
+        assert [answer.status_code for answer in await asyncio.gather(*taken)] == [200, 200]
+        assert (await many.get("/readyz")).status_code == 200
+
+    drive(client, story)
+
+
+def test_bytes_held_at_once_are_bounded_and_given_back(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(threads=4, max_body_bytes=1000, max_held_bytes=1500, inline_bytes=0)
+    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    gate = Gate()
+    from service import encoding
+
+    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+
+    async def story(many: httpx.AsyncClient) -> None:
+        taken = asyncio.create_task(many.post("/count", json={"text": "f" * 900}))
+        while limits.in_threads < 1:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert_problem(await many.post("/count", json={"text": "f" * 900}), "saturated")
+        gate.opened.set()
+        assert (await taken).status_code == 200
+        assert (await many.post("/count", json={"text": "f" * 900})).status_code == 200
+
+    drive(client, story)
+    assert limits.held_bytes == 0
+
+
+def test_everything_is_given_back_after_any_answer(client: TestClient) -> None:
+    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    for body in ("{", '{"text":7}', '{"text":"a"}', '{"text":"<|eos|>"}', "[" * 100_000):
+        client.post("/encode", content=body, headers={"content-type": "application/json"})
+    client.post("/encode", content="x" * 10_000, headers={"content-type": "text/plain"})
+    client.get("/nowhere")
+    assert (limits.requests, limits.held_bytes, limits.in_threads) == (0, 0, 0)
+
+
+def test_caller_who_goes_away_is_no_error(make_client: MakeClient) -> None:
+    app: Any = make_client().app
+    sent: list[Any] = []
+
+    async def go_away() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"10")]
+    scope = {"type": "http", "method": "POST", "path": "/encode", "headers": headers, "query_string": b""}
+    asyncio.run(app(scope, go_away, send))
+    assert sent == []
+    assert issubclass(Disconnected, Exception)
+    assert app.tokd.limits.held_bytes == 0

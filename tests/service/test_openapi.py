@@ -1,0 +1,83 @@
+"""The documentation runs: every example, every documented status, and a page that needs no other server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.schemas import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer
+from tests.service.conftest import MakeClient
+
+ANSWERS = {"/encode": EncodeAnswer, "/decode": DecodeAnswer, "/offsets": OffsetsAnswer, "/count": CountAnswer}
+
+
+@pytest.fixture(scope="module")
+def document(client: TestClient) -> dict[str, Any]:
+    found: dict[str, Any] = client.get("/openapi.json").json()
+    return found
+
+
+def test_every_example_gets_the_status_that_it_documents(client: TestClient, document: dict[str, Any]) -> None:
+    posted = 0
+    for path, model in ANSWERS.items():
+        examples = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["examples"]
+        assert {example["x-status"] for example in examples.values()} == {200, 422}
+        for name, example in examples.items():
+            answer = client.post(path, json=example["value"])
+            assert answer.status_code == example["x-status"], (path, name, answer.text)
+            if answer.status_code == 200:
+                model.model_validate_json(answer.content)
+            posted += 1
+    assert posted >= 12
+
+
+def test_every_route_has_a_description_and_documents_its_errors(document: dict[str, Any]) -> None:
+    names = []
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            names.append(operation["operationId"])
+            assert operation["description"], path
+            assert "200" in operation["responses"]
+            if path not in ("/healthz", "/metrics"):
+                schema = operation["responses"]["4XX"]["content"]["application/problem+json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/Problem"}
+    assert len(names) == len(set(names))
+
+
+def test_every_field_of_a_request_is_described(document: dict[str, Any]) -> None:
+    for name in ("EncodeRequest", "DecodeRequest", "OffsetsRequest", "CountRequest"):
+        schema = document["components"]["schemas"][name]
+        assert schema["additionalProperties"] is False
+        for field, described in schema["properties"].items():
+            assert described.get("description"), (name, field)
+
+
+def test_limits_of_the_server_stand_in_its_schema(make_client: MakeClient) -> None:
+    schemas = make_client(max_items=3, max_ids=5).get("/openapi.json").json()["components"]["schemas"]
+    assert schemas["EncodeRequest"]["properties"]["text"]["anyOf"][1]["maxItems"] == 3
+    flat, nested = schemas["DecodeRequest"]["properties"]["ids"]["anyOf"]
+    assert (flat["maxItems"], nested["maxItems"], nested["items"]["maxItems"]) == (5, 3, 5)
+
+
+def test_page_loads_nothing_from_elsewhere_and_runs_only_its_own_script(client: TestClient) -> None:
+    answer = client.get("/docs")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not re.findall(r"(?:src|href|action)\s*=\s*['\"]?(?:https?:)?//", answer.text)
+    assert "https://" not in answer.text
+    assert len(answer.content) < 64_000
+
+
+def test_page_holds_every_route_field_and_example(client: TestClient, document: dict[str, Any]) -> None:
+    page = client.get("/docs").text
+    for path in document["paths"]:
+        assert path in page
+    for name in ("EncodeRequest", "DecodeRequest", "OffsetsRequest", "CountRequest"):
+        for field in document["components"]["schemas"][name]["properties"]:
+            assert f"<code>{field}</code>" in page
+    assert page.count("<textarea") >= 12

@@ -1,0 +1,121 @@
+"""Settings: one table, from which everything else is derived."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+import pytest
+
+from service.settings import InvalidSetting, Settings, add_flags, markdown, table
+from tests.service.conftest import ROOT
+
+
+def parse(*arguments: str) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_flags(parser)
+    return vars(parser.parse_args(arguments))
+
+
+OTHER = {
+    "artifacts": ("a/b", "c"),
+    "default_tokenizer": "c",
+    "host": "0.0.0.0",
+    "port": 0,
+    "uds": "/run/tokd.sock",
+    "workers": 3,
+    "threads": 2,
+    "max_queue": 7,
+    "max_requests": 9,
+    "max_body_bytes": 1000,
+    "max_held_bytes": 100_000,
+    "max_items": 5,
+    "max_ids": 6,
+    "inline_bytes": 10,
+    "body_seconds": 11,
+    "access_log": False,
+}
+
+
+def test_every_setting_has_a_flag_a_variable_a_default_and_a_meaning() -> None:
+    assert {row.name for row in table()} == set(OTHER) == set(Settings.__dataclass_fields__)
+    for row in table():
+        assert row.env == f"TOKD_{row.name.upper()}"
+        assert row.flag.startswith("--")
+        assert row.meaning
+        assert OTHER[row.name] != row.default
+
+
+def test_settings_survive_their_own_environment() -> None:
+    for settings in (Settings(), Settings(**OTHER)):
+        assert Settings.load(settings.environment(), {}) == settings
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_flag_comes_before_variable_and_variable_before_default(name: str) -> None:
+    row = next(row for row in table() if row.name == name)
+    loose = {"max_body_bytes": 1, "max_held_bytes": 1 << 40}
+    changed = {name: OTHER[name]}
+    if name in loose:
+        changed["max_body_bytes"] = min(OTHER["max_body_bytes"], OTHER["max_held_bytes"])
+    env = Settings(**changed).environment()
+    assert getattr(Settings.load(env, parse()), name) == OTHER[name]
+    values = OTHER[name] if isinstance(OTHER[name], tuple) else (OTHER[name],)
+    flags = [part for value in values for part in (row.flag, str(value).lower())]
+    default = {"TOKD_MAX_BODY_BYTES": "1"} if name == "max_held_bytes" else {}
+    assert getattr(Settings.load({**Settings().environment(), **default}, parse(*flags)), name) == OTHER[name]
+
+
+def test_help_names_every_setting_its_default_and_its_variable() -> None:
+    parser = argparse.ArgumentParser()
+    add_flags(parser)
+    text = " ".join(parser.format_help().split())
+    for row in table():
+        assert row.flag in text
+        assert row.env in text
+        assert f"(default: {row.default_text};" in text
+
+
+def test_documentation_holds_the_table() -> None:
+    assert markdown() in (ROOT / "docs" / "settings.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        ({"TOKD_PROT": "1"}, "TOKD_PROT is no setting"),
+        ({"TOKD_PORT": "http"}, "TOKD_PORT"),
+        ({"TOKD_PORT": "-1"}, "TOKD_PORT"),
+        ({"TOKD_PORT": "65536"}, "port is 65536"),
+        ({"TOKD_PORT": "1" * 5000}, "TOKD_PORT"),
+        ({"TOKD_PORT": ""}, "TOKD_PORT"),
+        ({"TOKD_WORKERS": "0"}, "workers is 0"),
+        ({"TOKD_ACCESS_LOG": "maybe"}, "TOKD_ACCESS_LOG"),
+        ({"TOKD_ARTIFACTS": ""}, "artifacts is empty"),
+        ({"TOKD_ARTIFACTS": f"a{os.pathsep}"}, "artifacts is empty"),
+        ({"TOKD_UDS": ""}, "uds is empty"),
+        ({"TOKD_MAX_HELD_BYTES": "1"}, "max_held_bytes is 1"),
+    ],
+)
+def test_bad_setting_is_refused_by_name(env: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        Settings.load(env, {})
+    assert said in str(caught.value)
+
+
+def test_bad_flag_is_refused_by_name() -> None:
+    with pytest.raises(InvalidSetting, match="--workers"):
+        Settings.load({}, parse("--workers", "many"))
+
+
+def test_variables_of_the_tests_are_no_settings() -> None:
+    assert Settings.load({"TOKD_TEST_DATA": "x", "PATH": "y"}, {}) == Settings()
+
+
+def test_importing_the_service_reads_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    monkeypatch.setenv("TOKD_PORT", "no number")
+    for name in ("service.settings", "service.server", "service.app"):
+        importlib.import_module(name)
