@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 
+import tokenizer_core
 from service.limits import saturated
 from service.registry import Loaded
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.tokenizers import Reference
 from service.schemas import CheckAnswer
 from service.state import State
-from tokenizer_core import check
 
 EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows of the model's embedding table.")]
 
@@ -23,7 +23,7 @@ def mount(app: FastAPI, state: State) -> None:
     checking = False
 
     def audit(loaded: Loaded, embedding_rows: int | None) -> dict[str, Any]:
-        return check(loaded.tokenizer, path=loaded.path, embedding_rows=embedding_rows).to_dict()
+        return tokenizer_core.check(loaded.tokenizer, path=loaded.path, embedding_rows=embedding_rows).to_dict()
 
     @app.get("/tokenizers/{ref}/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES)
     async def check_tokenizer(ref: Reference, embedding_rows: EmbeddingRows = None) -> Any:

@@ -206,6 +206,7 @@ def test_what_cannot_be_a_reference_is_refused_and_touches_no_file(client: TestC
 def test_reference_that_finds_nothing_is_not_found(client: TestClient, name: str) -> None:
     assert_problem(client.post("/count", json={"text": "a", "tokenizer": name}), "tokenizer_not_found", "tokenizer")
     assert_problem(client.get(f"/tokenizers/{name}"), "tokenizer_not_found", "tokenizer")
+    assert_problem(client.get(f"/tokenizers/{name}/check"), "tokenizer_not_found", "tokenizer")
 
 
 def test_part_of_a_hash_finds_nothing(client: TestClient, framed: Any) -> None:
