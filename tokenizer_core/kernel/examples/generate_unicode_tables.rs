@@ -35,8 +35,8 @@ fn classes() -> Result<Vec<u8>, Failure> {
             return Err(format!("{pattern} is no class of characters").into());
         };
         for range in class.ranges() {
-            for code in range.start() as usize..=range.end() as usize {
-                classes[code] |= bit;
+            for class in &mut classes[range.start() as usize..=range.end() as usize] {
+                *class |= bit;
             }
         }
     }
