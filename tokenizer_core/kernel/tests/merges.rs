@@ -1,4 +1,5 @@
 //! Merges by scan and by queue against the definition.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Cuts that no merge can cross: parts merged alone give the ids of the whole.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
