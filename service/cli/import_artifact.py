@@ -12,8 +12,14 @@ from tokenizer_core import Tokenizer
 
 FORMATS = ("huggingface", "tiktoken", "vocab_merges")
 
+DEFAULT_PATTERN = "gpt2"
+"""The pattern that belongs to ``vocab.json`` with ``merges.txt``: the layout is GPT-2's."""
+
 _HUGGINGFACE_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 """Beside a ``vocab.json`` and ``merges.txt`` the last two say which entries are special: they are not passed over."""
+
+_VOCAB_JSON = re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[0-9]')
+"""An object whose first value is an id."""
 
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n?")
 
@@ -58,7 +64,10 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output)
     require_absent(output)
     tokenizer = _read(format_, sources, args.pattern, _as_dict(args.special_token))
-    tokenizer.save(output, name=args.name)
+    try:
+        tokenizer.save(output, name=args.name)
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{output}: {reason(error)}") from None
     saved = Tokenizer.open(output)
     if args.json:
         write_json(
@@ -71,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     else:
-        write_line(f"{saved.name}  {saved.hash}\n{format_}, {saved.vocab_size:,} ids, written to {output}")
+        pattern = "" if format_ == "huggingface" else f", pattern {args.pattern or DEFAULT_PATTERN}"
+        write_line(f"{saved.name}  {saved.hash}\n{format_}{pattern}, {saved.vocab_size:,} ids, written to {output}")
     return 0
 
 
@@ -90,14 +100,16 @@ def recognise(sources: list[Path]) -> str:
         raise CommandError(
             "unknown_format", f"{source} holds neither tokenizer.json nor vocab.json with merges.txt; name the file"
         )
+    if source.exists() and not source.is_file():
+        raise CommandError("unreadable_file", f"{source} is no regular file")
     try:
         with source.open("rb") as file:
             start = file.read(4096)
     except OSError as error:
         raise CommandError("unreadable_file", f"{source}: {reason(error)}") from None
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        if source.name == "vocab.json":
-            raise usage(f"{source} needs its merges: give vocab.json and merges.txt")
+    if _VOCAB_JSON.match(start):
+        raise usage(f"{source} is a vocabulary without its merges; give vocab.json and merges.txt")
+    if start.lstrip().startswith(b"{"):
         return "huggingface"
     if _RANK_LINE.fullmatch(start.splitlines(keepends=True)[0] if start else b""):
         return "tiktoken"
@@ -111,7 +123,9 @@ def _read(format_: str, sources: list[Path], pattern: str | None, special_tokens
         if len(sources) != 2:
             raise usage("the format vocab_merges needs two sources, vocab.json and merges.txt")
         vocab, merges = sources
-        return Tokenizer.from_vocab_merges(vocab, merges, pattern=pattern or "gpt2", special_tokens=special_tokens)
+        return Tokenizer.from_vocab_merges(
+            vocab, merges, pattern=pattern or DEFAULT_PATTERN, special_tokens=special_tokens
+        )
     if len(sources) != 1:
         raise usage(f"the format {format_} needs one source")
     if format_ == "huggingface":

@@ -13,6 +13,9 @@ from tokenizer_core import Tokenizer
 LONGEST = 5
 """How many of the longest tokens are shown."""
 
+LINE = 100
+"""Most characters of a value that the text shows; ``--json`` has all of them."""
+
 SHOWN_SPECIALS = 12
 """How many special tokens the text shows; ``--json`` has them all."""
 
@@ -77,32 +80,57 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _as_text(found: dict[str, Any]) -> str:
-    holes = f", {found['holes']:,} holes" if found["holes"] else ""
-    settings = ", ".join(f"{key} {_show(value)}" for key, value in found["settings"].items() if value is not None)
-    rows: list[tuple[str, str]] = [
+    holes = f", {found['holes']:,} hole{'s' if found['holes'] > 1 else ''}" if found["holes"] else ""
+    rows = [
         ("name", found["name"]),
         ("hash", found["hash"]),
         ("template", found["template"] or "none"),
         ("ids", f"{found['vocab_size']:,} ({found['tokens']:,} tokens{holes})"),
-        ("merges", f"{found['merges']:,}"),
-        ("added tokens", f"{found['added_tokens']:,}, {len(found['special_tokens']):,} of them special"),
+        ("mean token", f"{found['bytes_per_token']:.2f} bytes"),
+        ("merges", f"{found['merges']:,}{', ignored for whole tokens' if found['pipeline']['ignore_merges'] else ''}"),
         ("unicode", found["unicode_version"]),
-        *((key.replace("_", " "), _show(value)) for key, value in found["pipeline"].items()),
-        ("settings", settings),
-        ("bytes a token", f"{found['bytes_per_token']:.2f}"),
+        *_pipeline(found["pipeline"]),
+        *((key.replace("_", " "), str(value)) for key, value in found["settings"].items() if value is not None),
+        ("added tokens", f"{found['added_tokens']:,}, {len(found['special_tokens']):,} of them special"),
     ]
     specials = list(found["special_tokens"].items())
-    rows += [("special", f"{id_:>7}  {_show(literal)}") for literal, id_ in specials[:SHOWN_SPECIALS]]
+    rows += [("", f"{id_:>7}  {literal}") for literal, id_ in specials[:SHOWN_SPECIALS]]
     if len(specials) > SHOWN_SPECIALS:
-        rows.append(("", f"and {len(specials) - SHOWN_SPECIALS:,} more (--json shows all)"))
-    for token in found["longest_tokens"]:
-        text = _show(token["text"])
-        rows.append(("longest", f"{token['id']:>7}  {token['bytes']} bytes  {excerpt(text, 60)}"))
-    rows += [(f"from {key}", _show(value)) for key, value in found["provenance"].items()]
+        rows.append(("", f"and {len(specials) - SHOWN_SPECIALS:,} more, which --json shows"))
+    rows += [
+        ("" if index else "longest", f"{token['id']:>7}  {token['bytes']} bytes  {_compact(token['text'])}")
+        for index, token in enumerate(found["longest_tokens"])
+    ]
+    for key, value in found["provenance"].items():
+        label = key.replace("_", " ")
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        rows += [(f"{label} {name}".rstrip(), v if isinstance(v, str) else _compact(v)) for name, v in inner]
     width = max(len(label) for label, _ in rows)
-    return "\n".join(f"{label:<{width}}  {value}".rstrip() for label, value in rows)
+    return "\n".join(f"{label:<{width}}  {excerpt(printable(value), LINE)}" for label, value in rows)
 
 
-def _show(value: Any) -> str:
-    """Return a value on one line; text of a file may hold anything, so control characters are escaped."""
-    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+def _pipeline(pipeline: dict[str, Any]) -> list[tuple[str, str]]:
+    """Describe the stages, a line each; what is not there has no line."""
+    rows = [("normalizer", _stage(stage)) for stage in pipeline["normalizer"]]
+    if pipeline["prefix_space"]:
+        rows.append(("prefix space", "put before a text that does not begin with one"))
+    rows += [("pretokenizer", _stage(stage)) for stage in pipeline["pretokenizer"]]
+    for end in ("prefix", "suffix"):
+        if ids := pipeline[f"{end}_ids"]:
+            rows.append((f"{end} ids", " ".join(map(str, ids))))
+    return rows
+
+
+def _stage(stage: dict[str, Any]) -> str:
+    words = [stage["type"]]
+    for key, value in stage.items():
+        if key == "pattern":
+            ((kind, text),) = value.items()
+            words.append(text if kind == "name" else f"{kind} {text}")
+        elif key != "type" and value is not False:
+            words.append(key if value is True else str(value))
+    return ", ".join(words)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

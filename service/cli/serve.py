@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import socket
+from pathlib import Path
 
 from service.cli.options import Parser
-from service.cli.streams import CommandError
+from service.cli.streams import CommandError, reason
 from service.settings import InvalidSetting, Settings, add_flags
 
 
@@ -24,7 +26,28 @@ def run(args: argparse.Namespace) -> int:
     from service.server import run as serve
 
     try:
-        serve(Settings.load(flags=vars(args)))
+        settings = Settings.load(flags=vars(args))
+        _require_address(settings)
+        serve(settings)
     except InvalidSetting as error:
         raise CommandError("invalid_setting", str(error), status=2) from None
     return 0
+
+
+def _require_address(settings: Settings) -> None:
+    """Bind the address once and let it go: the server would say only after its start, in many lines, that it cannot."""
+    if settings.uds is not None:
+        folder = Path(settings.uds).absolute().parent
+        if not folder.is_dir():
+            raise CommandError("address_unavailable", f"{settings.uds}: there is no directory {folder}")
+        return
+    try:
+        family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        where = f"{settings.host}:{settings.port}"
+        raise CommandError("address_unavailable", f"{where}: {reason(error)}; take another --host or --port") from None
+    except UnicodeError:
+        raise CommandError("address_unavailable", f"{settings.host!r} is no name of a host") from None

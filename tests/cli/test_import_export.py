@@ -1,6 +1,7 @@
 """``tokd import`` and ``tokd export``: the same ids in every format, and nothing guessed."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,7 @@ def test_import_names_what_it_wrote(tokd, tmp_path):
         (b"", "unknown_format", 1, "--format"),
         (b"\x80\x04\x95pickle", "unknown_format", 1, "--format"),
         (b"aGVsbG8= 0\n", "usage", 2, "--pattern"),
+        (b'{"!": 0, "\\"": 1}', "usage", 2, "merges.txt"),
         (b"{" * 200_000, "invalid_file", 1, ""),
         (b'{"a": ' * 200_000, "invalid_file", 1, ""),
         (b"{}", "", 1, ""),
@@ -139,3 +141,19 @@ def test_import_never_guesses(tokd, tmp_path, content, code, status, word):
     result = tokd("import", str(tmp_path / "source"), "-o", str(tmp_path / "out"))
     assert_refused(result, code or result.stderr.decode().split(": ")[2], status, word)
     assert not (tmp_path / "out").exists()
+
+
+def test_import_never_waits_for_a_pipe(tokd, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert_refused(tokd("import", str(tmp_path / "pipe"), "-o", str(tmp_path / "out")), "unreadable_file", 1, "pipe")
+
+
+def test_import_names_a_place_that_cannot_be_written(tokd):
+    assert_refused(tokd("import", "hf", "-o", "/proc/out"), "unwritable_output", 1, "/proc/out")
+
+
+@pytest.mark.parametrize("extra", [[], ["--pattern", "gpt2"]])
+def test_import_says_which_pattern_it_took(tokd, tmp_path, extra):
+    succeed(tokd("export", "artifacts/base", "--format", "vocab_merges", "-o", str(tmp_path / "pair")))
+    said = succeed(tokd("import", str(tmp_path / "pair"), "-o", str(tmp_path / "out"), *extra))
+    assert b"pattern gpt2" in said

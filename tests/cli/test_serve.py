@@ -56,9 +56,15 @@ def test_serve_answers_until_it_is_interrupted(home, tokenizer):
             process.kill()
 
 
-def test_serve_says_that_a_port_is_taken(tokd):
+def test_serve_says_in_one_line_that_a_port_is_taken(tokd):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = tokd("serve", "--port", str(taken.getsockname()[1]))
-    assert result.returncode > 0
-    assert b"Traceback" not in result.stderr
-    assert b"address already in use" in result.stderr
+    assert_refused(result, "address_unavailable", 1, "address already in use", "--port")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [(["--uds", "no/such/socket"], "no/such"), (["--host", "192.0.2.1"], "192.0.2.1"), (["--host", "a..b"], "a..b")],
+)
+def test_serve_refuses_an_address_that_cannot_be(tokd, arguments, word):
+    assert_refused(tokd("serve", *arguments), "address_unavailable", 1, word)
