@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.data import needs_data, shared
 from tests.tiny_tokenizer import write_layout
 from tokenizer_core.check import CheckReport, Status, check, check_artifact
 from tokenizer_core.check.audit import NAMES
 from tokenizer_core.check.report import MAX_EXAMPLES
+from tokenizer_core.check.template import template
 from tokenizer_core.check.throughput import throughput
 from tokenizer_core.config import AddedToken, Pattern, Rewrite, Split, Strip
 from tokenizer_core.errors import InvalidOption
@@ -262,3 +264,36 @@ def test_an_error_inside_a_point_is_its_failure(sound):
     point = outcome(report, "round trip")
     assert point.status is Status.FAILED
     assert point.evidence["code"] == "uncovered_text"
+
+
+@needs_data
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(lambda: Tokenizer.from_hf(shared("vocabs/gpt2_tokenizer.json")), id="gpt2"),
+        pytest.param(lambda: Tokenizer.from_hf(shared("vocabs/qwen2_tokenizer.json")), id="qwen2"),
+        pytest.param(lambda: Tokenizer.from_hf(shared("vocabs/llama3_tokenizer.json")), id="llama3"),
+        pytest.param(
+            lambda: Tokenizer.from_tiktoken(
+                shared("vocabs/o200k_base.tiktoken"),
+                pattern="o200k_base",
+                special_tokens={"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
+            ),
+            id="o200k_base",
+        ),
+    ],
+)
+def test_real_tokenizers_pass(read):
+    report = check(read())
+    assert report.ok, report.to_dict()
+
+
+@needs_data
+def test_point_4_real_templates_belong_to_their_own_tokenizer():
+    qwen2 = Tokenizer.from_hf(shared("vocabs/qwen2_tokenizer.json"))
+    own = shared("templates/Qwen-Qwen2.5-7B-Instruct.jinja").read_text()
+    other = shared("templates/meta-llama-Llama-3.1-8B-Instruct.jinja").read_text()
+    assert template(accompanied(qwen2, chat_template=own)).status is Status.PASSED
+    finding = template(accompanied(qwen2, chat_template=other))
+    assert finding.status is Status.FAILED
+    assert "<|eot_id|>" in finding.evidence["missing"]

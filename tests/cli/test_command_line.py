@@ -1,8 +1,11 @@
 """Mistakes: one line, a code and a status, never a traceback."""
 
+import re
+
 import pytest
 
-from tests.cli.processes import assert_refused, succeed
+from tests.cli.processes import ROOT, assert_refused, succeed
+from tokenizer_core import TokdError
 
 
 @pytest.mark.parametrize(
@@ -87,3 +90,17 @@ def test_help_and_version_need_no_artifact(tokd):
     for command in ("serve", "encode", "decode", "import", "export", "inspect", "check"):
         assert command.encode() in succeed(tokd("--help"))
         assert succeed(tokd(command, "--help")).startswith(f"usage: tokd {command}".encode())
+
+
+def test_every_code_of_the_command_is_documented():
+    source = "".join(path.read_text() for path in (ROOT / "service" / "cli").glob("*.py"))
+    codes = set(re.findall(r'(?:CommandError|_fail)\(\s*"([a-z_]+)"', source))
+    documented = set(re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE))
+    shared = {code for leaf in TokdError.__subclasses__() for cls in leaf.__subclasses__() for code in cls.codes}
+    assert codes - shared == documented
+
+
+def test_every_command_is_documented(tokd):
+    named = re.findall(r"^    ([a-z]+) ", succeed(tokd("--help")).decode(), re.MULTILINE)
+    documented = re.findall(r"^\| `tokd ([a-z]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
+    assert named == documented
