@@ -42,7 +42,7 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidArtifact(f"{path.name} cannot be opened: {reason}", field=path.name) from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise InvalidArtifact(f"{path.name} is no regular file", field=path.name)
@@ -50,8 +50,11 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
             raise InvalidArtifact(
                 f"{path.name} has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read", field=path.name
             )
-        # A file may change after it was measured: not more than one byte too many is read.
-        data = file.read(status.st_size + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            # A file may change after it was measured: not more than one byte too many is read.
+            data = file.read(status.st_size + 1)
+    finally:
+        os.close(descriptor)
     if len(data) != status.st_size:
         raise InvalidArtifact(f"{path.name} changed while it was read; try again", field=path.name)
     return data

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::byte_alphabet::text_to_bytes;
-use super::json::quote;
+use super::json::{key_path, quote};
 use super::lookup::Lookup;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};
@@ -103,7 +103,7 @@ impl Entries<'_, '_> {
     }
 
     fn entry_place(&self, entry: &str) -> String {
-        format!("{}[{}]", self.vocab_path, quote(entry))
+        key_path(self.vocab_path, entry)
     }
 }
 

@@ -82,18 +82,18 @@ impl<'de> Reader<'de> {
 /// The longest part of a key that an error repeats, in characters.
 const KEY_SHOWN: usize = 80;
 
+/// The path of a key below `parent`.
+pub fn key_path(parent: &str, key: &str) -> String {
+    if is_identifier(key) { format!("{parent}.{key}") } else { format!("{parent}[{}]", quote(key)) }
+}
+
 fn render(path: &[Step<'_>]) -> String {
     let mut text = String::new();
     for step in path {
         match step {
             Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) if is_identifier(key) => {
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                text.push_str(key);
-            }
-            Step::Key(key) => text.push_str(&format!("[{}]", quote(key))),
+            Step::Key(key) if text.is_empty() && is_identifier(key) => text.push_str(key),
+            Step::Key(key) => text = key_path(&text, key),
         }
     }
     text
