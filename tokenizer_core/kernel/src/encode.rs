@@ -1,19 +1,19 @@
 //! The pipeline: added tokens, normalizer, pretokenizer, merges; one pass over the text, into any sink.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::load::text_to_bytes;
-use crate::merge::Merger;
 use crate::normalize::{Alignment, Normalizer, prefix_space};
-use crate::piece_cache::{IDS_LIMIT, Key, LongCache, ShortCache};
+use crate::piece_cache::{IDS_LIMIT, Key};
 use crate::pretokenize::Pretokenizer;
 use crate::ranks::{MergeTable, TokenIndex};
 use crate::safe_split::SafeSplit;
+use crate::scratch::{Scratch, ScratchPool};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Pieces cut before they are merged: few enough that their text is still in the first cache, enough to pay for the call.
@@ -65,16 +65,6 @@ pub trait Sink {
     fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
 }
 
-/// What one encoding call needs and the next can use again: its piece cache above all.
-#[derive(Debug)]
-struct Scratch {
-    short: ShortCache,
-    long: LongCache,
-    merger: Merger,
-    ends: Vec<usize>,
-    ids: Vec<u32>,
-}
-
 /// A whole tokenizer but for its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
@@ -90,9 +80,7 @@ pub struct Pipeline {
     prefix_space: bool,
     prefix_ids: Vec<u32>,
     suffix_ids: Vec<u32>,
-    cache_bytes: usize,
-    /// One for each call that ever ran at the same time as others: the caches live as long as the tokenizer.
-    idle: Mutex<Vec<Scratch>>,
+    scratch: ScratchPool,
 }
 
 impl Pipeline {
@@ -124,8 +112,7 @@ impl Pipeline {
             prefix_space: config.prefix_space,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
-            cache_bytes,
-            idle: Mutex::new(Vec::new()),
+            scratch: ScratchPool::new(cache_bytes),
             vocabulary,
         })
     }
@@ -152,10 +139,7 @@ impl Pipeline {
         if options.add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }
-        let mut scratch = self.borrow_scratch();
-        let outcome = self.encode_text(text, options.policy, &mut scratch, sink);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        outcome?;
+        self.scratch.with(|scratch| self.encode_text(text, options.policy, scratch, sink))?;
         if options.add_special_tokens {
             self.suffix_ids.iter().for_each(|id| sink.added(*id, text.len()..text.len()));
         }
@@ -175,17 +159,6 @@ impl Pipeline {
         while cutter.fill(usize::MAX, &mut ends)? {}
         let starts = std::iter::once(0).chain(ends.iter().copied());
         Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
-    }
-
-    fn borrow_scratch(&self) -> Scratch {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.unwrap_or_else(|| Scratch {
-            short: ShortCache::new(self.cache_bytes / 4 * 3),
-            long: LongCache::new(self.cache_bytes / 4),
-            merger: Merger::default(),
-            ends: Vec::new(),
-            ids: Vec::new(),
-        })
     }
 
     fn encode_text(
@@ -316,16 +289,6 @@ impl Pipeline {
             scratch.short.insert(key, merged);
         }
         ids.extend_from_slice(merged);
-    }
-}
-
-impl Scratch {
-    /// Remember a whole piece where there is room for it.
-    fn remember(&mut self, key: Option<Key>, piece: &[u8], ids: &[u32]) {
-        match key {
-            Some(key) if ids.len() <= IDS_LIMIT => self.short.insert(key, ids),
-            _ => self.long.insert(piece, ids),
-        }
     }
 }
 

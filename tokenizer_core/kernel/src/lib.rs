@@ -20,6 +20,7 @@ pub mod piece_cache;
 pub mod pretokenize;
 pub mod ranks;
 pub mod safe_split;
+pub mod scratch;
 pub mod unicode;
 pub mod vocabulary;
 

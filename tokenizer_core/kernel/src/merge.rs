@@ -39,6 +39,18 @@ impl Merger {
         &self.ids
     }
 
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub fn shrink(&mut self, entries: usize) {
+        // Cleared first: a buffer never shrinks below its length.
+        self.ids.clear();
+        self.pairs.clear();
+        self.links.clear();
+        self.ids.shrink_to(entries);
+        self.pairs.shrink_to(entries);
+        self.links.shrink_to(entries);
+        self.queue.shrink_to(entries);
+    }
+
     /// Quadratic, without a single allocation: right for what words are.
     fn merge_by_scan(&mut self, table: &MergeTable) {
         let Self { ids, pairs, .. } = self;

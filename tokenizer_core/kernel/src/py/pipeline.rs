@@ -17,7 +17,7 @@ use crate::offsets::{Offsets, Unit};
 use crate::output::{Count, write_json};
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
-const CACHE_BYTES: usize = 4 << 20;
+const CACHE_BYTES: usize = 8 << 20;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
