@@ -4,8 +4,9 @@
 //! The longest literal that *ends* there, backwards, is the longest that *begins* there, forwards; the leftmost of them
 //! that do not overlap are then read off.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 /// No literal.
 const NONE: u32 = u32::MAX;
@@ -15,7 +16,7 @@ const ROOT: u32 = 0;
 /// The automaton.
 #[derive(Debug)]
 pub(super) struct Backward {
-    edges: HashMap<(u32, u8), u32>,
+    edges: FxHashMap<(u32, u8), u32>,
     states: Vec<State>,
     /// Lengths of the literals in bytes.
     lengths: Vec<usize>,
@@ -41,8 +42,11 @@ pub(super) struct Hits<'a> {
 impl Backward {
     /// Compile literals, none of them empty; `None` if there are more bytes than states can be numbered.
     pub(super) fn new<'l>(literals: impl Iterator<Item = &'l str>) -> Option<Self> {
-        let mut automaton =
-            Self { edges: HashMap::new(), states: vec![State { fallback: ROOT, literal: NONE }], lengths: Vec::new() };
+        let mut automaton = Self {
+            edges: FxHashMap::default(),
+            states: vec![State { fallback: ROOT, literal: NONE }],
+            lengths: Vec::new(),
+        };
         // Of each state but the root: its depth, the state before and the byte from there.
         let mut origins = Vec::new();
         for literal in literals {

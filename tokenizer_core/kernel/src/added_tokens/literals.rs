@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, FindIter, MatchKind};
+use aho_corasick::{AhoCorasick, Anchored, FindIter, Input, MatchKind, StartKind};
 
 use super::backward::{Backward, Hits};
+use super::candidates::Candidates;
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::unicode::is_word;
@@ -25,7 +26,9 @@ pub(super) struct Literals {
 enum Search {
     #[default]
     Nothing,
-    /// Skips text without any literal at the speed of `memchr`.
+    /// Runs only where a literal may begin: all other text is skipped at the speed of `memchr`.
+    Anchored(Candidates, AhoCorasick),
+    /// For literals with many beginnings.
     Forward(AhoCorasick),
     /// Linear whatever the literals are.
     Backward(Backward),
@@ -40,6 +43,7 @@ pub(super) struct Found<'t> {
 /// Indexes and ranges of the literals in a text, from left to right.
 enum Matches<'t> {
     Nothing,
+    Anchored { candidates: &'t Candidates, automaton: &'t AhoCorasick, text: &'t str, at: usize },
     Forward(FindIter<'t, 't>),
     Backward(Hits<'t>),
 }
@@ -57,9 +61,15 @@ impl Literals {
         } else if texts.clone().any(|literal| literal.len() > MAX_FORWARD) {
             Search::Backward(Backward::new(texts).ok_or_else(|| refuse("added tokens are 4 GiB long".to_owned()))?)
         } else {
+            let candidates = Candidates::new(texts.clone());
+            let start_kind = if candidates.is_some() { StartKind::Anchored } else { StartKind::Unanchored };
             let mut builder = AhoCorasick::builder();
-            let automaton = builder.match_kind(MatchKind::LeftmostLongest).build(texts);
-            Search::Forward(automaton.map_err(|error| refuse(error.to_string()))?)
+            let automaton = builder.match_kind(MatchKind::LeftmostLongest).start_kind(start_kind).build(texts);
+            let automaton = automaton.map_err(|error| refuse(error.to_string()))?;
+            match candidates {
+                Some(candidates) => Search::Anchored(candidates, automaton),
+                None => Search::Forward(automaton),
+            }
         };
         Ok(Self { search, tokens: literals.iter().map(|(_, token)| (*token).clone()).collect() })
     }
@@ -74,6 +84,7 @@ impl Literals {
     pub(super) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Found<'t>> {
         let matches = match &self.search {
             Search::Nothing => Matches::Nothing,
+            Search::Anchored(candidates, automaton) => Matches::Anchored { candidates, automaton, text, at: 0 },
             Search::Forward(automaton) => Matches::Forward(automaton.find_iter(text)),
             Search::Backward(backward) => Matches::Backward(backward.find(text.as_bytes())),
         };
@@ -93,6 +104,15 @@ impl Iterator for Matches<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         match self {
             Self::Nothing => None,
+            Self::Anchored { candidates, automaton, text, at } => loop {
+                let start = candidates.next(text.as_bytes(), *at)?;
+                let input = Input::new(*text).range(start..).anchored(Anchored::Yes);
+                if let Some(found) = automaton.find(input) {
+                    *at = found.end();
+                    return Some((found.pattern().as_usize(), found.range()));
+                }
+                *at = start + 1;
+            },
             Self::Forward(found) => found.next().map(|found| (found.pattern().as_usize(), found.range())),
             Self::Backward(hits) => hits.next(),
         }

@@ -1,6 +1,7 @@
 //! Literals matched before everything else: leftmost-longest, with the flags of Hugging Face.
 
 mod backward;
+mod candidates;
 mod literals;
 #[cfg(test)]
 mod tests;

@@ -4,13 +4,17 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::Normalized;
 use super::rewriter::Rewriter;
+use crate::unicode::is_word;
 
 /// Lowercase each character by itself: no rule looks at its neighbours, so a final sigma becomes `σ`.
+///
+/// Every cased character is a word character; one that the pinned tables do not know is left alone, so that no id
+/// depends on the version of Unicode in the compiler's library.
 pub(super) fn lowercase(text: &str) -> Option<Normalized> {
     let mut rewriter = Rewriter::new(text);
     let mut lower = String::new();
     for (at, character) in text.char_indices() {
-        if character.is_ascii_uppercase() || !character.is_ascii() {
+        if character.is_ascii_uppercase() || (!character.is_ascii() && is_word(character)) {
             lower.clear();
             lower.extend(character.to_lowercase());
             rewriter.keep(at);

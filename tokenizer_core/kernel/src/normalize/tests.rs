@@ -100,6 +100,25 @@ fn lowercase_looks_at_one_character_at_a_time() {
 }
 
 #[test]
+fn every_cased_character_of_the_pinned_tables_is_lowercased() {
+    let stages = normalizer(r#"[{"type":"lowercase"}]"#);
+    for character in class(r"\P{Cn}").iter().flat_map(|range| range.start()..=range.end()) {
+        let lower: String = character.to_lowercase().collect();
+        let new = stages.normalize(&character.to_string()).expect("no limit").map(|new| new.text);
+        assert_eq!(new.unwrap_or_else(|| character.to_string()), lower, "{character:?}");
+    }
+    // Of Unicode 17.
+    assert_eq!(rewritten(r#"[{"type":"lowercase"}]"#, "\u{a7ce}\u{16ea0}"), "\u{a7ce}\u{16ea0}");
+}
+
+fn class(pattern: &str) -> regex_syntax::hir::ClassUnicode {
+    match regex_syntax::parse(pattern).expect("a class").into_kind() {
+        regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(class)) => class,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn empty_matches_are_found_between_characters_and_not_behind_a_match() {
     let replace = |regex: &str, text: &str| {
         let stage = format!(r#"[{{"type":"replace","pattern":{{"regex":"{regex}"}},"content":"_"}}]"#);
