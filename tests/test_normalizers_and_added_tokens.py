@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from tests.data import PRESENT, expand, needs_data, shared, vectors
 from tokenizer_core import Tokenizer
-from tokenizer_core.errors import InvalidArtifact, ReservedLiteral
+from tokenizer_core.errors import ArtifactError, InvalidArtifact, ReservedLiteral
 
 Json = dict[str, Any]
 
@@ -231,9 +231,10 @@ def test_added_tokens_behind_normalizers_give_the_ids_of_hugging_face(
     document = with_ids_of_the_vocabulary(tiny(normalizer, added))
     try:
         ours = load(document, folder)
-    except InvalidArtifact as error:
-        # Two literals that a normalizer makes one: Hugging Face takes either, by the order of a hash table.
-        assume(error.code != "duplicate_token")
+    except ArtifactError as error:
+        # Of two literals that a normalizer makes one, Hugging Face takes either, by the order of a hash table; one that
+        # is made empty cuts the text between all characters there.
+        assume(error.code not in ("duplicate_token", "unsupported"))
         raise
     theirs = peer(document)
     for text in lines:
@@ -316,12 +317,18 @@ def bad(tokens: list[Json], normalizer: Json | None = None) -> Json:
             "duplicate_token",
             "added_tokens[1].content",
         ),
+        (
+            [{"content": "\u0301", "normalized": True}],
+            {"type": "StripAccents"},
+            "unsupported",
+            "added_tokens[0].content",
+        ),
     ],
 )
 def test_bad_added_tokens_are_refused_by_place(
     folder: Path, tokens: list[Json], normalizer: Json | None, code: str, field: str
 ) -> None:
-    with pytest.raises(InvalidArtifact) as refusal:
+    with pytest.raises(ArtifactError) as refusal:
         load(bad(tokens, normalizer), folder)
     assert (refusal.value.code, refusal.value.place["field"]) == (code, field)
 

@@ -55,10 +55,9 @@ pub struct AddedTokens {
 impl AddedTokens {
     /// Compile the literals of both passes.
     ///
-    /// A literal of the second pass that the normalizer makes empty is never found, as in Hugging Face.
-    ///
     /// # Errors
-    /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal; each names `added_tokens[i]`.
+    /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal, `unsupported` for one that the normalizer
+    /// makes empty; each names `added_tokens[i]`.
     pub fn new(tokens: &[AddedToken], normalizer: &Normalizer) -> Result<Self> {
         let (mut contents, mut ids) = (HashMap::new(), HashMap::new());
         let mut passes: [Vec<(String, &AddedToken)>; 2] = [Vec::new(), Vec::new()];
@@ -83,7 +82,10 @@ impl AddedTokens {
             }
             let literal = normalizer.normalize(&token.content)?.map_or_else(|| token.content.clone(), |new| new.text);
             if literal.is_empty() {
-                continue;
+                // Hugging Face matches the nothing that is left between any two characters, and cuts the text there.
+                let message =
+                    format!("the normalizer leaves nothing of {}; set normalized to false", quote(&token.content));
+                return refuse(Code::Unsupported, "content", message);
             }
             if let Some(other) = rewritten.insert(literal.clone(), index) {
                 let message =

@@ -103,6 +103,8 @@ fn bad_tokens_are_refused_by_place() {
     let field = |name: &str| crate::error::Place::Field(name.to_owned());
     assert_eq!(refusal(&[("a", ""), ("", "")], "[]"), (Code::InvalidFile, field("added_tokens[1].content")));
     assert_eq!(refusal(&[("a", ""), ("a", "n")], "[]"), (Code::DuplicateToken, field("added_tokens[1].content")));
+    let accents = r#"[{"type":"strip_accents"}]"#;
+    assert_eq!(refusal(&[("\u{301}", "n")], accents), (Code::Unsupported, field("added_tokens[0].content")));
     let lower = r#"[{"type":"lowercase"}]"#;
     assert_eq!(refusal(&[("a", "n"), ("A", "n")], lower), (Code::DuplicateToken, field("added_tokens[1].content")));
     let token = |id, content: &str| AddedToken {
