@@ -3,7 +3,7 @@
 //! The modules are the pipeline, in order:
 //! `load` reads vocabularies, `added_tokens` cuts out literals, `normalize` rewrites what is between them,
 //! `pretokenize` cuts pieces, `ranks` and `merge` turn a piece into ids, `encode` drives all of it,
-//! `offsets`, `output` and `decode` are the ways out. `py` alone knows Python.
+//! `offsets`, `output` and `decode` are the ways out; `expression` and `unicode` serve all of them. `py` alone knows Python.
 
 pub mod added_tokens;
 pub mod batch;
@@ -11,6 +11,7 @@ pub mod config;
 pub mod decode;
 pub mod encode;
 pub mod error;
+mod expression;
 pub mod load;
 pub mod merge;
 pub mod normalize;

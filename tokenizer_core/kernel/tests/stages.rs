@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
 
+use std::time::{Duration, Instant};
+
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::error::{Code, Place, Result};
 use tokd_kernel::pretokenize::Pretokenizer;
@@ -164,6 +166,34 @@ fn unknown_names_and_broken_patterns_are_refused() {
         let error = Pretokenizer::new(&[split(pattern, Behavior::Isolated, false)]).unwrap_err();
         assert_eq!(error.code, Code::InvalidPattern);
     }
+}
+
+#[test]
+fn hostile_patterns_end_with_a_typed_error() {
+    for (pattern, text, limited) in [
+        ("(a+)+$", "a".repeat(28) + "!", true),
+        (r"(?=(\d{3})+(?!\d))", "1".repeat(40_000), true),
+        ("(?:a|b|ab)*c", "ab".repeat(100_000), true),
+        ("(a*)*b", "a".repeat(100_000), true),
+        (r"(?:a(?=.*b))+", "a".repeat(100_000) + "b", true),
+        ("a+b|a", "a".repeat(200_000), true),
+        (r"\s+$", " ".repeat(1_000_000) + "x", false),
+        (r"\d+(?=x)|y", "1".repeat(1000), false),
+        (r"(?=.*x)y", "z".repeat(1_000_000), false),
+    ] {
+        let start = Instant::now();
+        let cut = ends(&[split(regex(pattern), Behavior::Isolated, false)], &text, 100);
+        assert_eq!(cut.err().map(|error| error.code), limited.then_some(Code::StepLimit), "{pattern}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{pattern} takes {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn steps_are_counted_over_the_whole_text() {
+    let text = "1".repeat(40_000);
+    let error = ends(&[split(regex(r"(?=(\d{3})+(?!\d))"), Behavior::Isolated, false)], &text, 1).unwrap_err();
+    let Place::Bytes(range) = error.place else { panic!("{:?}", error.place) };
+    assert!(range.start > 0 && range.end == text.len(), "{range:?}");
 }
 
 #[test]

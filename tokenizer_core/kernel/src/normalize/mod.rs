@@ -3,7 +3,6 @@
 mod alignment;
 mod characters;
 mod forms;
-pub(crate) mod oniguruma;
 mod replace;
 mod rewriter;
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! Every match of a literal or of a regular expression becomes a fixed text.
 
-use fancy_regex::Regex;
 use memchr::memmem::Finder;
 
+use super::Normalized;
 use super::rewriter::Rewriter;
-use super::{Normalized, oniguruma};
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-use crate::pretokenize::budget::Budget;
+use crate::expression::{Expression, OutOfSteps, Steps};
 
 /// What is looked for, compiled.
 #[derive(Debug)]
 enum Needle {
     Literal(Box<Finder<'static>>),
-    Regex(Box<Regex>),
+    Regex(Box<Expression>),
 }
 
 /// A compiled replacement.
@@ -31,7 +30,7 @@ impl Replace {
     pub(super) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
         let needle = match pattern {
             Pattern::String(literal) => Needle::Literal(Box::new(Finder::new(literal).into_owned())),
-            Pattern::Regex(regex) => Needle::Regex(Box::new(oniguruma::compile(regex)?)),
+            Pattern::Regex(regex) => Needle::Regex(Box::new(Expression::new(regex)?)),
             Pattern::Name(name) => {
                 return Err(Error::new(
                     Code::InvalidPattern,
@@ -49,9 +48,9 @@ impl Replace {
     pub(super) fn rewrite(&self, text: &str, max_len: usize) -> Result<Option<Normalized>> {
         let mut rewriter = Rewriter::new(text);
         let (mut at, mut last_end) = (0, None);
-        let mut budget = Budget::default();
+        let mut steps = Steps::for_text(text.len());
         while !text.is_empty() && at <= text.len() {
-            let Some((start, end)) = self.find(text, at, &mut budget)? else {
+            let Some((start, end)) = self.find(text, at, &mut steps)? else {
                 break;
             };
             if start == end && last_end == Some(end) {
@@ -75,25 +74,20 @@ impl Replace {
     }
 
     /// The leftmost match at or behind `at`.
-    fn find(&self, text: &str, at: usize, budget: &mut Budget) -> Result<Option<(usize, usize)>> {
+    fn find(&self, text: &str, at: usize, steps: &mut Steps) -> Result<Option<(usize, usize)>> {
         match &self.needle {
             // An empty literal would be found inside a character; it matches between any two.
             Needle::Literal(finder) if finder.needle().is_empty() => Ok(Some((at, at))),
             Needle::Literal(finder) => {
                 Ok(finder.find(&text.as_bytes()[at..]).map(|found| (at + found, at + found + finder.needle().len())))
             }
-            Needle::Regex(regex) => {
+            Needle::Regex(expression) => {
                 let error = || {
                     let message =
                         "a regular expression of the normalizer takes too long on this text; shorten the text";
                     Error::new(Code::StepLimit, message).at_bytes(at..text.len())
                 };
-                // One search is linear, or bounded by its backtracks; many may each read on to the end in vain.
-                if !budget.is_left(text.len()) {
-                    return Err(error());
-                }
-                let found = regex.find_from_pos(text, at).map_err(|_| error())?;
-                Ok(found.map(|found| (found.start(), found.end())))
+                expression.find(text, at, steps).map_err(|OutOfSteps| error())
             }
         }
     }

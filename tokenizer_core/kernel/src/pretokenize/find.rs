@@ -1,20 +1,17 @@
 //! What a split looks for, and the matches of it one after the other.
 
-use fancy_regex::Regex;
-
-use super::budget::Budget;
 use super::runs::{peek, run};
 use super::scan::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-use crate::normalize::oniguruma;
+use crate::expression::{Expression, OutOfSteps, Steps};
 use crate::unicode::NUMBER;
 
 /// A compiled pattern.
 #[derive(Debug)]
 pub(super) enum Finder {
     Scanner(Scanner),
-    Regex(Box<Regex>),
+    Regex(Box<Expression>),
     Literal(String),
     /// Each character of `\p{N}`.
     Numeric,
@@ -37,7 +34,7 @@ impl Finder {
                 let message = format!("no scanner is named {name:?}; give the pattern as a regular expression");
                 Error::new(Code::InvalidPattern, message)
             }),
-            Pattern::Regex(pattern) => oniguruma::compile(pattern).map(|regex| Self::Regex(Box::new(regex))),
+            Pattern::Regex(pattern) => Expression::new(pattern).map(Box::new).map(Self::Regex),
             Pattern::String(literal) => Ok(Self::Literal(literal.clone())),
         }
     }
@@ -46,9 +43,9 @@ impl Finder {
     ///
     /// # Errors
     /// `step_limit` at the rest of the text.
-    pub(super) fn next(&self, text: &str, search: &mut Search, budget: &mut Budget) -> Result<Option<(usize, usize)>> {
+    pub(super) fn next(&self, text: &str, search: &mut Search, steps: &mut Steps) -> Result<Option<(usize, usize)>> {
         while search.from <= text.len() {
-            let Some((start, end)) = self.find(text, search.from, budget)? else {
+            let Some((start, end)) = self.find(text, search.from, steps)? else {
                 search.from = text.len() + 1;
                 break;
             };
@@ -64,7 +61,7 @@ impl Finder {
     }
 
     /// The leftmost match that begins at `from` or after.
-    fn find(&self, text: &str, from: usize, budget: &mut Budget) -> Result<Option<(usize, usize)>> {
+    fn find(&self, text: &str, from: usize, steps: &mut Steps) -> Result<Option<(usize, usize)>> {
         match self {
             Self::Scanner(scanner) => Ok((from < text.len()).then(|| (from, scanner.match_end(text, from)))),
             Self::Numeric => {
@@ -76,16 +73,12 @@ impl Finder {
                 let found = text.get(from..).and_then(|rest| rest.find(literal.as_str()));
                 Ok(found.map(|at| (from + at, from + at + literal.len())))
             }
-            Self::Regex(regex) => {
+            Self::Regex(expression) => {
                 let error = || {
                     let message = "the regular expression takes too many steps on this text; use a simpler pattern";
                     Error::new(Code::StepLimit, message).at_bytes(from..text.len())
                 };
-                if !budget.is_left(text.len()) {
-                    return Err(error());
-                }
-                let found = regex.find_from_pos(text, from).map_err(|_| error())?;
-                Ok(found.map(|found| (found.start(), found.end())))
+                expression.find(text, from, steps).map_err(|OutOfSteps| error())
             }
         }
     }

@@ -1,15 +1,14 @@
 //! Cuts a text into pieces; merges never cross the border of a piece.
 
-pub(crate) mod budget;
 mod find;
 mod runs;
 mod scan;
 mod split;
 
-use self::budget::Budget;
 use self::split::{Cursor, Split};
 use crate::config::PretokenizerStage;
 use crate::error::{Error, Place, Result};
+use crate::expression::Steps;
 
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]
@@ -28,7 +27,12 @@ impl Pretokenizer {
 
     /// Begin to cut `text`.
     pub fn pieces<'t>(&'t self, text: &'t str) -> Pieces<'t> {
-        Pieces { levels: self.stages.iter().map(Level::new).collect(), text, given: false, budget: Budget::default() }
+        Pieces {
+            levels: self.stages.iter().map(Level::new).collect(),
+            text,
+            given: false,
+            steps: Steps::for_text(text.len()),
+        }
     }
 }
 
@@ -39,7 +43,7 @@ pub struct Pieces<'t> {
     levels: Vec<Level<'t>>,
     /// Without a stage: the one piece has been given.
     given: bool,
-    budget: Budget,
+    steps: Steps,
 }
 
 /// One stage at work on one piece of the stage before.
@@ -70,16 +74,15 @@ impl<'t> Level<'t> {
     }
 
     /// Append ends of pieces to `ends`, as positions in the text.
-    fn fill(&mut self, text: &str, hint: usize, budget: &mut Budget, ends: &mut Vec<usize>) -> Result<()> {
+    fn fill(&mut self, text: &str, hint: usize, steps: &mut Steps, ends: &mut Vec<usize>) -> Result<()> {
         let piece = text.get(self.start..self.end).unwrap_or_default();
         let first = ends.len();
-        self.open =
-            self.split.fill(piece, &mut self.cursor, hint, budget, ends).map_err(|error| match error.place {
-                Place::Bytes(range) => {
-                    Error { place: Place::Bytes(range.start + self.start..range.end + self.start), ..error }
-                }
-                _ => error,
-            })?;
+        self.open = self.split.fill(piece, &mut self.cursor, hint, steps, ends).map_err(|error| match error.place {
+            Place::Bytes(range) => {
+                Error { place: Place::Bytes(range.start + self.start..range.end + self.start), ..error }
+            }
+            _ => error,
+        })?;
         if self.start > 0 {
             for end in &mut ends[first..] {
                 *end += self.start;
@@ -89,9 +92,9 @@ impl<'t> Level<'t> {
     }
 
     /// Cut pieces for the level above, which has taken all there were.
-    fn refill(&mut self, text: &str, hint: usize, budget: &mut Budget) -> Result<()> {
+    fn refill(&mut self, text: &str, hint: usize, steps: &mut Steps) -> Result<()> {
         let mut ends = Vec::new();
-        self.fill(text, hint, budget, &mut ends)?;
+        self.fill(text, hint, steps, &mut ends)?;
         self.waiting = ends.into_iter();
         Ok(())
     }
@@ -114,9 +117,9 @@ impl Pieces<'_> {
         while ends.len() < enough {
             let level = &mut self.levels[at];
             if level.open && at == last {
-                level.fill(self.text, enough - ends.len(), &mut self.budget, ends)?;
+                level.fill(self.text, enough - ends.len(), &mut self.steps, ends)?;
             } else if level.open {
-                level.refill(self.text, hint.max(1), &mut self.budget)?;
+                level.refill(self.text, hint.max(1), &mut self.steps)?;
                 at += 1;
             } else if at > 0 {
                 match self.levels[at - 1].waiting.next() {

@@ -1,5 +1,6 @@
 //! Walks over runs of a class in UTF-8: what every scanner is made of.
 
+use crate::unicode::utf8::decode;
 use crate::unicode::{self, ASCII};
 
 /// The class of the character at `at` and its length in bytes; the length is 0 at the end of the text.
@@ -25,16 +26,8 @@ pub(super) fn run(text: &[u8], mut at: usize, belongs: impl Fn(u8) -> bool) -> u
     at
 }
 
-/// `peek` for a first byte above 127. The text is valid UTF-8, so the bytes that follow are there.
 #[inline(always)]
 fn wide(text: &[u8], at: usize, first: u8) -> (u8, usize) {
-    let low = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3F);
-    let first = u32::from(first);
-    if first < 0xE0 {
-        (unicode::class_of((first & 0x1F) << 6 | low(1)), 2)
-    } else if first < 0xF0 {
-        (unicode::class_of((first & 0x0F) << 12 | low(1) << 6 | low(2)), 3)
-    } else {
-        (unicode::class_of((first & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3)), 4)
-    }
+    let (code, length) = decode(text, at, first);
+    (unicode::class_of(code), length)
 }

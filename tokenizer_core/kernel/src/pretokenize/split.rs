@@ -1,9 +1,9 @@
 //! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of pieces.
 
-use super::budget::Budget;
 use super::find::{Finder, Search};
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
+use crate::expression::Steps;
 
 /// A compiled stage.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Split {
         piece: &str,
         cursor: &mut Cursor,
         hint: usize,
-        budget: &mut Budget,
+        steps: &mut Steps,
         ends: &mut Vec<usize>,
     ) -> Result<bool> {
         if let Finder::Scanner(scanner) = &self.finder
@@ -55,7 +55,7 @@ impl Split {
         }
         let enough = ends.len().saturating_add(hint);
         while ends.len() < enough {
-            let found = self.finder.next(piece, &mut cursor.search, budget)?;
+            let found = self.finder.next(piece, &mut cursor.search, steps)?;
             let (start, end) = found.unwrap_or((piece.len(), piece.len()));
             if cursor.at < start {
                 self.segment(false, cursor.at, start, cursor, ends)?;

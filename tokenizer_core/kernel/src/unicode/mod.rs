@@ -3,6 +3,7 @@
 //! A class is a set of bits; `class` finds it in a table of two stages, and `ASCII` holds the first 128.
 
 mod tables;
+pub(crate) mod utf8;
 
 /// The version of every class table; fancy-regex and unicode-normalization are held to the same.
 pub const UNICODE_VERSION: &str = "16.0.0";

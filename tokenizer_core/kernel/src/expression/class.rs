@@ -1,0 +1,137 @@
+//! Sets of characters, as `regex-syntax` reads them from a class.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, HirKind};
+
+/// What Oniguruma's `\w` holds in a class of brackets.
+const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]";
+/// Outside of brackets it also holds these six of Latin-1.
+const BARE_WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾]";
+
+/// A set of characters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct CharSet {
+    /// Bit `c` for the character `c` below 128.
+    ascii: u128,
+    /// Half-open ranges of all other code points, in order.
+    ranges: Box<[(u32, u32)]>,
+}
+
+impl CharSet {
+    /// Read one class, such as `\s` or `[^\p{L}0-9]`.
+    pub(super) fn parse(class: &str, ignore_case: bool) -> Result<Self, String> {
+        let class = match class {
+            r"\w" => BARE_WORD.to_owned(),
+            r"\W" => BARE_WORD.replacen('[', "[^", 1),
+            _ => words_in_brackets(class),
+        };
+        // In Oniguruma a property has no case to ignore.
+        let ignore_case = ignore_case && !class.starts_with(r"\p") && !class.starts_with(r"\P");
+        let parsed = ParserBuilder::new().case_insensitive(ignore_case).build().parse(&class);
+        match parsed.map_err(|error| error.to_string())?.into_kind() {
+            HirKind::Class(Class::Unicode(class)) => {
+                Ok(Self::of_ranges(class.ranges().iter().map(|range| (range.start().into(), range.end().into()))))
+            }
+            HirKind::Literal(literal) => {
+                let text = std::str::from_utf8(&literal.0).map_err(|error| error.to_string())?;
+                match (text.chars().next(), text.chars().nth(1)) {
+                    (Some(only), None) => Ok(Self::of_ranges([(only.into(), only.into())].into_iter())),
+                    _ => Err(format!("{class} is not one character")),
+                }
+            }
+            _ => Err(format!("{class} is no set of characters")),
+        }
+    }
+
+    /// One character, with all that fold to it if the case is ignored.
+    pub(super) fn of_char(character: char, ignore_case: bool) -> Result<Self, String> {
+        Self::parse(&regex_syntax::escape(character.encode_utf8(&mut [0; 4])), ignore_case)
+    }
+
+    /// Every character, but for `\n` if it is `line`.
+    pub(super) fn any(line: bool) -> Self {
+        let all = [(0, 0x09), (if line { 0x0B } else { 0x0A }, u32::from(char::MAX))];
+        Self::of_ranges(all.into_iter())
+    }
+
+    /// From inclusive ranges in order.
+    fn of_ranges(ranges: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut set = Self::default();
+        let mut wide = Vec::new();
+        for (start, end) in ranges {
+            for code in start..=end.min(127) {
+                set.ascii |= 1 << code;
+            }
+            if end > 127 {
+                wide.push((start.max(128), end + 1));
+            }
+        }
+        set.ranges = wide.into();
+        set
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, code: u32) -> bool {
+        if code < 128 {
+            return self.ascii >> code & 1 != 0;
+        }
+        let after = self.ranges.partition_point(|(start, _)| *start <= code);
+        after > 0 && code < self.ranges[after - 1].1
+    }
+
+    /// The characters that may begin a match of the set.
+    pub(super) fn lead(&self) -> Lead {
+        Lead { ascii: self.ascii, wide: !self.ranges.is_empty(), empty: false }
+    }
+}
+
+/// `\w` and `\W` within brackets, written out.
+fn words_in_brackets(class: &str) -> String {
+    let mut written = String::with_capacity(class.len());
+    let mut characters = class.chars();
+    while let Some(character) = characters.next() {
+        match (character, if character == '\\' { characters.next() } else { None }) {
+            ('\\', Some('w')) => written.push_str(WORD),
+            ('\\', Some('W')) => written.push_str(&WORD.replacen('[', "[^", 1)),
+            (character, escaped) => written.extend([character].into_iter().chain(escaped)),
+        }
+    }
+    written
+}
+
+/// What a match can begin with: a filter that lets through too much, never too little.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Lead {
+    ascii: u128,
+    /// Any character that is not ASCII.
+    wide: bool,
+    /// A match may be empty, so that it begins with anything or nothing.
+    pub(super) empty: bool,
+}
+
+impl Lead {
+    pub(super) const EMPTY: Self = Self { ascii: 0, wide: false, empty: true };
+    pub(super) const ANY: Self = Self { ascii: u128::MAX, wide: true, empty: true };
+
+    /// The lead of either.
+    pub(super) fn or(self, other: Self) -> Self {
+        let Self { ascii, wide, empty } = other;
+        Self { ascii: self.ascii | ascii, wide: self.wide || wide, empty: self.empty || empty }
+    }
+
+    /// The lead of one after the other.
+    pub(super) fn then(self, other: Self) -> Self {
+        if self.empty { Self { empty: other.empty, ..self.or(other) } } else { self }
+    }
+
+    /// Whether a match may begin at `at`.
+    #[inline]
+    pub(super) fn admits(&self, text: &[u8], at: usize) -> bool {
+        self.empty
+            || match text.get(at) {
+                Some(&byte) if byte < 0x80 => self.ascii >> byte & 1 != 0,
+                Some(_) => self.wide,
+                None => false,
+            }
+    }
+}

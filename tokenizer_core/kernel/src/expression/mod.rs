@@ -1,0 +1,97 @@
+//! Regular expressions as Oniguruma reads them, which is what a `tokenizer.json` is written for, with a bound on their work.
+//!
+//! `fancy-regex` parses, `regex-syntax` knows the classes; the machine here counts its steps, which neither can do: a search
+//! may take a million steps on a harmless text and its successors as many again. So the bound is on the text, not the
+//! search, and the same text ends the same way on any machine.
+
+mod class;
+mod compile;
+mod dialect;
+mod extent;
+mod machine;
+mod program;
+
+use fancy_regex::Expr;
+
+pub(crate) use self::machine::{OutOfSteps, Steps};
+use self::program::{Instruction, Program};
+use crate::error::{Code, Error, Result};
+use crate::unicode::utf8::decode;
+
+/// Longer than any real pattern (some thousands of bytes), short enough to be compiled at once.
+const MAX_LENGTH: usize = 1 << 16;
+
+/// To `fancy-regex`: `^` and `$` are the ends of lines.
+const LINES: &str = "(?m)";
+
+/// A compiled regular expression.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    program: Program,
+}
+
+impl Expression {
+    /// Compile `pattern`: `^` and `$` are the ends of lines, and `(?m)` lets the dot match a line feed.
+    ///
+    /// # Errors
+    /// `invalid_pattern`.
+    pub(crate) fn new(pattern: &str) -> Result<Self> {
+        let refuse = |reason: &str| {
+            let shown: String = pattern.chars().take(200).collect();
+            Error::new(Code::InvalidPattern, format!("the regular expression {shown:?} does not compile: {reason}"))
+        };
+        if pattern.len() > MAX_LENGTH {
+            return Err(refuse(&format!("it is longer than {MAX_LENGTH} bytes")));
+        }
+        let translated = dialect::translate(pattern).map_err(refuse)?;
+        let tree = Expr::parse_tree(&format!("{LINES}{translated}")).map_err(|error| match error {
+            fancy_regex::Error::ParseError(at, error) => {
+                refuse(&format!("{error} (byte {})", at.saturating_sub(LINES.len())))
+            }
+            error => refuse(&error.to_string()),
+        })?;
+        let program = compile::compile(&tree.expr, !tree.backrefs.is_empty()).map_err(|reason| refuse(&reason))?;
+        Ok(Self { program })
+    }
+
+    /// The leftmost match that begins at `from` or after.
+    ///
+    /// # Errors
+    /// When the steps are used up.
+    pub(crate) fn find(
+        &self,
+        text: &str,
+        from: usize,
+        steps: &mut Steps,
+    ) -> std::result::Result<Option<(usize, usize)>, OutOfSteps> {
+        let bytes = text.as_bytes();
+        let mut start = from;
+        while start <= bytes.len() {
+            steps.take(1)?;
+            if self.program.lead.admits(bytes, start)
+                && let Some(end) = machine::run(&self.program, bytes, start, steps)?
+            {
+                return Ok(Some((start, end)));
+            }
+            start = self.next_start(bytes, start, steps)?;
+        }
+        Ok(None)
+    }
+
+    /// Where a match may begin after none began at `start`.
+    ///
+    /// An expression that begins with an unbounded run cannot match further on in the same run either: what follows the run
+    /// has failed at every place where it could end. This keeps `\s+$` linear on spaces.
+    fn next_start(&self, text: &[u8], start: usize, steps: &mut Steps) -> std::result::Result<usize, OutOfSteps> {
+        let Some(&first) = text.get(start) else { return Ok(start + 1) };
+        let after = start + decode(text, start, first).1;
+        match self.program.instructions.first() {
+            Some(Instruction::Run { set, most: usize::MAX, .. }) => {
+                let end = machine::end_of_run(&self.program.sets[*set], text, start);
+                steps.take(end - start)?;
+                Ok(end.max(after))
+            }
+            _ => Ok(after),
+        }
+    }
+}
