@@ -31,6 +31,9 @@ FILES = ("tokenizer.json", *hf_json.BESIDE)
 _STRANGERS = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
 """What other programs would read from the directory although no manifest pins it."""
 
+_MAX_REPLACED = 16
+"""A reader that finds its directory emptied by a writer begins again, this often at most."""
+
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -77,34 +80,48 @@ def read(path: str | Path) -> TokenizerParts:
         InvalidArtifact, Unsupported
     """
     path = Path(path)
+    for _ in range(_MAX_REPLACED):
+        directory = _open(path)
+        try:
+            return _read(directory)
+        except ArtifactNotFound as error:
+            if os.path.samestat(os.fstat(directory), _status(path)):
+                raise
+            missing = error
+        finally:
+            os.close(directory)
+    raise missing
+
+
+def _open(path: Path) -> int:
     try:
-        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ArtifactNotFound(f"there is no artifact at {path}: {reason}") from None
+
+
+def _status(path: Path) -> os.stat_result:
     try:
-        try:
-            data = files.read(Path(MANIFEST), directory=directory)
-        except ArtifactNotFound:
-            raise ArtifactNotFound(
-                f"there is no artifact at {path}: it holds no {MANIFEST}; tokd import makes one"
-            ) from None
-        manifest = files.parse_json(data, MANIFEST)
-        fields = Fields(manifest, MANIFEST)
-        if (schema := fields.any("schema")) != SCHEMA or isinstance(schema, bool):
-            raise Unsupported(f"the manifest has schema {str(schema)[:40]}, and only {SCHEMA} is known", field="schema")
-        contents = _read_files(Fields(fields.take("files", dict), f"{MANIFEST}.files"), directory)
-    finally:
-        os.close(directory)
+        return path.stat()
+    except OSError as error:
+        raise ArtifactNotFound(f"there is no artifact at {path}: {error.strerror}") from None
+
+
+def _read(directory: int) -> TokenizerParts:
+    manifest = files.parse_json(files.read(Path(MANIFEST), directory=directory, follow_links=False), MANIFEST)
+    fields = Fields(manifest, MANIFEST)
+    if (schema := fields.any("schema")) != SCHEMA or isinstance(schema, bool):
+        raise Unsupported(f"the manifest has schema {str(schema)[:40]}, and only {SCHEMA} is known", field="schema")
     if (version := fields.take("unicode_version", str)) != UNICODE_VERSION:
         raise Unsupported(
             f"the artifact is pinned to Unicode {version[:40]} and this build has {UNICODE_VERSION}; import it again",
             field=f"{MANIFEST}.unicode_version",
         )
+    contents = _read_files(Fields(fields.take("files", dict), f"{MANIFEST}.files"), directory)
     parts = hf_json.parse(contents["tokenizer.json"], contents)
     name = files.check_name(fields.take("name", str))
-    provenance = fields.take("provenance", dict)
-    parts = dataclasses.replace(parts, name=name, provenance=provenance)
+    parts = dataclasses.replace(parts, name=name, provenance=fields.take("provenance", dict))
     _check_derived(manifest, _manifest(parts, name, manifest["files"]))
     return parts
 

@@ -24,7 +24,7 @@ def added(id: int, content: str, **flags: bool) -> dict[str, Any]:
 
 def document(**changes: Any) -> dict[str, Any]:
     """Make a whole ``tokenizer.json``; ``changes`` replace top-level keys."""
-    vocab = {entry: id for entry, id in BYTES} | {word: 256 + index for index, word in enumerate(WORDS)}
+    vocab = dict(BYTES) | {word: 256 + index for index, word in enumerate(WORDS)}
     return {
         "version": "1.0",
         "truncation": None,
