@@ -6,8 +6,18 @@ import argparse
 from typing import Any
 
 from service.cli.options import Parser, add_policy, add_tokenizer
-from service.cli.streams import argument_text, decode_utf8, printable, read_input, usage, write, write_json, write_line
-from tokenizer_core import Tokenizer, Unit
+from service.cli.streams import (
+    CommandError,
+    argument_text,
+    decode_utf8,
+    printable,
+    read_input,
+    usage,
+    write,
+    write_json,
+    write_line,
+)
+from tokenizer_core import ReservedLiteral, Tokenizer, Unit
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -39,6 +49,19 @@ def run(args: argparse.Namespace) -> int:
         raise usage("give a text or --file, not both")
     tokenizer = Tokenizer.open(args.tokenizer)
     text = argument_text(args.text) if args.text is not None else decode_utf8(*read_input(args.file))
+    try:
+        _encode(tokenizer, text, args)
+    except ReservedLiteral as error:
+        start, end = error.place["span"]
+        raise CommandError(
+            error.code,
+            f"the text holds {text[start:end]!r}, the literal of a special token, at character {start}; "
+            "pass --special-tokens text to encode it as ordinary text, or --special-tokens parse to make it the token",
+        ) from None
+    return 0
+
+
+def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
     policy: dict[str, Any] = {"special_tokens": args.special_tokens, "add_special_tokens": args.add_special_tokens}
     if args.count:
         count = tokenizer.count(text, **policy)
@@ -54,7 +77,6 @@ def run(args: argparse.Namespace) -> int:
             write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (ids, count, tokenizer.hash.encode()))
         else:
             write(ids[1:-1].replace(b",", b" ") + b"\n")
-    return 0
 
 
 def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, as_json: bool) -> None:

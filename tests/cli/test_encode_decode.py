@@ -57,7 +57,9 @@ def test_offsets_show_control_characters_as_escapes(tokd):
 
 def test_special_tokens_mean_what_was_said(tokd, tokenizer):
     literal, id_ = "<|im_end|>", tokenizer.special_tokens["<|im_end|>"]
-    assert_refused(tokd("encode", f"a{literal}"), "reserved_literal", 1, literal, "text", "parse")
+    assert_refused(
+        tokd("encode", f"a{literal}"), "reserved_literal", 1, literal, "character 1", "--special-tokens text"
+    )
     assert str(id_).encode() in succeed(tokd("encode", f"a{literal}", "--special-tokens", "parse")).split()
     assert str(id_).encode() not in succeed(tokd("encode", f"a{literal}", "--special-tokens", "text")).split()
 
