@@ -38,7 +38,8 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
     try:
         descriptor = os.open(path, flags, dir_fd=directory)
     except (FileNotFoundError, NotADirectoryError):
-        raise ArtifactNotFound(f"there is no file {path.name} at {path.parent}", field=path.name) from None
+        where = "" if directory is not None else f" at {path.parent}"
+        raise ArtifactNotFound(f"there is no file {path.name}{where}", field=path.name) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidArtifact(f"{path.name} cannot be opened: {reason}", field=path.name) from None
