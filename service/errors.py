@@ -32,7 +32,9 @@ class Problem(NamedTuple):
 
 PROBLEMS: dict[str, Problem] = {
     "body_too_large": Problem(413, "the request body is larger than this server takes"),
+    "head_too_large": Problem(431, "the request line and headers are larger than this server takes"),
     "internal": Problem(500, "a bug of this server"),
+    "invalid_http": Problem(400, "this is no HTTP/1.1 request"),
     "invalid_json": Problem(400, "the request body is not JSON"),
     "invalid_name": Problem(400, "this cannot be the name of a tokenizer"),
     "invalid_option": Problem(422, "an option has a value outside its range"),

@@ -15,6 +15,7 @@ class Exchange:
         route: the path as it is declared, or ``unmatched``: a path that a caller made up is never kept.
         status: of the answer; 499 if the caller went away first.
         code: of the problem, or empty.
+        held_bytes: what it takes of the memory for requests, until it is answered.
         unread: whether some of the body may not have been read.
         tokens: how many ids went in or out.
         tokenizer: the hash of the tokenizer that was used, or empty.
@@ -26,6 +27,7 @@ class Exchange:
     code: str = ""
     bytes_in: int = 0
     bytes_out: int = 0
+    held_bytes: int = 0
     unread: bool = True
     tokens: int = 0
     tokenizer: str = ""

@@ -16,12 +16,20 @@ from service.errors import ServiceError, quote
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-UNCHECKED_BYTES = 1 << 20
-PARSED_BYTES = 512 << 20
-"""A parsed body may take this much memory. With pydantic 2.14 a value takes up to 230 bytes (a short string), 300 (an
-empty list) or 1,000 (an object with one key): up to 130 times its text."""
+UNCHECKED_BYTES = 256 << 10
+MAX_COST = 256 << 20
+"""What parsing a body may cost, in bytes of memory. Parsing holds the interpreter's lock, so this bounds time too: with
+the costs below the worst body takes a tenth of a second."""
 
-_COSTS = ((b",", 230), (b"[", 300), (b"{", 1000))
+_COSTS = ((b",", 230), (b"[", 2000), (b"{", 4000))
+"""Of pydantic 2.14: a short string takes 230 bytes, an empty list 300 and an object with one key 1,000, up to 130 times
+their text; a list or an object takes as long to make and drop as nine or seventeen strings."""
+
+MAX_DEPTH = 200
+"""The parser's own bound."""
+
+_OPENING = bytes.maketrans(b"{", b"[")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 _SEARCHED_BYTES = 1 << 20
 _MAX_ERRORS = 64
@@ -83,13 +91,16 @@ def refuse_many_values(body: bytes) -> None:
     """Refuse a large body that would take far more memory parsed than it has bytes.
 
     Errors:
-        ``too_many_values``
+        ``too_many_values``, or ``invalid_json`` for what is nested too deeply.
     """
-    if len(body) <= UNCHECKED_BYTES or _cost(body) <= PARSED_BYTES:
+    if len(body) <= UNCHECKED_BYTES or _cost(body) <= MAX_COST:
         return
     # Most of them may stand inside strings, where they cost nothing: count again without the strings.
     bare = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    if _cost(b"".join(bare.split(b'"')[::2])) > PARSED_BYTES:
+    structure = b"".join(bare.split(b'"')[::2])
+    if _cost(structure) > MAX_COST:
+        if b"[" * MAX_DEPTH in structure.translate(_OPENING, _NO_BRACKETS):
+            raise ServiceError("invalid_json", f"the body is nested deeper than {MAX_DEPTH} lists or objects")
         raise ServiceError(
             "too_many_values", "the body holds too many lists, objects or values; send fewer in one request"
         )

@@ -104,15 +104,21 @@ class Limits:
 
     def _hold(self, size: int, exchange: Exchange) -> None:
         exchange.bytes_in += size
-        self.held_bytes += size
+        self.hold(size, exchange)
         if exchange.bytes_in > self.settings.max_body_bytes:
             raise self._too_large()
         if self.held_bytes > self.settings.max_held_bytes:
-            raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests")
+            raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests and answers")
+
+    def hold(self, size: int, exchange: Exchange) -> None:
+        """Count bytes that stay in memory until the request is answered."""
+        exchange.held_bytes += size
+        self.held_bytes += size
 
     def release(self, exchange: Exchange) -> None:
-        """Let go of the body of a request that is answered."""
-        self.held_bytes -= exchange.bytes_in
+        """Let go of what a request held."""
+        self.held_bytes -= exchange.held_bytes
+        exchange.held_bytes = 0
 
     def _too_large(self) -> ServiceError:
         most = self.settings.max_body_bytes

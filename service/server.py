@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.app import create_app
+from service.http_protocol import BoundedProtocol
 from service.metrics import DIRECTORY_VARIABLE
 from service.registry import Registry
 from service.settings import InvalidSetting, Settings
@@ -75,7 +76,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "host": settings.host,
         "port": settings.port,
         "uds": settings.uds,
-        "http": "httptools",
+        "http": BoundedProtocol,
         "loop": "uvloop",
         "ws": "none",
         "access_log": False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
@@ -12,6 +14,10 @@ from service.state import State
 def mount(app: FastAPI, _: State) -> None:
     """Declare the route."""
 
+    @cache
+    def written() -> str:
+        return page(app.openapi())
+
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(page(app.openapi()), headers={"content-security-policy": POLICY})
+        return HTMLResponse(written(), headers={"content-security-policy": POLICY})

@@ -24,6 +24,9 @@ from service.json_body import declared_length, parser
 from service.limits import Disconnected, Limits
 from service.schemas import Request
 
+SLICE_BYTES = 256 << 10
+"""Answers up to this size are handed to the connection in one go."""
+
 _JSON = (b"content-type", b"application/json")
 _PROBLEM = (b"content-type", MEDIA_TYPE.encode("ascii"))
 _log = logging.getLogger("tokd")
@@ -71,7 +74,18 @@ class JsonRoute(APIRoute):
         exchange.bytes_out = len(answer.body)
         length = (b"content-length", b"%d" % len(answer.body))
         await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
-        await send({"type": "http.response.body", "body": answer.body})
+        if len(answer.body) <= SLICE_BYTES:
+            await send({"type": "http.response.body", "body": answer.body})
+        else:
+            await self._send_slices(answer.body, exchange, send)
+
+    async def _send_slices(self, body: bytes, exchange: Exchange, send: Send) -> None:
+        """Send a large answer no faster than it is read; what waits to be read is counted as held."""
+        self.limits.hold(len(body), exchange)
+        view = memoryview(body)
+        for start in range(0, len(body), SLICE_BYTES):
+            more = start + SLICE_BYTES < len(body)
+            await send({"type": "http.response.body", "body": view[start : start + SLICE_BYTES], "more_body": more})
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
         limits = self.limits

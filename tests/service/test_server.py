@@ -241,3 +241,59 @@ def test_log_has_one_line_a_request_and_nothing_of_what_was_sent(run_server: Run
     assert {"time", "method", "route", "status", "code", "milliseconds", "bytes_in", "bytes_out"} <= set(encodes[0])
     assert any(line["route"] == "/tokenizers/{ref}" and line["status"] == 404 for line in lines)
     assert any(line["route"] == "unmatched" and line["status"] == 404 for line in lines)
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        b"GET /healthz HTTP/1.1\r\nx: " + b"a" * (1 << 20),
+        b"GET /healthz HTTP/1.1\r\n" + b"x: aaaaaaaaaaaa\r\n" * (1 << 16),
+        b"GET /" + b"a" * (1 << 20),
+        head("/count", "transfer-encoding: chunked") + b"0\r\n" + b"x: aaaaaaaaaaaa\r\n" * (1 << 16),
+    ],
+    ids=["one header", "many headers", "url", "trailers"],
+)
+def test_head_without_end_is_refused(server: Server, flood: bytes) -> None:
+    with connect(server) as connection:
+        sent = 0
+        try:
+            while sent < len(flood):
+                sent += connection.send(flood[sent : sent + 65536])
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        try:
+            status, headers, body = read_answer(connection)
+        except ConnectionResetError:
+            status = 431
+        else:
+            assert (json.loads(body)["code"], headers["connection"]) == ("head_too_large", "close")
+        assert status == 431
+    assert server.client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "bytes_", [b"\0\1\2\3\r\n\r\n", b"hello\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", "GET /🙂 HTTP/1.1\r\n\r\n".encode()]
+)
+def test_what_is_no_http_gets_a_problem_too(server: Server, bytes_: bytes) -> None:
+    with connect(server) as connection:
+        connection.sendall(bytes_)
+        status, headers, body = read_answer(connection)
+        assert (status, json.loads(body)["code"]) == (400, "invalid_http")
+        assert headers["content-type"] == "application/problem+json"
+        assert connection.recv(1) == b""
+
+
+def test_length_and_chunks_at_once_are_refused(server: Server) -> None:
+    with connect(server) as connection:
+        connection.sendall(head("/count", "content-length: 5", "transfer-encoding: chunked") + b"0\r\n\r\n")
+        assert read_answer(connection)[0] == 400
+
+
+def test_large_answer_that_is_read_slowly_arrives_whole(run_server: RunServer, bare: Tokenizer) -> None:
+    text = "the quick brown fox " * 50_000
+    with run_server() as server, connect(server) as connection:
+        body = json.dumps({"text": text, "tokenizer": "bare", "return": ["ids", "spans"]}).encode()
+        connection.sendall(head("/encode", f"content-length: {len(body)}") + body)
+        status, _, answer = read_answer(connection)
+    assert status == 200
+    assert json.loads(answer)["ids"] == bare.encode(text).tolist()

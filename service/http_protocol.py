@@ -1,0 +1,102 @@
+"""uvicorn's HTTP/1.1 with what it leaves open: heads are bounded in size and time, answers in the time they wait to be
+read, and errors have the shape of all others.
+
+Without this a caller could send headers without end, or none at all, or never read, and hold a connection and its
+memory forever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from service.errors import MEDIA_TYPE, ServiceError, refusal
+
+MAX_HEAD_BYTES = 64 << 10
+"""Bytes that may arrive without a body making progress: the request line, headers, trailers."""
+
+HEAD_SECONDS = 30.0
+"""Time for a head to arrive, from its first byte or from the start of the connection."""
+
+READ_SECONDS = 30.0
+"""Time in which a caller must read some of an answer that waits."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    _idle_bytes = 0
+    _in_head = False
+    _head_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_a_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_the_clock()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._idle_bytes += len(data)
+        super().data_received(data)
+        if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            detail = f"the head of the request is larger than {MAX_HEAD_BYTES} bytes; send less in the URL and headers"
+            self._refuse(ServiceError("head_too_large", detail))
+        elif self._in_head and self._head_timer is None:
+            self._expect_a_head()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._idle_bytes = 0
+        self._in_head = False
+        self._stop_the_clock()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._idle_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._idle_bytes = 0
+        super().on_message_complete()
+
+    def send_400_response(self, _: str) -> None:
+        """Answer what is no HTTP."""
+        self._refuse(ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
+
+    def pause_writing(self) -> None:
+        """Give a caller who does not read its answer some time, and then up."""
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End a quiet connection at once: one whose caller does not read its answer would never close by itself."""
+        self.transport.abort()
+
+    def _expect_a_head(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _stop_the_clock(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _refuse(self, error: ServiceError) -> None:
+        refused = refusal(error)
+        head = STATUS_LINE[refused.status] + (
+            f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(refused.body)}\r\nconnection: close\r\n\r\n"
+        ).encode("ascii")
+        self.transport.write(head + refused.body)
+        self.transport.close()

@@ -1,0 +1,96 @@
+"""Connections whose other end is silent do not live forever; the clock is the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from service import http_protocol
+from service.http_protocol import BoundedProtocol
+
+
+class Transport(asyncio.Transport):
+    """A connection that remembers what became of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.closed = False
+        self.aborted = asyncio.Event()
+
+    def write(self, data: Any) -> None:
+        self.written += bytes(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = True
+        self.aborted.set()
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def connected() -> tuple[BoundedProtocol, Transport]:
+    protocol = BoundedProtocol(Config(app, log_config=None, timeout_keep_alive=1000), ServerState(), {})
+    transport = Transport()
+    protocol.connection_made(transport)
+    return protocol, transport
+
+
+@pytest.fixture(autouse=True)
+def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 0)
+    monkeypatch.setattr(http_protocol, "READ_SECONDS", 0)
+
+
+def test_connection_that_never_speaks_is_ended() -> None:
+    async def story() -> None:
+        _, transport = connected()
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
+
+
+def test_head_that_never_ends_is_given_up_also_on_a_connection_in_use() -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert not transport.closed
+        protocol.data_received(b"GET / HTTP/1.1\r\nho")
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
+
+
+def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        protocol.pause_writing()
+        protocol.resume_writing()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not transport.closed
+        protocol.pause_writing()
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
