@@ -38,7 +38,7 @@ def _run(stage: Mapping[str, Any], text: str) -> str:
         text = text.lstrip(white) if stage["left"] else text
         return text.rstrip(white) if stage["right"] else text
     if kind == "strip_accents":
-        return "".join(character for character in text if ord(character) not in members("Mn"))
+        return "".join(character for character in text if ord(character) not in members("M"))
     raise ValueError(f"unknown normalizer stage {kind!r}")
 
 

@@ -20,6 +20,8 @@ pub(super) struct Literals {
     search: Search,
     /// By literal.
     tokens: Vec<AddedToken>,
+    /// How many of them are special.
+    specials: usize,
 }
 
 #[derive(Debug, Default)]
@@ -71,12 +73,23 @@ impl Literals {
                 None => Search::Forward(automaton),
             }
         };
-        Ok(Self { search, tokens: literals.iter().map(|(_, token)| (*token).clone()).collect() })
+        let tokens: Vec<AddedToken> = literals.iter().map(|(_, token)| (*token).clone()).collect();
+        Ok(Self { search, specials: tokens.iter().filter(|token| token.special).count(), tokens })
     }
 
-    /// What the literals stand for.
-    pub(super) fn tokens(&self) -> &[AddedToken] {
-        &self.tokens
+    /// Whether there is nothing to look for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Whether any literal is that of a special token.
+    pub(super) fn has_special(&self) -> bool {
+        self.specials > 0
+    }
+
+    /// Whether any literal is that of a token that is not special.
+    pub(super) fn has_ordinary(&self) -> bool {
+        self.specials < self.tokens.len()
     }
 
     /// The literals of `text`, leftmost-longest, none overlapping. One that ought to be a single word and is not

@@ -103,8 +103,8 @@ impl AddedTokens {
         let literals = self.pass(pass);
         match policy {
             SpecialPolicy::Ordinary => true,
-            SpecialPolicy::Text => literals.tokens().iter().all(|token| token.special),
-            SpecialPolicy::Parse | SpecialPolicy::Reject => literals.tokens().is_empty(),
+            SpecialPolicy::Text => !literals.has_ordinary(),
+            SpecialPolicy::Parse | SpecialPolicy::Reject => literals.is_empty(),
         }
     }
 
@@ -164,7 +164,7 @@ impl AddedTokens {
     /// `step_limit` from the normalizer.
     pub fn reserved_literals(&self, text: &str, normalizer: &Normalizer) -> Result<Vec<(Range<usize>, u32)>> {
         let mut reserved = special(self.raw.find(text));
-        if self.normalized.tokens().iter().any(|token| token.special) {
+        if self.normalized.has_special() {
             let mut segments = Vec::new();
             self.split(text, Pass::Raw, SpecialPolicy::Parse, &mut segments)?;
             for Segment { bytes, .. } in segments.into_iter().filter(|segment| segment.id.is_none()) {
