@@ -274,7 +274,7 @@ impl Compiler {
             Assertion::EndLine { .. } => Condition::LineEnd,
             Assertion::WordBoundary => Condition::Border(self.class(r"\w", false)?),
             Assertion::NotWordBoundary => Condition::NoBorder(self.class(r"\w", false)?),
-            _ => return Err(r"\< and \> differ between engines; write (?<!\w)(?=\w) and (?<=\w)(?!\w)".to_owned()),
+            _ => return Err(r"\b{start} and its like are not supported; write (?<!\w)(?=\w)".to_owned()),
         };
         self.emit(Instruction::Check(condition)).map(drop)
     }

@@ -16,11 +16,6 @@ pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
         let mut length = character.len_utf8();
         match character {
             '\\' => length = escape(rest)?,
-            '{' if classes == 0 && is_possessive_interval(rest) => {
-                return Err(
-                    "{n,m}+ is possessive to some engines and a repetition to others; write (?>a{n,m}) or (?:a{n,m})+",
-                );
-            }
             '[' if classes > 0 && is_posix_bracket(rest) => {
                 return Err("a POSIX bracket is not supported; write \\p{Alphabetic}, \\p{P} or the like");
             }
@@ -83,12 +78,6 @@ fn flags(rest: &str) -> Option<&str> {
 fn is_posix_bracket(rest: &str) -> bool {
     let name = rest.strip_prefix("[:").map(|name| name.strip_prefix('^').unwrap_or(name));
     name.is_some_and(|name| name.trim_start_matches(|letter: char| letter.is_ascii_lowercase()).starts_with(":]"))
-}
-
-/// Whether `rest` begins like `{1,3}+`.
-fn is_possessive_interval(rest: &str) -> bool {
-    let end = rest[1..].trim_start_matches(|character: char| character == ',' || character.is_ascii_digit());
-    end.len() + 1 < rest.len() && end.starts_with("}+")
 }
 
 #[cfg(test)]

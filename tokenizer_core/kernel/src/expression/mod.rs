@@ -12,6 +12,8 @@ mod machine;
 mod program;
 
 use fancy_regex::Expr;
+// The builder sets these for its own engine; the parser, which is public, takes them as bits.
+use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
 pub(crate) use self::machine::{OutOfSteps, Steps};
 use self::program::{Instruction, Program};
@@ -21,8 +23,8 @@ use crate::unicode::utf8::decode;
 /// Longer than any real pattern (some thousands of bytes), short enough to be compiled at once.
 const MAX_LENGTH: usize = 1 << 16;
 
-/// To `fancy-regex`: `^` and `$` are the ends of lines.
-const LINES: &str = "(?m)";
+/// `^` and `$` are the ends of lines, `{1,3}+` repeats and is not possessive, `\<` is a literal.
+const FLAGS: u32 = FLAG_UNICODE | FLAG_MULTI | FLAG_ONIGURUMA_MODE;
 
 /// A compiled regular expression.
 #[derive(Debug)]
@@ -44,10 +46,8 @@ impl Expression {
             return Err(refuse(&format!("it is longer than {MAX_LENGTH} bytes")));
         }
         let translated = dialect::translate(pattern).map_err(refuse)?;
-        let tree = Expr::parse_tree(&format!("{LINES}{translated}")).map_err(|error| match error {
-            fancy_regex::Error::ParseError(at, error) => {
-                refuse(&format!("{error} (byte {})", at.saturating_sub(LINES.len())))
-            }
+        let tree = Expr::parse_tree_with_flags(&translated, FLAGS).map_err(|error| match error {
+            fancy_regex::Error::ParseError(at, error) => refuse(&format!("{error} (byte {at})")),
             error => refuse(&error.to_string()),
         })?;
         let program = compile::compile(&tree.expr, !tree.backrefs.is_empty()).map_err(|reason| refuse(&reason))?;
