@@ -86,7 +86,8 @@ def read(path: str | Path) -> TokenizerParts:
             return _read(directory)
         except ArtifactNotFound as error:
             if os.path.samestat(os.fstat(directory), _status(path)):
-                raise
+                message = f"there is no artifact at {path}: {error.message}; tokd import makes one"
+                raise ArtifactNotFound(message, **error.place) from None
             missing = error
         finally:
             os.close(directory)
