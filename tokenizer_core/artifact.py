@@ -25,7 +25,7 @@ SCHEMA = 1
 """The version of the manifest; another one is refused."""
 
 MANIFEST = "manifest.json"
-FILES = ("tokenizer.json", *hf_json.BESIDE)
+FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 """What an artifact can hold beside its manifest."""
 
 _STRANGERS = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")

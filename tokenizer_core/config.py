@@ -117,6 +117,19 @@ class Split:
     behavior: Behavior = "isolated"
     invert: bool = False
 
+    @classmethod
+    def into_matches(cls, text: str) -> Split:
+        """Make the matches of a pattern the pieces, as tiktoken and GPT-2 do.
+
+        Named patterns cover every text. Of any other pattern, what lies outside its matches is dropped there and an
+        error here (``uncovered_text``).
+
+        Args:
+            text: the name of a known pattern, or a regular expression as tiktoken reads it.
+        """
+        pattern = Pattern.named_or_regex(text)
+        return cls(pattern) if pattern.kind == "name" else cls(pattern, "removed", invert=True)
+
     def _json(self) -> dict[str, Any]:
         return {
             "type": "split",

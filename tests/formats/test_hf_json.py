@@ -61,7 +61,7 @@ SPLITS = [
     {"Regex": r"\p{L}+|\p{N}|[^\p{L}\p{N}]"},
     {"Regex": r"a$|^b|\s"},
     {"Regex": r"(?m)l.+"},
-    {"Regex": r"\d{1,2}+|\D"},
+    {"Regex": r"(?:\d{1,2})+|\D"},
     {"String": "l"},
     {"String": " "},
 ]

@@ -117,6 +117,8 @@ CONTRADICTIONS = [
     ({"model_max_length": -1}, {}, "invalid_file", "tokenizer_config.json.model_max_length"),
     ({"model_max_length": True}, {}, "invalid_file", "tokenizer_config.json.model_max_length"),
     ({"add_prefix_space": True}, {}, "invalid_file", "tokenizer_config.json.add_prefix_space"),
+    ({"add_bos_token": True, "bos_token": "<|end|>"}, {}, "invalid_file", "tokenizer_config.json.add_bos_token"),
+    ({"add_eos_token": True}, {}, "invalid_file", "tokenizer_config.json.add_eos_token"),
     ({"chat_template": 3}, {}, "invalid_file", "tokenizer_config.json.chat_template.list"),
     (
         {"added_tokens_decoder": decoder(content="<|other|>")},
@@ -143,6 +145,24 @@ CONTRADICTIONS = [
 def test_contradictions_are_refused(config, tokens_map, code, field, tmp_path):
     found = refusal(tmp_path, tokenizer_config__json=config, special_tokens_map__json=tokens_map)
     assert found == (code, field)
+
+
+def test_flags_that_agree_with_the_post_processor_are_kept(tmp_path):
+    config = {"add_bos_token": False, "add_eos_token": None, "add_prefix_space": False}
+    parts = hf_json.read(write(tmp_path, PAD, tokenizer_config__json=config))
+    assert dict(parts.settings.extra) == {"add_bos_token": "false", "add_eos_token": "null"}
+
+
+def test_names_of_further_tokens_are_kept(tmp_path):
+    config = {"extra_special_tokens": {"image_token": "<|pad|>"}}
+    parts = hf_json.read(write(tmp_path, PAD, tokenizer_config__json=config))
+    assert config.items() <= json.loads(hf_write.render(parts)["tokenizer_config.json"]).items()
+
+
+@pytest.mark.parametrize("listed", ['{"<|pad|>": 264}', '{"<x>": 265}', '{"<|pad|>": true}', '{"<|pad|>": "265"}'])
+def test_an_older_list_of_added_tokens_must_agree(listed, tmp_path):
+    assert refusal(tmp_path, added_tokens__json=listed)[0] == "id_conflict"
+    assert hf_json.read(write(tmp_path, PAD, added_tokens__json='{"<|pad|>": 265}')).config.added_tokens
 
 
 BROKEN = {

@@ -162,6 +162,55 @@ def test_patterns_are_never_guessed(pattern, tmp_path):
     assert caught.value.code == "invalid_pattern"
 
 
+@pytest.mark.parametrize("pattern", [r"a$|^b|\s+|\S", r"(?s).{1,3}|\n", r"'(?i:[sdmt]|ll)|\w++|[^$^]|[$^]|\s++$|\s"])
+def test_expressions_mean_what_they_mean_to_tiktoken(pattern, tmp_path):
+    ranks = BYTES | {b"a\n": 256, b"\n ": 257, b"\n\n": 258, b"ab": 259, b"  ": 260, b"'s": 261}
+    path = tmp_path / "ranks.tiktoken"
+    path.write_bytes(lines(ranks))
+    ours = Tokenizer.from_tiktoken(path, pattern=pattern)
+    theirs = peer.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    for text in ("a\nb a", "b\nb\n", "a\n\n  ", "ab's 'S\n \n", "$a^b$ \n", "é a\n"):
+        assert ours.encode(text).tolist() == theirs.encode(text), text
+
+
+def test_text_outside_the_matches_is_an_error_and_never_dropped(tmp_path):
+    # The vector pattern-uncovered: tiktoken drops it without a word.
+    path = tmp_path / "ranks.tiktoken"
+    path.write_bytes(lines(BYTES))
+    tokenizer = Tokenizer.from_tiktoken(path, pattern=r"\p{L}+")
+    assert tokenizer.encode("abc").tolist() == [97, 98, 99]
+    with pytest.raises(TokdError) as caught:
+        tokenizer.encode("a1 b!c")
+    assert (caught.value.code, caught.value.place) == ("uncovered_text", {"span": [1, 3], "unit": "char"})
+    tokenizer.save(tmp_path / "saved")
+    assert Tokenizer.open(tmp_path / "saved").hash == tokenizer.hash
+
+
+CL100K_TODAY = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+
+
+@needs_data
+def test_tiktokens_own_spelling_of_cl100k_is_read(tmp_path):
+    path = shared("vocabs/cl100k_base.tiktoken")
+    named = Tokenizer.from_tiktoken(path, pattern="cl100k_base")
+    spelled = Tokenizer.from_tiktoken(path, pattern=CL100K_TODAY)
+    ranks = {}
+    for row in path.read_bytes().splitlines():
+        token, rank = row.split()
+        ranks[base64.b64decode(token)] = int(rank)
+    theirs = peer.Encoding("x", pat_str=CL100K_TODAY, mergeable_ranks=ranks, special_tokens={})
+    for text in (
+        "a\n  ",
+        " \n \n b'LL 1234567",
+        "x\u0085\u2028 \t",
+        shared("corpora/code.txt").read_text("utf-8")[:9999],
+    ):
+        assert named.encode(text).tolist() == spelled.encode(text).tolist() == theirs.encode(text), text
+
+
 def test_ranks_are_not_written_where_they_would_give_other_ids(tmp_path):
     whole = document()
     whole["model"]["merges"] = whole["model"]["merges"][::-1]

@@ -9,17 +9,19 @@ import pytest
 from tests.data import needs_data, shared, vectors
 from tests.formats.small import MERGES, document, write
 from tokenizer_core import Tokenizer
+from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import TokdError
 from tokenizer_core.formats import hf_json, vocab_merges
 
 VOCAB = json.dumps(document()["model"]["vocab"], ensure_ascii=False).encode()
 LINES = "\n".join(MERGES)
 SPECIAL = {"<|end|>": 264}
+SPECIAL_TOKENS = (AddedToken(id=264, content="<|end|>", special=True),)
 
 
 def parse(merges: str | bytes, vocab: bytes = VOCAB):
     data = merges if isinstance(merges, bytes) else merges.encode()
-    return vocab_merges.parse(vocab, data, pattern="gpt2", special_tokens=SPECIAL)
+    return vocab_merges.parse(vocab, data, pattern="gpt2", added=SPECIAL_TOKENS)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_broken_vocabularies_are_refused_with_their_entry(vocab, code, field):
 def test_what_is_written_reads_back_as_the_same(tmp_path):
     parts = hf_json.read(write(tmp_path, document()))
     vocab, merges = vocab_merges.render(parts)
-    again = vocab_merges.parse(vocab, merges, pattern="gpt2", special_tokens=SPECIAL)
+    again = vocab_merges.parse(vocab, merges, pattern="gpt2", added=SPECIAL_TOKENS)
     assert (again.vocabulary.digest, again.config) == (parts.vocabulary.digest, parts.config)
 
 
@@ -112,6 +114,21 @@ def test_a_directory_without_tokenizer_json_is_read(tmp_path):
     expected = hf_json.read(write(tmp_path / "whole", document()))
     assert (parts.vocabulary.digest, parts.config) == (expected.vocabulary.digest, expected.config)
     assert (parts.settings.bos, parts.settings.eos) == ("<|end|>", "<|end|>")
+
+
+def test_added_tokens_of_such_a_directory_keep_their_ids_and_flags(tmp_path):
+    flags = {"lstrip": True, "rstrip": False, "normalized": True, "single_word": False, "special": True}
+    config = {"added_tokens_decoder": {"264": {"content": "<|end|>", **flags}}, "eos_token": "<|end|>"}
+    (tmp_path / "vocab.json").write_bytes(VOCAB)
+    (tmp_path / "merges.txt").write_text(LINES)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "added_tokens.json").write_text('{"<|end|>": 264, "<mask>": 265, "more": 266}')
+    (tmp_path / "special_tokens_map.json").write_text('{"mask_token": "<mask>"}')
+    assert hf_json.read(tmp_path).config.added_tokens == (
+        AddedToken(id=264, content="<|end|>", **flags),
+        AddedToken(id=265, content="<mask>", special=True),
+        AddedToken(id=266, content="more"),
+    )
 
 
 @pytest.mark.parametrize(

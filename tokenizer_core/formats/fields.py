@@ -52,6 +52,10 @@ class Fields:
         """Tell whether a key is there and not null."""
         return self._values.get(key) is not None
 
+    def peek(self, key: str) -> Any:
+        """Look at a key that is taken later, or kept as it is; null when it is missing."""
+        return self._values.get(key)
+
     def any(self, key: str) -> Any:
         """Take a key of any type; null when it is missing."""
         return self._values.pop(key, None)

@@ -10,15 +10,15 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
-from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, Unsupported
-from tokenizer_core.formats import files, vocab_merges
+from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
+from tokenizer_core.formats import files, hf_gpt2
 from tokenizer_core.formats.added import read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
-from tokenizer_core.formats.hf_settings import Roles, read_settings, special_literals
+from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
+from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.hf_stages import (
     read_decoder,
     read_normalizer,
@@ -26,7 +26,7 @@ from tokenizer_core.formats.hf_stages import (
     read_pretokenizer,
 )
 
-BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
 """The files of a directory that are read with its ``tokenizer.json``."""
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
 
@@ -55,7 +55,7 @@ def read(path: str | Path) -> TokenizerParts:
         raise ArtifactNotFound(
             f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field="tokenizer.json"
         )
-    parts = _parse_vocab_merges(vocab, merges, found)
+    parts = hf_gpt2.parse(vocab, merges, found)
     return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
 
 
@@ -153,31 +153,6 @@ def _read_padding(value: object, settings: Settings, added: tuple[AddedToken, ..
             field="padding.pad_id",
         )
     return dataclasses.replace(settings, padding_side=side, pad=literal if literal in known else None)
-
-
-def _parse_vocab_merges(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
-    """Read GPT-2's layout; the files beside it say which entries are special."""
-    roles = special_literals(beside)
-    if roles.tokenizer_class not in (None, "GPT2Tokenizer", "GPT2TokenizerFast"):
-        raise Unsupported(
-            f"without a tokenizer.json only GPT2Tokenizer is supported, not {roles.tokenizer_class[:80]!r}; "
-            "save it with a fast tokenizer",
-            field="tokenizer_config.json.tokenizer_class",
-        )
-    ids = _vocab_ids(vocab, roles)
-    parts = vocab_merges.parse(vocab, merges, pattern="gpt2", special_tokens=ids)
-    config = dataclasses.replace(parts.config, prefix_space=roles.add_prefix_space)
-    return dataclasses.replace(parts, config=config, settings=read_settings(beside, config, Settings()))
-
-
-def _vocab_ids(vocab: bytes, roles: Roles) -> dict[str, int]:
-    entries: Any = files.parse_json(vocab, "vocab.json")
-    ids = {}
-    for literal, place in roles.literals.items():
-        if not isinstance(entries, dict) or literal not in entries:
-            raise InvalidArtifact(f"{literal[:80]!r} is not in vocab.json", field=place)
-        ids[literal] = entries[literal]
-    return ids
 
 
 def _named_templates(path: Path) -> dict[str, bytes]:

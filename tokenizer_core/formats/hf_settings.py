@@ -10,46 +10,28 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tokenizer_core.config import PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact
-from tokenizer_core.formats import files
-from tokenizer_core.formats.added import FLAGS, read_added_token
+from tokenizer_core.formats.added import read_added_token
 from tokenizer_core.formats.fields import Fields, identifier
+from tokenizer_core.formats.hf_roles import (
+    ADDED,
+    CONFIG,
+    LISTS,
+    OTHER_ROLES,
+    ROLES,
+    TOKENS_MAP,
+    load,
+    take_listed,
+    take_literal,
+)
 
-CONFIG, TOKENS_MAP, TEMPLATE = "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"
-ROLES = ("bos", "eos", "pad", "unk")
-OTHER_ROLES = ("sep_token", "cls_token", "mask_token")
-LISTS = ("additional_special_tokens", "extra_special_tokens")
+TEMPLATE = "chat_template.jinja"
 _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
 _NO_LENGTH = 10**15
 """transformers writes ``int(1e30)`` for "no limit"; nothing this long was ever meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """What GPT-2's layout needs to know before its vocabulary is read."""
-
-    tokenizer_class: str | None
-    add_prefix_space: bool
-    literals: Mapping[str, str]
-    """Every literal that is named as special, and the place that names it."""
-
-
-def special_literals(beside: Mapping[str, bytes]) -> Roles:
-    """Collect the special literals of a directory without ``tokenizer.json``."""
-    config, tokens_map = _load(beside, CONFIG), _load(beside, TOKENS_MAP)
-    literals: dict[str, str] = {}
-    for fields in (config, tokens_map):
-        for key in (*(f"{role}_token" for role in ROLES), *OTHER_ROLES):
-            literal = _literal(fields, key)
-            if literal is not None:
-                literals.setdefault(literal, fields.at(key))
-        for key in LISTS:
-            literals |= {literal: place for literal, place in _listed(fields, key) if literal not in literals}
-    return Roles(config.optional("tokenizer_class", str), config.take("add_prefix_space", bool, False), literals)
 
 
 def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults: Settings) -> Settings:
@@ -58,7 +40,7 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     Raises:
         InvalidArtifact: also where two places contradict each other.
     """
-    fields, tokens_map = _load(beside, CONFIG), _load(beside, TOKENS_MAP)
+    fields, tokens_map = load(beside, CONFIG), load(beside, TOKENS_MAP)
     known = {token.content: token.id for token in config.added_tokens}
     roles = {role: _role(f"{role}_token", fields, tokens_map, known) for role in ROLES}
     extra: dict[str, Any] = {}
@@ -66,14 +48,16 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
         if (literal := _role(key, fields, tokens_map, known)) is not None:
             extra[key] = literal
     for key in LISTS:
-        listed = dict(_listed(fields, key) + _listed(tokens_map, key))
-        for literal, place in listed.items():
+        value = fields.peek(key) or tokens_map.peek(key)
+        for literal, place in take_listed(fields, key) + take_listed(tokens_map, key):
             _check_known(literal, place, known)
-        if listed:
-            extra[key] = list(listed)
+        if value:
+            extra[key] = value
     tokens_map.finish()
     _check_decoder(fields, config)
+    _check_added_tokens_json(load(beside, ADDED), known)
     _check_prefix_space(fields, config)
+    _check_frame(fields, config, {role: known[literal] for role, literal in roles.items() if literal is not None})
     template, named = _templates(beside, fields)
     settings = dataclasses.replace(
         defaults,
@@ -95,47 +79,8 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     return dataclasses.replace(settings, extra=tuple(kept))
 
 
-def _load(beside: Mapping[str, bytes], name: str) -> Fields:
-    return Fields(files.parse_json(beside[name], name) if name in beside else {}, name)
-
-
-def _literal(fields: Fields, key: str) -> str | None:
-    """Take a token that is written as its literal, or as an object with its flags."""
-    value = fields.any(key)
-    if value is None or isinstance(value, str):
-        return value
-    token = Fields(value, fields.at(key))
-    token.optional("__type", str)
-    literal = token.take("content", str)
-    for flag in FLAGS:
-        token.take(flag, bool, False)
-    token.finish()
-    return literal
-
-
-def _listed(fields: Fields, key: str) -> list[tuple[str, str]]:
-    if not fields.has(key):
-        fields.any(key)
-        return []
-    value = fields.any(key)
-    if isinstance(value, dict):
-        # Names for further tokens, such as {"image_token": "<image>"}.
-        items = [(value[name], f"{fields.at(key)}.{name[:80]}") for name in value]
-    elif isinstance(value, list):
-        items = [(item, f"{fields.at(key)}[{index}]") for index, item in enumerate(value)]
-    else:
-        raise InvalidArtifact(f"{fields.at(key)} must be a list", field=fields.at(key))
-    found = []
-    for item, place in items:
-        literal = _literal(Fields({"token": item}, place), "token")
-        if literal is None:
-            raise InvalidArtifact(f"{place} must be a token", field=place)
-        found.append((literal, place))
-    return found
-
-
 def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]) -> str | None:
-    first, second = _literal(config, key), _literal(tokens_map, key)
+    first, second = take_literal(config, key), take_literal(tokens_map, key)
     if first is not None and second is not None and first != second:
         raise InvalidArtifact(
             f"{key} is {first[:80]!r} in {CONFIG} and {second[:80]!r} in {TOKENS_MAP}; make them equal",
@@ -180,6 +125,31 @@ def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
             field=fields.at("add_prefix_space"),
         )
     fields.any("add_prefix_space")
+
+
+def _check_added_tokens_json(fields: Fields, known: Mapping[str, int]) -> None:
+    """Hold the list of older versions of transformers against the one of ``tokenizer.json``."""
+    for literal, id in fields.rest().items():
+        if type(id) is not int or known.get(literal) != id:
+            place = fields.at(literal[:80])
+            raise InvalidArtifact(
+                f"{place} is not an added token of tokenizer.json; save the tokenizer again",
+                code="id_conflict",
+                field=place,
+            )
+
+
+def _check_frame(fields: Fields, config: PipelineConfig, ids: Mapping[str, int]) -> None:
+    """Hold what transformers would put around a text against what the post-processor puts."""
+    for role, around in (("bos", config.prefix_ids), ("eos", config.suffix_ids)):
+        key = f"add_{role}_token"
+        asked = fields.peek(key)
+        if asked is not None and asked is not (ids.get(role) in around):
+            raise InvalidArtifact(
+                f"{key} contradicts the post-processor of tokenizer.json; save the tokenizer again with transformers, "
+                "which writes it there",
+                field=fields.at(key),
+            )
 
 
 def _length(fields: Fields) -> int | None:

@@ -22,7 +22,7 @@ from tokenizer_core.config import (
 )
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import FLAGS
-from tokenizer_core.formats.hf_settings import LISTS, OTHER_ROLES, ROLES
+from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import BEHAVIORS, REWRITES, default_pair
 from tokenizer_core.patterns import PATTERNS
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import Pattern, PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
@@ -27,9 +27,7 @@ def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | 
     data = files.read(path)
     added = special(special_tokens or {})
     vocabulary = reserve(Vocabulary.from_tiktoken(data), added)
-    config = PipelineConfig(
-        pretokenizer=(Split(Pattern.named_or_regex(pattern)),), ignore_merges=True, added_tokens=added
-    )
+    config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), ignore_merges=True, added_tokens=added)
     provenance = {"imported_from": {"format": "tiktoken", "files": {path.name: files.sha256(data)}}}
     return TokenizerParts(vocabulary, config, name=files.name_from(path), provenance=provenance)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import Pattern, PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import AddedToken, PipelineConfig, Split, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
@@ -32,7 +32,7 @@ def read(
         ArtifactNotFound, InvalidArtifact: with the file and the entry or line.
     """
     data = [files.read(Path(path)) for path in (vocab, merges)]
-    parts = parse(*data, pattern=pattern, special_tokens=special_tokens or {})
+    parts = parse(*data, pattern=pattern, added=special(special_tokens or {}))
     hashes = {name: files.sha256(content) for name, content in zip(("vocab.json", "merges.txt"), data, strict=True)}
     return dataclasses.replace(
         parts,
@@ -41,11 +41,10 @@ def read(
     )
 
 
-def parse(vocab: bytes, merges: bytes, *, pattern: str, special_tokens: Mapping[str, int]) -> TokenizerParts:
+def parse(vocab: bytes, merges: bytes, *, pattern: str, added: tuple[AddedToken, ...]) -> TokenizerParts:
     """Read the bytes of both files."""
-    added = special(special_tokens)
     vocabulary = reserve(Vocabulary.from_vocab_merges(vocab, merges), added)
-    config = PipelineConfig(pretokenizer=(Split(Pattern.named_or_regex(pattern)),), added_tokens=added)
+    config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), added_tokens=added)
     return TokenizerParts(vocabulary, config)
 
 

@@ -22,7 +22,10 @@ impl Pretokenizer {
     /// # Errors
     /// `invalid_pattern` for an unknown name or a regular expression that does not compile.
     pub fn new(stages: &[PretokenizerStage]) -> Result<Self> {
-        Ok(Self { stages: stages.iter().map(Split::new).collect::<Result<_>>()? })
+        let compile = |(index, stage)| {
+            Split::new(stage).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+        };
+        Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
 
     /// Begin to cut `text`.

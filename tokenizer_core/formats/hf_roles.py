@@ -1,0 +1,56 @@
+"""The keys of ``tokenizer_config.json`` and ``special_tokens_map.json`` that name special tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tokenizer_core.errors import InvalidArtifact
+from tokenizer_core.formats import files
+from tokenizer_core.formats.added import FLAGS
+from tokenizer_core.formats.fields import Fields
+
+CONFIG, TOKENS_MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+ROLES = ("bos", "eos", "pad", "unk")
+OTHER_ROLES = ("sep_token", "cls_token", "mask_token")
+LISTS = ("additional_special_tokens", "extra_special_tokens")
+
+
+def load(beside: Mapping[str, bytes], name: str) -> Fields:
+    """Read one of the files; a missing one has no keys."""
+    return Fields(files.parse_json(beside[name], name) if name in beside else {}, name)
+
+
+def take_literal(fields: Fields, key: str) -> str | None:
+    """Take a token that is written as its literal, or as an object with its flags."""
+    value = fields.any(key)
+    if value is None or isinstance(value, str):
+        return value
+    token = Fields(value, fields.at(key))
+    token.optional("__type", str)
+    literal = token.take("content", str)
+    for flag in FLAGS:
+        token.take(flag, bool, False)
+    token.finish()
+    return literal
+
+
+def take_listed(fields: Fields, key: str) -> list[tuple[str, str]]:
+    """Take a list of tokens, or an object that gives each a name; return literals and their places."""
+    if not fields.has(key):
+        fields.any(key)
+        return []
+    value = fields.any(key)
+    if isinstance(value, dict):
+        # Names for further tokens, such as {"image_token": "<image>"}.
+        items = [(value[name], f"{fields.at(key)}.{name[:80]}") for name in value]
+    elif isinstance(value, list):
+        items = [(item, f"{fields.at(key)}[{index}]") for index, item in enumerate(value)]
+    else:
+        raise InvalidArtifact(f"{fields.at(key)} must be a list", field=fields.at(key))
+    found = []
+    for item, place in items:
+        literal = take_literal(Fields({"token": item}, place), "token")
+        if literal is None:
+            raise InvalidArtifact(f"{place} must be a token", field=place)
+        found.append((literal, place))
+    return found
