@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.data import needs_data, vectors
+from tests.data import needs_data, shared, vectors
 from tests.formats.small import added, document, write
 from tokenizer_core import Tokenizer, artifact
 from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
@@ -328,6 +328,19 @@ def test_every_name_of_the_vectors_is_refused():
         with pytest.raises(TokdError) as caught:
             files.check_name(name)
         assert caught.value.code == "invalid_name"
+
+
+@needs_data
+def test_every_real_template_comes_back_byte_for_byte(parts, tmp_path):
+    templates = sorted(shared("templates").glob("*.jinja"))
+    assert templates
+    for path in templates:
+        text = path.read_bytes().decode("utf-8")
+        settings = dataclasses.replace(parts.settings, chat_template=text)
+        artifact.write(dataclasses.replace(parts, settings=settings), tmp_path / "one")
+        again = artifact.read(tmp_path / "one").settings
+        assert again.chat_template == text
+        assert artifact.template_hash(again) == files.sha256(path.read_bytes())
 
 
 def test_a_saved_tokenizer_with_a_gap_and_a_frame_opens_as_itself(tmp_path):

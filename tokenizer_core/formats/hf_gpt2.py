@@ -1,4 +1,4 @@
-"""Read ``vocab.json`` and ``merges.txt`` where there is no ``tokenizer.json``: GPT-2's alone, and nothing is guessed."""
+"""Read ``vocab.json`` and ``merges.txt`` without a ``tokenizer.json``: GPT-2's layout alone, and nothing is guessed."""
 
 from __future__ import annotations
 
