@@ -67,3 +67,21 @@ def write(directory: Path, tokenizer: Any, **beside: Any) -> Path:
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
         (directory / name.replace("__", ".")).write_text(text, encoding="utf-8", newline="")
     return directory
+
+
+def template(single: list[Any], pair: list[Any] | None = None, **tokens: list[int]) -> dict[str, Any]:
+    """Make a TemplateProcessing; an item is a name, or a name and its type id."""
+
+    def piece(item: Any) -> dict[str, Any]:
+        name, type_id = item if isinstance(item, tuple) else (item, 0)
+        kind = "Sequence" if name in ("A", "B") else "SpecialToken"
+        return {kind: {"id": name, "type_id": type_id}}
+
+    return {
+        "type": "TemplateProcessing",
+        "single": [piece(item) for item in single],
+        "pair": [piece(item) for item in pair or ["A", ("B", 1)]],
+        "special_tokens": {
+            name: {"id": name, "ids": ids, "tokens": [f"<{id}>" for id in ids]} for name, ids in tokens.items()
+        },
+    }
