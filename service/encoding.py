@@ -21,14 +21,17 @@ Array = npt.NDArray[Any]
 IGNORED_LABEL = -100
 _PLAIN = ("ids", "count")
 
+BLOCK_BYTES = 256 << 10
+"""What is handed to a connection in one go."""
+
 SLICE = 1 << 16
 """Values that are written to JSON while no other thread can run: a millisecond or less."""
 
 
 class Answer(NamedTuple):
-    """Ready bytes, and what the metrics count."""
+    """Ready bytes in blocks, which are never joined when there are many, and what the metrics count."""
 
-    body: bytes
+    blocks: list[bytes]
     tokens: int
     tokenizer: str
 
@@ -48,7 +51,9 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
             )
         except TokdError as error:
             raise _about_text(error, request) from error
-        return Answer(b'%b"ids":%b,"count":%d}' % (loaded.head, ids, count), count, loaded.hash)
+        if len(ids) > BLOCK_BYTES:
+            return Answer([loaded.head + b'"ids":', ids, b',"count":%d}' % count], count, loaded.hash)
+        return Answer([b'%b"ids":%b,"count":%d}' % (loaded.head, ids, count)], count, loaded.hash)
     if request.parts == _PLAIN and _is_unshaped(request):
         rows = _encode_rows(loaded.tokenizer, request, threads)
         counts = [len(row) for row in rows]
@@ -192,14 +197,11 @@ def decode(loaded: Loaded, request: DecodeRequest, *, max_ids: int) -> Answer:
     texts = []
     for index, row in enumerate(rows):
         try:
-            texts.append(tokenizer.decode(row, skip_special_tokens=request.skip_special_tokens))
+            texts.append(tokenizer.decode(_array(row), skip_special_tokens=request.skip_special_tokens))
         except TokdError as error:
             raise from_core(error, f"ids[{index}]" if nested else "ids") from error
-    return Answer(
-        b'%b"text":%b}' % (loaded.head, orjson.dumps(texts if nested else texts[0])),
-        total,
-        loaded.hash,
-    )
+    text = orjson.dumps(texts if nested else texts[0])
+    return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash)
 
 
 def _decode_stream(loaded: Loaded, request: DecodeRequest, pending: str) -> Answer:
@@ -214,12 +216,17 @@ def _decode_stream(loaded: Loaded, request: DecodeRequest, pending: str) -> Answ
         )
     ids: Any = request.ids
     try:
-        data = held + loaded.tokenizer.decode_bytes(ids, skip_special_tokens=request.skip_special_tokens)
+        data = held + loaded.tokenizer.decode_bytes(_array(ids), skip_special_tokens=request.skip_special_tokens)
     except TokdError as error:
         raise from_core(error, "ids") from error
     text, used = codecs.utf_8_decode(data, "replace", request.final)
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))
-    return Answer(body, len(ids), loaded.hash)
+    return Answer([body], len(ids), loaded.hash)
+
+
+def _array(ids: list[int]) -> Ids:
+    """Make an array of ids: the kernel reads it five times as fast as a list, and without the interpreter's lock."""
+    return np.array(ids, np.uint32)
 
 
 def token_texts(tokenizer: Tokenizer, ids: Ids) -> list[str]:
@@ -307,17 +314,52 @@ def _length(text: str, unit: str) -> int:
 
 def _answer(loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int) -> Answer:
     """Write fields that have one entry a text; for a single text the entry stands alone."""
-    fields: list[bytes] = []
-    for name, values in rows.items():
-        value = _json(values[0]) if isinstance(text, str) else b"[%b]" % b",".join(map(_json, values))
-        fields.append(b'"%b":%b' % (name.encode("ascii"), value))
+    blocks = Blocks()
     # The head ends in a comma, which an answer without fields must lose.
-    return Answer(loaded.head.rstrip(b"," if not fields else b"") + b",".join(fields) + b"}", tokens, loaded.hash)
+    blocks.add(loaded.head if rows else loaded.head[:-1])
+    for index, (name, values) in enumerate(rows.items()):
+        blocks.add(b'%b"%b":' % (b"," if index else b"", name.encode("ascii")))
+        if isinstance(text, str):
+            blocks.add_json(values[0])
+        else:
+            blocks.add(b"[")
+            for row, value in enumerate(values):
+                if row:
+                    blocks.add(b",")
+                blocks.add_json(value)
+            blocks.add(b"]")
+    blocks.add(b"}")
+    return Answer(blocks.finish(), tokens, loaded.hash)
 
 
-def _json(value: Any) -> bytes:
-    """Write an array, a list of strings or a number; a long one in slices, between which other threads can run."""
-    if isinstance(value, int) or len(value) <= SLICE:
-        return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-    slices = (value[start : start + SLICE] for start in range(0, len(value), SLICE))
-    return b"[%b]" % b",".join(orjson.dumps(part, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] for part in slices)
+class Blocks:
+    """Gather many small pieces of an answer into few blocks."""
+
+    def __init__(self) -> None:
+        self._done: list[bytes] = []
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, part: bytes) -> None:
+        """Append bytes."""
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size >= BLOCK_BYTES:
+            self._done.append(b"".join(self._parts))
+            self._parts, self._size = [], 0
+
+    def add_json(self, value: Any) -> None:
+        """Append an array, a list of strings or a number; a long one in slices, between which other threads can run."""
+        if isinstance(value, int) or len(value) <= SLICE:
+            self.add(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+            return
+        for start in range(0, len(value), SLICE):
+            self.add(b"," if start else b"[")
+            self.add(orjson.dumps(value[start : start + SLICE], option=orjson.OPT_SERIALIZE_NUMPY)[1:-1])
+        self.add(b"]")
+
+    def finish(self) -> list[bytes]:
+        """Return the blocks."""
+        if self._parts:
+            self._done.append(b"".join(self._parts))
+        return self._done

@@ -17,15 +17,12 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.encoding import Answer
+from service.encoding import BLOCK_BYTES, Answer
 from service.errors import MEDIA_TYPE, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser
 from service.limits import Disconnected, Limits
 from service.schemas import Request
-
-SLICE_BYTES = 256 << 10
-"""Answers up to this size are handed to the connection in one go."""
 
 _JSON = (b"content-type", b"application/json")
 _PROBLEM = (b"content-type", MEDIA_TYPE.encode("ascii"))
@@ -71,21 +68,24 @@ class JsonRoute(APIRoute):
             await send_refusal(refuse(error), exchange, receive, send, self.limits)
             return
         exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
-        exchange.bytes_out = len(answer.body)
-        length = (b"content-length", b"%d" % len(answer.body))
+        blocks = answer.blocks
+        exchange.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
+        length = (b"content-length", b"%d" % size)
         await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
-        if len(answer.body) <= SLICE_BYTES:
-            await send({"type": "http.response.body", "body": answer.body})
+        if size <= BLOCK_BYTES and len(blocks) == 1:
+            await send({"type": "http.response.body", "body": blocks[0]})
         else:
-            await self._send_slices(answer.body, exchange, send)
+            await self._send_blocks(blocks, size, exchange, send)
 
-    async def _send_slices(self, body: bytes, exchange: Exchange, send: Send) -> None:
+    async def _send_blocks(self, blocks: list[bytes], size: int, exchange: Exchange, send: Send) -> None:
         """Send a large answer no faster than it is read; what waits to be read is counted as held."""
-        self.limits.hold(len(body), exchange)
-        view = memoryview(body)
-        for start in range(0, len(body), SLICE_BYTES):
-            more = start + SLICE_BYTES < len(body)
-            await send({"type": "http.response.body", "body": view[start : start + SLICE_BYTES], "more_body": more})
+        self.limits.hold(size, exchange)
+        for block in blocks:
+            view = memoryview(block)
+            for start in range(0, len(block), BLOCK_BYTES):
+                body = view[start : start + BLOCK_BYTES]
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
         limits = self.limits

@@ -165,6 +165,21 @@ def test_work_in_a_thread_gives_the_same_bytes(make_client: MakeClient, client: 
         assert (here.status_code, here.content) == (there.status_code, there.content)
 
 
+@pytest.mark.parametrize(("block", "piece"), [(1, 1), (3, 2), (64, 3), (1000, 1000)])
+def test_answer_is_the_same_however_it_is_cut(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, block: int, piece: int
+) -> None:
+    bodies = [{"text": TEXTS, "return": PARTS}, {"text": TEXTS[2], "return": PARTS}, {"text": TEXTS[2]}, {"text": []}]
+    whole = [client.post("/encode", json=body) for body in bodies]
+    monkeypatch.setattr("service.encoding.BLOCK_BYTES", block)
+    monkeypatch.setattr("service.encoding.SLICE", piece)
+    monkeypatch.setattr("service.routes.json_route.BLOCK_BYTES", block)
+    for body, expected in zip(bodies, whole, strict=True):
+        answer = client.post("/encode", json=body)
+        assert answer.content == expected.content
+        assert answer.headers["content-length"] == expected.headers["content-length"]
+
+
 def test_many_texts_equal_each_alone(client: TestClient) -> None:
     texts = [f"{number} foxes" for number in range(INLINE_ITEMS + 50)]
     together = client.post("/encode", json={"text": texts}).json()
