@@ -36,6 +36,7 @@ end
 class Load(TypedDict):
     """What a server did under load."""
 
+    requests: int
     per_second: float
     p50_ms: float
     p99_ms: float
@@ -83,7 +84,15 @@ def read_wrk(text: str) -> Load:
     assert rate is not None, text
     failed = sum(int(number) for number in re.findall(r"Non-2xx or 3xx responses: (\d+)", text))
     failed += sum(int(number) for number in re.findall(r"(?:connect|read|write|timeout) (\d+)", text))
-    return {"per_second": float(rate[1]), "p50_ms": milliseconds(50), "p99_ms": milliseconds(99), "errors": failed}
+    total = re.search(r"(\d+) requests in", text)
+    assert total is not None, text
+    return {
+        "requests": int(total[1]),
+        "per_second": float(rate[1]),
+        "p50_ms": milliseconds(50),
+        "p99_ms": milliseconds(99),
+        "errors": failed,
+    }
 
 
 async def one_connection(port: int, requests: list[bytes], until: float, latencies: list[float]) -> int:
@@ -115,6 +124,7 @@ async def main(port: int, bodies: list[bytes], seconds: int, connections: int) -
     errors = await asyncio.gather(*(one_connection(port, requests, until, latencies) for _ in range(connections)))
     latencies.sort()
     return {
+        "requests": len(latencies),
         "per_second": len(latencies) / seconds,
         "p50_ms": latencies[len(latencies) // 2] * 1e3,
         "p99_ms": latencies[len(latencies) * 99 // 100] * 1e3,

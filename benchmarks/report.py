@@ -70,7 +70,8 @@ def encode_tables(document: dict[str, Any]) -> str:
     on = document["machine"]
     lines = [
         f"MB/s of UTF-8, medians of {document['rounds']} rounds in turn, each in a fresh process; {on['cores']} cores"
-        f" of {on['cpu']} ({', '.join(on['vectors'])}), Python {on['python']}. One core, but for batch: all.",
+        f" of {on['cpu']} ({', '.join(on['vectors'])}), Python {on['python']}. Processor time on one core;"
+        " for batch, wall time on all.",
         "A contender whose ids are not those of tiktoken has no speed.",
     ]
     for vocabulary, by_language in document["results"].items():

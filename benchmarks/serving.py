@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -58,31 +59,46 @@ def command(server: str, port: int, artifact: Path) -> list[str]:
     return [sys.executable, "-c", tokd, "serve", *options]
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server that runs."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time that the server has taken by now: what load on the machine does not change."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def running(server: str, artifact: Path, core: int) -> Iterator[int]:
-    """Run a server on one core until it is no longer needed; give its port."""
+def running(server: str, artifact: Path, core: int) -> Iterator[Server]:
+    """Run a server on one core until it is no longer needed."""
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pinned = ["taskset", "--cpu-list", str(core), *command(server, port, artifact)]
-    process = subprocess.Popen(pinned, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
+    with (artifact.parent / f"{server}.log").open("wb") as log:
+        process = subprocess.Popen(pinned, env=environment, cwd=ROOT, stdout=log, stderr=log)
     try:
-        wait_until_ready(port, process)
-        yield port
+        if not is_ready(port, process):
+            raise SystemExit(f"{server} did not become ready: {Path(log.name).read_text(encoding='utf-8')[-2000:]}")
+        yield Server(port, process)
     finally:
         process.terminate()
         process.wait()
 
 
-def wait_until_ready(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Ask until the server says that it is ready."""
+def is_ready(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """Ask until the server says that it is ready, or has given up."""
     until = time.monotonic() + 30
     while time.monotonic() < until and process.poll() is None:
         try:
             if httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200:
-                return
+                return True
         except httpx.TransportError:
             time.sleep(0.05)
-    raise SystemExit("a server did not become ready")
+    return False
 
 
 def texts(size: int) -> list[str]:
@@ -92,17 +108,19 @@ def texts(size: int) -> list[str]:
     return [corpus[at * step : at * step + size] for at in range(BODIES)]
 
 
-def prove_equal(ports: dict[str, int], bodies: list[bytes]) -> None:
+def ids_of(server: Server, body: bytes) -> tuple[list[int], int]:
+    """Ask a server for the ids of one body."""
+    url = f"http://127.0.0.1:{server.port}/encode"
+    answer = httpx.post(url, content=body, headers={"content-type": "application/json"}).json()
+    return answer["ids"], answer["count"]
+
+
+def prove_equal(servers: dict[str, Server], bodies: list[bytes]) -> None:
     """Refuse to go on if the two servers give different ids for any body."""
     for number, body in enumerate(bodies):
-        answers = [
-            httpx.post(
-                f"http://127.0.0.1:{port}/encode", content=body, headers={"content-type": "application/json"}
-            ).json()
-            for port in ports.values()
-        ]
-        if any((one["ids"], one["count"]) != (answers[0]["ids"], answers[0]["count"]) for one in answers):
-            raise SystemExit(f"{' and '.join(ports)} give different ids for body {number}: no speed is shown")
+        answers = [ids_of(server, body) for server in servers.values()]
+        if any(one != answers[0] for one in answers):
+            raise SystemExit(f"{' and '.join(servers)} give different ids for body {number}: no speed is shown")
 
 
 def table(document: dict[str, Any]) -> str:
@@ -110,28 +128,50 @@ def table(document: dict[str, Any]) -> str:
     on = document["machine"]
     results = document["results"]
     lines = [
-        f"Requests per second (p50 / p99 in ms), {VOCABULARY}, {BODIES} distinct English texts in turn,"
-        f" {load.CONNECTIONS} connections from {document['generator']}; one worker on one core of {on['cpu']},"
-        f" the load on another; medians of {document['rounds']} rounds in turn; Python {on['python']}.",
+        f"Requests per second (p50 / p99 in ms; processor time of a request), {VOCABULARY},"
+        f" {BODIES} distinct English texts in turn, {load.CONNECTIONS} connections from {document['generator']};"
+        f" one worker on one core of {on['cpu']}, the load on another; medians of {document['rounds']} rounds in turn;"
+        f" Python {on['python']}.",
         "",
         report.row(["", *(f"{size:,} characters" for size in SIZES)]),
         report.row(["---"] * (len(SIZES) + 1)),
     ]
     for server in SERVERS:
         cells = [results[str(size)][server] for size in SIZES]
-        shown = [f"{one['per_second']:,.0f} ({one['p50_ms']:.1f} / {one['p99_ms']:.1f})" for one in cells]
+        shown = [
+            f"{one['per_second']:,.0f} ({one['p50_ms']:.1f} / {one['p99_ms']:.1f}; {one['cpu_us']:,.0f} µs)"
+            for one in cells
+        ]
         name = "tokd" if server == "tokd" else f"FastAPI + pydantic + tiktoken {document['versions']['tiktoken']}"
         lines.append(report.row([name, *shown]))
-    ratios = [results[str(size)]["tokd"]["per_second"] / results[str(size)]["plain"]["per_second"] for size in SIZES]
-    return "\n".join([*lines, report.row(["**tokd / plain**", *(f"{ratio:.1f}" for ratio in ratios)])])
+    by_rate = [results[str(size)]["tokd"]["per_second"] / results[str(size)]["plain"]["per_second"] for size in SIZES]
+    by_cpu = [results[str(size)]["plain"]["cpu_us"] / results[str(size)]["tokd"]["cpu_us"] for size in SIZES]
+    shown = [f"{rate:.1f} ({cpu:.1f} by processor time)" for rate, cpu in zip(by_rate, by_cpu, strict=True)]
+    return "\n".join([*lines, report.row(["**tokd / plain**", *shown])])
 
 
-def median_load(loads: list[load.Load]) -> dict[str, float]:
+@dataclass(frozen=True)
+class Taken:
+    """One round: what the load generator saw, and what the server's processor did for each request."""
+
+    load: load.Load
+    cpu_microseconds: float
+
+
+def load_once(server: Server, bodies: Path, seconds: int, core: int) -> Taken:
+    """Load one server for some seconds."""
+    before = server.cpu_seconds()
+    seen = load.run(server.port, bodies, seconds, core)
+    return Taken(seen, (server.cpu_seconds() - before) * 1e6 / max(1, seen["requests"]))
+
+
+def medians(rounds: list[Taken]) -> dict[str, float]:
     """Return the median of every figure."""
     return {
-        "per_second": statistics.median(one["per_second"] for one in loads),
-        "p50_ms": statistics.median(one["p50_ms"] for one in loads),
-        "p99_ms": statistics.median(one["p99_ms"] for one in loads),
+        "per_second": statistics.median(one.load["per_second"] for one in rounds),
+        "p50_ms": statistics.median(one.load["p50_ms"] for one in rounds),
+        "p99_ms": statistics.median(one.load["p99_ms"] for one in rounds),
+        "cpu_us": statistics.median(one.cpu_microseconds for one in rounds),
     }
 
 
@@ -142,20 +182,20 @@ def measure(directory: Path, size: int, rounds: int, seconds: int) -> dict[str, 
     ours = [json.dumps({"text": text, "special_tokens": "text"}).encode() for text in texts(size)]
     theirs = [json.dumps({"text": text}).encode() for text in texts(size)]
     files = {}
-    for server, bodies in (("tokd", ours), ("plain", theirs)):
-        files[server] = directory / f"{server}-{size}.jsonl"
-        files[server].write_bytes(b"\n".join(bodies) + b"\n")
-    taken: dict[str, list[load.Load]] = {server: [] for server in SERVERS}
+    for name, bodies in (("tokd", ours), ("plain", theirs)):
+        files[name] = directory / f"{name}-{size}.jsonl"
+        files[name].write_bytes(b"\n".join(bodies) + b"\n")
+    taken: dict[str, list[Taken]] = {name: [] for name in SERVERS}
     artifact = directory / VOCABULARY
-    with running("tokd", artifact, cores[0]) as ours_port, running("plain", artifact, cores[0]) as plain_port:
-        ports = {"tokd": ours_port, "plain": plain_port}
-        prove_equal(ports, theirs)
+    with running("tokd", artifact, cores[0]) as tokd, running("plain", artifact, cores[0]) as plain:
+        servers = {"tokd": tokd, "plain": plain}
+        prove_equal(servers, theirs)
         for _ in range(rounds):
-            for server, port in ports.items():
-                taken[server].append(load.run(port, files[server], seconds, cores[-1]))
-    if any(one["errors"] for loads in taken.values() for one in loads):
+            for name, server in servers.items():
+                taken[name].append(load_once(server, files[name], seconds, cores[-1]))
+    if any(one.load["errors"] for loads in taken.values() for one in loads):
         raise SystemExit("a server answered with errors under load: no speed is shown")
-    return {server: median_load(loads) for server, loads in taken.items()}
+    return {name: medians(loads) for name, loads in taken.items()}
 
 
 def main(*, short: bool) -> int:
