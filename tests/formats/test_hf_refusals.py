@@ -69,6 +69,10 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
         "post_processor.processors[1]",
     ),
     (document(decoder={"type": "WordPiece"}), "decoder.type"),
+    *(
+        (document(normalizer={"type": "Replace", "pattern": {kind: ""}, "content": "x"}), "normalizer.pattern")
+        for kind in ("String", "Regex")
+    ),
     (document(decoder={"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}), "decoder.decoders[1].type"),
 ]
 
@@ -125,6 +129,16 @@ INVALID: list[tuple[Any, str, str]] = [
     (document(added_tokens=[without(added(300, "x"), "lstrip")]), "invalid_file", "added_tokens[0].lstrip"),
     (document(added_tokens={}), "invalid_file", "added_tokens"),
     (document(post_processor=template(["s", "A"])), "invalid_file", "post_processor.single[0]"),
+    (
+        document(post_processor=template(["A"]) | {"special_tokens": {"s": {"id": "s", "ids": [3], "tokens": [3]}}}),
+        "invalid_file",
+        "post_processor.special_tokens.s.tokens[0]",
+    ),
+    (
+        document(truncation={"direction": "Left", "max_length": -1, "strategy": "LongestFirst", "stride": 0}),
+        "invalid_file",
+        "truncation.max_length",
+    ),
     (document(post_processor=template(["s", "A"], s=[999])), "id_out_of_range", "post_processor"),
     (
         document(post_processor=template(["s", "A"], s=[-1])),

@@ -71,6 +71,22 @@ class Fields:
         """Take a list, each item with its path."""
         return [(item, f"{self.at(key)}[{index}]") for index, item in enumerate(self.take(key, list))]
 
+    def strings(self, key: str) -> list[str]:
+        """Take a list of strings."""
+        found = []
+        for item, path in self.items(key):
+            if not isinstance(item, str):
+                raise InvalidArtifact(f"{path} must be a string", field=path)
+            found.append(item)
+        return found
+
+    def size(self, key: str) -> int:
+        """Take a number that counts something."""
+        value = self.take(key, int)
+        if not 0 <= value < 1 << 32:
+            raise InvalidArtifact(f"{self.at(key)} must be from 0 to 2^32 - 1", field=self.at(key))
+        return value
+
     def rest(self) -> dict[str, object]:
         """Take all that is left."""
         rest, self._values = self._values, {}

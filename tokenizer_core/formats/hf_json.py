@@ -123,9 +123,9 @@ def _read_truncation(value: object, settings: Settings) -> Settings:
         return settings
     fields = Fields(value, "truncation")
     side = fields.choice("direction", _SIDES) if fields.has("direction") else "right"
-    length = fields.take("max_length", int)
+    length = fields.size("max_length")
     fields.choice("strategy", dict.fromkeys(("LongestFirst", "OnlyFirst", "OnlySecond"), ""))
-    fields.take("stride", int)
+    fields.size("stride")
     fields.finish()
     return dataclasses.replace(settings, truncation_side=side, model_max_length=length)
 
@@ -137,12 +137,14 @@ def _read_padding(value: object, settings: Settings, added: tuple[AddedToken, ..
     strategy = fields.any("strategy")
     if strategy != "BatchLongest":
         fixed = Fields(strategy, "padding.strategy")
-        fixed.take("Fixed", int)
+        fixed.size("Fixed")
         fixed.finish()
     side = fields.choice("direction", _SIDES)
-    fields.optional("pad_to_multiple_of", int)
+    if fields.has("pad_to_multiple_of"):
+        fields.size("pad_to_multiple_of")
+    fields.any("pad_to_multiple_of")
     id = identifier(fields.any("pad_id"), "padding.pad_id")
-    fields.take("pad_type_id", int)
+    fields.size("pad_type_id")
     literal = fields.take("pad_token", str)
     fields.finish()
     known = {token.content: token.id for token in added}

@@ -139,11 +139,12 @@ def _pattern(parent: Fields, *, named: bool) -> Pattern:
     fields.finish()
     if (literal is None) == (regex is None):
         raise InvalidArtifact(f"{fields.path} must be a String or a Regex", field=fields.path)
-    if regex is not None:
+    if literal:
+        return Pattern("string", literal)
+    if regex:
         return Pattern.of_regex(regex) if named else Pattern("regex", regex)
-    if not literal:
-        raise unsupported(fields.at("String"), "", "a literal that is not empty")
-    return Pattern("string", literal)
+    # Hugging Face itself fails on text whose empty places were replaced.
+    raise unsupported(fields.path, "", "a pattern that is not empty")
 
 
 def read_post_processor(value: object, path: str = "post_processor") -> Frame:
@@ -192,7 +193,7 @@ def _template(fields: Fields) -> Frame:
     for key, value in table.rest().items():
         entry = Fields(value, table.at(key))
         entry.take("id", str)
-        tokens = entry.items("tokens")
+        tokens = entry.strings("tokens")
         ids[key] = tuple(identifier(item, path) for item, path in entry.items("ids"))
         entry.finish()
         if len(tokens) != len(ids[key]):
