@@ -8,6 +8,7 @@ memory forever.
 from __future__ import annotations
 
 import asyncio
+import re
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -23,10 +24,23 @@ READ_SECONDS = 30.0
 """Time in which a caller must read some of an answer that waits."""
 
 
+_UPGRADE = re.compile(rb"\r\nUpgrade:", re.IGNORECASE)
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Rename the header by which a caller offers another protocol, such as Java's clients HTTP/2.
+
+    A server may ignore the offer; the parser would take the request's body for the other protocol and lose it.
+    """
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(b"\r\nX-Upgrd:", head) + end + rest
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """One connection."""
 
     _idle_bytes = 0
+    _expects_head = True
     _in_head = False
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
@@ -41,6 +55,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle_bytes += len(data)
+        if self._expects_head and b"pgrade" in data[:MAX_HEAD_BYTES]:
+            data = _without_upgrade(data)
         super().data_received(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             detail = f"the head of the request is larger than {MAX_HEAD_BYTES} bytes; send less in the URL and headers"
@@ -54,7 +70,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._idle_bytes = 0
-        self._in_head = False
+        self._in_head = self._expects_head = False
         self._stop_the_clock()
         super().on_headers_complete()
 
@@ -64,6 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._idle_bytes = 0
+        self._expects_head = True
         super().on_message_complete()
 
     def send_400_response(self, _: str) -> None:

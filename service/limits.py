@@ -48,6 +48,7 @@ class Limits:
         self.held_bytes = 0
         self.in_threads = 0
         self.threads = settings.threads or os.cpu_count() or 1
+        self._free_threads = asyncio.Semaphore(self.threads)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="tokd-work")
 
     def close(self) -> None:
@@ -128,15 +129,26 @@ class Limits:
         """Run work beside the event loop.
 
         Errors:
-            ``saturated``: as much waits for a thread as may.
+            ``saturated``: as much waits for a thread as may, or none became free in time.
         """
         if self.in_threads >= self.threads + self.settings.max_queue:
             raise saturated(f"{self.settings.max_queue} large requests wait for a thread")
         self.in_threads += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+            await self._wait_for_a_thread()
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+            finally:
+                self._free_threads.release()
         finally:
             self.in_threads -= 1
+
+    async def _wait_for_a_thread(self) -> None:
+        try:
+            async with asyncio.timeout(self.settings.queue_seconds):
+                await self._free_threads.acquire()
+        except TimeoutError:
+            raise saturated(f"no thread became free in {self.settings.queue_seconds} seconds") from None
 
     async def throw_away(self, receive: Receive) -> None:
         """Read and forget what is left of a refused body, for a short time and at most once the largest body."""

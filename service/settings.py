@@ -46,6 +46,7 @@ class Settings:
     workers: int = _setting(1, "server processes", least=1, most=1024)
     threads: int = _setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
     max_queue: int = _setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
+    queue_seconds: int = _setting(10, "time a large request waits for a thread; then 503", least=1)
     max_requests: int = _setting(1024, "requests of one process at once; more are answered 503", least=1)
     max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
     max_held_bytes: int = _setting(

@@ -67,6 +67,29 @@ def test_saturated_server_says_when_to_come_again(make_client: MakeClient, monke
     assert (limits.in_threads, limits.requests, limits.held_bytes) == (0, 0, 0)
 
 
+def test_large_request_does_not_wait_for_a_thread_without_end(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(threads=1, queue_seconds=1, inline_bytes=0)
+    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    gate = Gate()
+    from service import encoding
+
+    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+
+    async def story(many: httpx.AsyncClient) -> None:
+        taken = asyncio.create_task(many.post("/count", json={"text": "fox"}))
+        while limits.in_threads < 1:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert_problem(await many.post("/count", json={"text": "fox"}), "saturated")
+        gate.opened.set()
+        assert (await taken).status_code == 200
+        assert (await many.post("/count", json={"text": "fox"})).status_code == 200
+
+    drive(client, story)
+    assert (limits.in_threads, limits.requests, limits.held_bytes) == (0, 0, 0)
+
+
 def test_more_requests_at_once_than_allowed_are_refused(
     make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -283,6 +283,18 @@ def test_what_is_no_http_gets_a_problem_too(server: Server, bytes_: bytes) -> No
         assert connection.recv(1) == b""
 
 
+def test_offer_of_another_protocol_is_ignored_and_the_body_is_not_lost(server: Server) -> None:
+    body = b'{"text":"fox\\r\\nUpgrade: me"}'
+    offers = ("connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__")
+    request = head("/count", f"content-length: {len(body)}", *offers) + body
+    with connect(server) as connection:
+        for _ in range(2):
+            connection.sendall(request)
+            status, _, answer = read_answer(connection)
+            assert status == 200, answer
+            assert json.loads(answer) == server.client.post("/count", content=body, headers=JSON).json()
+
+
 def test_length_and_chunks_at_once_are_refused(server: Server) -> None:
     with connect(server) as connection:
         connection.sendall(head("/count", "content-length: 5", "transfer-encoding: chunked") + b"0\r\n\r\n")

@@ -27,6 +27,7 @@ OTHER = {
     "workers": 3,
     "threads": 2,
     "max_queue": 7,
+    "queue_seconds": 8,
     "max_requests": 9,
     "max_body_bytes": 1000,
     "max_held_bytes": 100_000,
