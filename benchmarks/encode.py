@@ -81,7 +81,7 @@ def main(*, short: bool) -> int:
     peers.prepare()
     vocabularies = ("cl100k_base",) if short else VOCABULARIES
     languages = ("english", "ja") if short else LANGUAGES
-    rounds = 3 if short else 5
+    rounds = 2 if short else 3
     results: dict[str, dict[str, Any]] = {}
     versions: dict[str, str] = {}
     for vocabulary in vocabularies:

@@ -1,7 +1,7 @@
-//! A whole pipeline over a vocabulary made from the input, against merges done one after the other in a list.
+//! A whole pipeline over a small random vocabulary, against merges done one after the other in a list.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
@@ -17,50 +17,83 @@ const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };
 /// In characters: the slow way takes time in the square of a piece.
 const TEXT_LIMIT: usize = 1_000;
-const TOKEN_LIMIT: usize = 48;
+const TOKEN_LIMIT: usize = 24;
+/// What tokens are made of: letters, spaces and digits, and parts of wider characters.
+const BYTES: &[u8] = "aabbcst' \n\t12.é中中あ🙂".as_bytes();
+/// Making a pipeline costs as much as a thousand short texts, so there are a few of them, made once.
+const VOCABULARIES: usize = 8;
+const CASES: usize = VOCABULARIES * PATTERNS.len() * 2;
 
-/// Encode the input's text with the input's merges, and hold every way out against the slow one.
+/// One pipeline and what it was made from.
+struct Case {
+    tokens: Vec<Vec<u8>>,
+    merges: Vec<Merge>,
+    ignore_merges: bool,
+    pipeline: Pipeline,
+}
+
+/// Encode the input's text with the pipeline that its first bytes choose, and hold every way out against the slow one.
 pub fn encode(data: &[u8]) {
+    static MADE: [OnceLock<Case>; CASES] = [const { OnceLock::new() }; CASES];
     let mut reader = Reader::new(data);
-    let pattern = PATTERNS[reader.below(PATTERNS.len())];
-    let ignore_merges = reader.byte() % 2 == 1;
-    let cache_bytes = 1 << (reader.byte() % 20);
-    let (tokens, merges) = vocabulary(&mut reader);
+    let number = reader.below(CASES);
+    let case = MADE[number].get_or_init(|| make_case(number));
     let text: String = reader.text().chars().take(TEXT_LIMIT).collect();
 
+    let pieces = case.pipeline.pieces(&text).unwrap();
+    assert_eq!(pieces.concat(), text, "pieces tile the text");
+    let whole: HashMap<&[u8], u32> =
+        case.tokens.iter().enumerate().map(|(id, bytes)| (&bytes[..], id as u32)).collect();
+    let expected: Vec<u32> = pieces
+        .iter()
+        .flat_map(|piece| match whole.get(piece.as_bytes()) {
+            Some(id) if case.ignore_merges => vec![*id],
+            _ => merge_slowly(piece.as_bytes(), &case.merges),
+        })
+        .collect();
+
+    for _ in 0..2 {
+        let mut ids = Vec::new();
+        case.pipeline.encode(&text, OPTIONS, &mut ids).unwrap();
+        assert_eq!(ids, expected, "fast merges equal slow ones, cached or not");
+    }
+    check_ways_out(case, &text, &expected);
+}
+
+/// The pipeline of a number: every combination of vocabulary, pattern and `ignore_merges`.
+fn make_case(number: usize) -> Case {
+    let (pattern, ignore_merges) = (PATTERNS[number % PATTERNS.len()], number / PATTERNS.len() % 2 == 1);
+    let seed = number / (PATTERNS.len() * 2);
+    let (tokens, merges) = vocabulary(seed as u64);
     let config = format!(
         r#"{{"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}],
             "ignore_merges":{ignore_merges}}}"#
     );
     let numbered = tokens.iter().enumerate().map(|(id, bytes)| (id as u32, bytes.clone())).collect();
     let built = Arc::new(Vocabulary::new(numbered, merges.clone(), Vec::new()).unwrap());
-    let pipeline = Pipeline::new(built, &Config::from_json(&config).unwrap(), cache_bytes).unwrap();
-
-    let pieces = pipeline.pieces(&text).unwrap();
-    assert_eq!(pieces.concat(), text, "pieces tile the text");
-    let whole: HashMap<&[u8], u32> = tokens.iter().enumerate().map(|(id, bytes)| (&bytes[..], id as u32)).collect();
-    let expected: Vec<u32> = pieces
-        .iter()
-        .flat_map(|piece| match whole.get(piece.as_bytes()) {
-            Some(id) if ignore_merges => vec![*id],
-            _ => merge_slowly(piece.as_bytes(), &merges),
-        })
-        .collect();
-
-    for _ in 0..2 {
-        let mut ids = Vec::new();
-        pipeline.encode(&text, OPTIONS, &mut ids).unwrap();
-        assert_eq!(ids, expected, "fast merges equal slow ones, cached or not");
-    }
-    check_ways_out(&pipeline, &text, &tokens, &expected);
+    // Caches from far too small to ample.
+    let pipeline = Pipeline::new(built, &Config::from_json(&config).unwrap(), 1 << (2 * seed + 4)).unwrap();
+    Case { tokens, merges, ignore_merges, pipeline }
 }
 
-/// Bytes by id, and the merges, each joining two earlier tokens into a new one.
-fn vocabulary(reader: &mut Reader<'_>) -> (Vec<Vec<u8>>, Vec<Merge>) {
+/// Bytes by id, and the merges, each joining two earlier tokens into a new one; larger seeds make more of them.
+fn vocabulary(seed: u64) -> (Vec<Vec<u8>>, Vec<Merge>) {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut merges = Vec::new();
-    for _ in 0..reader.byte() {
-        let (left, right) = (reader.below(tokens.len()), reader.below(tokens.len()));
+    let mut state = seed;
+    // Splitmix64: any generator would do that is the same everywhere.
+    let mut below = |limit: usize| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    };
+    for _ in 0..100 * (seed + 1) {
+        let mut part = |tokens: &[Vec<u8>]| match below(3) {
+            0 if tokens.len() > 256 => 256 + below(tokens.len() - 256),
+            _ => usize::from(BYTES[below(BYTES.len())]),
+        };
+        let (left, right) = (part(&tokens), part(&tokens));
         let product = [&tokens[left][..], &tokens[right][..]].concat();
         if product.len() <= TOKEN_LIMIT && !tokens.contains(&product) {
             merges.push(Merge { left: left as u32, right: right as u32, product: tokens.len() as u32 });
@@ -83,7 +116,8 @@ fn merge_slowly(piece: &[u8], merges: &[Merge]) -> Vec<u32> {
 }
 
 /// Count, JSON, offsets, decode and streamed decode say the same as the ids.
-fn check_ways_out(pipeline: &Pipeline, text: &str, tokens: &[Vec<u8>], ids: &[u32]) {
+fn check_ways_out(case: &Case, text: &str, ids: &[u32]) {
+    let Case { pipeline, tokens, .. } = case;
     let mut count = Count::default();
     pipeline.encode(text, OPTIONS, &mut count).unwrap();
     assert_eq!(count.0, ids.len());
