@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tokenizer_core.errors import UnknownTokenId
 from tokenizer_core.reference import utf8
 from tokenizer_core.reference.added_tokens import Literal, split
 from tokenizer_core.reference.merge_heap import merge_heap
@@ -59,8 +61,12 @@ class ReferenceTokenizer:
     @classmethod
     def of(cls, tokenizer: Tokenizer, merge: Callable[[bytes, Ranks], list[bytes]] = merge_heap) -> ReferenceTokenizer:
         """Take another tokenizer's public data and none of its algorithms."""
-        tokens = {id: token for id in range(tokenizer.vocab_size) if (token := tokenizer.token_bytes(id)) is not None}
-        return cls(tokens, tokenizer.merges, json.loads(tokenizer.config.to_json()), merge)
+        return cls(tokens_of(tokenizer), tokenizer.merges, json.loads(tokenizer.config.to_json()), merge)
+
+    @property
+    def known_ids(self) -> frozenset[int]:
+        """Every id that can be decoded."""
+        return frozenset(self._tokens)
 
     def pieces(self, text: str) -> list[str]:
         """Cut a text that holds no added token."""
@@ -158,3 +164,12 @@ class ReferenceTokenizer:
             last = min(there for there, here in cuts if here >= end)
             moved.append((id, first, max(first, last)))
         return moved
+
+
+def tokens_of(tokenizer: Tokenizer) -> dict[int, bytes]:
+    """Return the bytes of every id, those of added tokens included; holes are left out."""
+    tokens = {}
+    for id in range(tokenizer.vocab_size):
+        with suppress(UnknownTokenId):
+            tokens[id] = tokenizer.token_bytes(id)
+    return tokens

@@ -1,0 +1,66 @@
+"""Threads and forks share a tokenizer."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests import tiny
+from tests.texts import ALPHABET
+from tests.vocabularies import tiny_tokenizer
+from tokenizer_core import Tokenizer
+
+TEXTS = [tiny.TEXT[start : start + 150] + ALPHABET[start % len(ALPHABET)] for start in range(0, 600, 3)]
+
+
+def test_threads_share_a_tokenizer() -> None:
+    fresh = tiny_tokenizer.__wrapped__()
+    expected = [row.tolist() for row in tiny_tokenizer().encode_batch(TEXTS)]
+
+    def run(worker: int) -> list[list[int]]:
+        order = [(place + worker * 7) % len(TEXTS) for place in range(len(TEXTS))]
+        found = {place: fresh.encode(TEXTS[place]).tolist() for place in order}
+        rows = fresh.encode_batch(TEXTS, threads=1 + worker % 3)
+        assert [row.tolist() for row in rows] == [found[place] for place in range(len(TEXTS))]
+        assert all(fresh.decode(found[place]) == TEXTS[place] for place in order)
+        return [found[place] for place in range(len(TEXTS))]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == expected for found in pool.map(run, range(24)))
+
+
+def test_threads_share_a_stream_decoder_without_harm(tiny: Tokenizer) -> None:
+    decoder = tiny.stream_decoder()
+    ids = tiny.encode("plain text", special_tokens="text")
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda _: decoder.push(ids), range(200)))
+    assert "".join(texts) + decoder.finish() == "plain text" * 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+def test_a_fork_after_a_batch_finishes(tiny: Tokenizer) -> None:
+    expected = tiny.encode_batch(TEXTS, threads=4).ids.tolist()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 and later warn about threads alive at a fork, which is the point here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        same = tiny.encode_batch(TEXTS, threads=4).ids.tolist() == expected and tiny.encode(TEXTS[0]).size > 0
+        os.write(writing, b"same" if same else b"other")
+        os._exit(0)
+    os.close(writing)
+    try:
+        ready, _, _ = select.select([reading], [], [], 20)
+        assert ready, "the child hangs"
+        assert os.read(reading, 16) == b"same"
+    finally:
+        os.close(reading)
+        if not ready:
+            os.kill(child, 9)
+        os.waitpid(child, 0)

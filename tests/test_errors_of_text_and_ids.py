@@ -1,0 +1,144 @@
+"""Bad text and bad ids: an error with its place, and a tokenizer that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.data import needs_data
+from tests.vocabularies import build, split
+from tokenizer_core import Tokenizer
+from tokenizer_core.errors import (
+    InputError,
+    InvalidOption,
+    InvalidUnicode,
+    ReservedLiteral,
+    UncoveredText,
+    UnknownTokenId,
+)
+
+READERS: dict[str, Callable[[Tokenizer, str], object]] = {
+    "encode": lambda tokenizer, text: tokenizer.encode(text),
+    "encode_json": lambda tokenizer, text: tokenizer.encode_json(text),
+    "encode_batch": lambda tokenizer, text: tokenizer.encode_batch(["fine", text]),
+    "count": lambda tokenizer, text: tokenizer.count(text),
+    "offsets": lambda tokenizer, text: tokenizer.offsets(text),
+    "pieces": lambda tokenizer, text: tokenizer.pieces(text),
+}
+every_reader = pytest.mark.parametrize("reader", READERS)
+
+
+@every_reader
+@pytest.mark.parametrize(("text", "at"), [("a\ud800b", 1), ("\udc00", 0), ("日本👍\udfff", 3), ("\ud83d\udc4d", 0)])
+def test_a_lone_surrogate_is_named_with_its_place(tiny: Tokenizer, reader: str, text: str, at: int) -> None:
+    with pytest.raises(InvalidUnicode) as caught:
+        READERS[reader](tiny, text)
+    assert caught.value.code == "invalid_unicode"
+    assert caught.value.place["span"] == [at, at + 1]
+    assert caught.value.place["unit"] == "char"
+    if reader == "encode_batch":
+        assert caught.value.place["row"] == 1
+    caught.value.message.encode("utf-8")
+
+
+BAD_IDS = [
+    (True, InvalidOption),
+    (1.0, InvalidOption),
+    (1.5, InvalidOption),
+    ("7", InvalidOption),
+    (None, InvalidOption),
+    (b"7", InvalidOption),
+    ([7], InvalidOption),
+    (-1, InputError),
+    (2**32, InputError),
+    (2**64, InputError),
+    (10**400, InputError),
+    (100_000, UnknownTokenId),
+    (2**31, UnknownTokenId),
+    (2**32 - 1, UnknownTokenId),
+]
+
+
+@pytest.mark.parametrize(("bad", "error"), BAD_IDS, ids=lambda value: str(value)[:12])
+@pytest.mark.parametrize("at", [0, 3])
+def test_what_is_no_id_is_named_with_its_index(tiny: Tokenizer, bad: Any, error: type[InputError], at: int) -> None:
+    ids = [72, 73, 74, 75]
+    ids[at] = bad
+    for decode in (tiny.decode, tiny.decode_bytes, tiny.stream_decoder().push):
+        with pytest.raises(error) as caught:
+            decode(ids)
+        assert caught.value.place["index"] == at
+    assert tiny.decode([72]) == tiny.token_bytes(72).decode()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.bool_, np.complex128, object])
+def test_arrays_of_other_types_are_refused(tiny: Tokenizer, dtype: Any) -> None:
+    with pytest.raises(InputError):
+        tiny.decode(np.asarray([1.0, True], dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.uint16, np.uint64])
+def test_arrays_of_integers_are_ids(tiny: Tokenizer, dtype: Any) -> None:
+    assert tiny.decode(np.asarray([72, 73], dtype)) == tiny.decode([72, 73])
+
+
+def test_negative_ids_in_an_array_are_refused(tiny: Tokenizer) -> None:
+    with pytest.raises(InputError) as caught:
+        tiny.decode(np.asarray([1, -1], np.int64))
+    assert caught.value.place["index"] == 1
+
+
+def test_a_strided_array_is_read_in_its_order(tiny: Tokenizer) -> None:
+    ids = np.arange(60, 80, dtype=np.uint32)
+    assert tiny.decode(ids[::-3]) == tiny.decode(ids[::-3].tolist())
+
+
+def test_a_failed_push_leaves_the_stream_as_it_was(tiny: Tokenizer) -> None:
+    thumb = [id for id in range(256) for byte in "👍".encode() if tiny.token_bytes(id) == bytes([byte])]
+    ordered = sorted(thumb, key=lambda id: "👍".encode().index(tiny.token_bytes(id)))
+    decoder = tiny.stream_decoder()
+    assert decoder.push(ordered[:2]) == ""
+    with pytest.raises(UnknownTokenId):
+        decoder.push([ordered[2], 100_000])
+    assert decoder.push(ordered[2:]) == "👍"
+
+
+@pytest.mark.parametrize("bad", [None, 7, b"text", ["text"], True])
+def test_what_is_no_text_is_refused(tiny: Tokenizer, bad: Any) -> None:
+    with pytest.raises((TypeError, InputError)):
+        tiny.encode(bad)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("special_tokens", "all"), ("special_tokens", ""), ("unit", "codepoint")]
+)
+def test_an_unknown_option_is_named(tiny: Tokenizer, option: str, value: str) -> None:
+    with pytest.raises(InvalidOption, match=value) as caught:
+        tiny.offsets("text", **{option: value})  # type: ignore[arg-type]
+    assert caught.value.code == "invalid_option"
+
+
+def test_a_reserved_literal_is_named_with_its_span_and_the_other_choices(tiny: Tokenizer) -> None:
+    with pytest.raises(ReservedLiteral) as caught:
+        tiny.encode("日本 <|end|>!")
+    assert caught.value.place["span"] == [3, 10]
+    assert caught.value.place["unit"] == "char"
+    for word in ("<|end|>", "text", "parse"):
+        assert word in caught.value.message
+
+
+@needs_data
+def test_a_hole_in_the_vocabulary_is_no_id(cl100k: Tokenizer) -> None:
+    with pytest.raises(UnknownTokenId) as caught:
+        cl100k.decode([100_255, 100_256])
+    assert caught.value.place["index"] == 1
+
+
+def test_text_outside_every_piece_is_an_error_and_never_dropped() -> None:
+    lossy = build(pretokenizer=(split(r"\p{L}+", "removed", invert=True),))
+    with pytest.raises(UncoveredText) as caught:
+        lossy.encode("a1 b!c")
+    assert caught.value.place["span"][0] == 1
