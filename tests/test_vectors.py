@@ -44,7 +44,7 @@ ELSEWHERE = {
 NEEDS_A_TEMPLATE = {"inj-zwsp-template-strip": "a template's work on a field comes with chats"}
 
 SECONDS = 3
-"""Allowance on every time bound of a vector: the machines of CI are slow and shared."""
+"""Allowance on every time bound of a vector: the machines of CI are slow. Times are of the thread, not of the wall."""
 
 CHATML = {"<|im_start|>": 50257, "<|im_end|>": 50258, "<tool_call>": 50259}
 
@@ -64,12 +64,12 @@ def test_vector(case: dict[str, Any], tmp_path: Path) -> None:
         pytest.skip(f"{area}: {ELSEWHERE[area]}")
     if case["id"] in NEEDS_A_TEMPLATE:
         pytest.skip(NEEDS_A_TEMPLATE[case["id"]])
-    start = time.perf_counter()
+    start = time.thread_time()
     RUNNERS[area](case, tmp_path)
     limit = case["expected"].get("max_seconds") if isinstance(case["expected"], dict) else None
     # Opening a vocabulary for the first time is not the case's time.
     if limit is not None:
-        assert time.perf_counter() - start <= limit * SECONDS + 5
+        assert time.thread_time() - start <= limit * SECONDS + 5
 
 
 @cache
@@ -374,27 +374,27 @@ def dos(case: dict[str, Any], tmp_path: Path) -> None:
     if isinstance(case["vocab"], str):
         tokenizer = variant(case["vocab"], tmp_path)
         unknown(case, CHECKED_BY_IDS)
-        start = time.perf_counter()
+        start = time.thread_time()
         ids = tokenizer.encode(text, special_tokens="ordinary")
-        took = time.perf_counter() - start
+        took = time.thread_time() - start
         assert took <= SECONDS * expected["max_seconds"]
         check_ids(ids, expected)
         assert tokenizer.decode(ids) == text
         if "scaling" in expected and len(text) >= 1_000_000:
-            start = time.perf_counter()
+            start = time.thread_time()
             tokenizer.encode(text[: len(text) // 10], special_tokens="ordinary")
-            assert took <= 25 * max(time.perf_counter() - start, 0.005)
+            assert took <= 25 * max(time.thread_time() - start, 0.005)
         return
     unknown(case, {"either", "max_seconds"})
-    start = time.perf_counter()
+    start = time.thread_time()
     try:
         tokenizer = variant(case["vocab"], tmp_path)
-        start = time.perf_counter()
+        start = time.thread_time()
         ids = tokenizer.encode(text, special_tokens="ordinary")
         assert tokenizer.decode(ids) == text or case["vocab"].get("normalizer")
     except (ArtifactError, StepLimit, UncoveredText):
         pass
-    assert time.perf_counter() - start <= SECONDS * expected.get("max_seconds", 2)
+    assert time.thread_time() - start <= SECONDS * expected.get("max_seconds", 2)
 
 
 RUNNERS: dict[str, Callable[[dict[str, Any], Path], None]] = {

@@ -9,8 +9,11 @@ use crate::error::{Code, Error};
 
 /// Take ids, checking each for what it is.
 pub fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    if let Ok(array) = ids.cast::<PyArray1<u32>>() {
-        return Ok(array.to_vec()?);
+    // A strided array has no slice; it is read item by item below.
+    if let Ok(array) = ids.cast::<PyArray1<u32>>()
+        && let Ok(ids) = array.to_vec()
+    {
+        return Ok(ids);
     }
     let py = ids.py();
     let wrong =
