@@ -102,7 +102,7 @@ def split(text: str, literals: Iterable[Literal], forbid_special: bool = False) 
 
 
 def _is_word(character: str) -> bool:
-    return character != "" and ord(character) in members("Word")
+    return character != "" and ord(character) in members("Joined_Word")
 
 
 def _is_white(character: str) -> bool:

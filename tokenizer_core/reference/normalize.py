@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import unicodedata2
@@ -56,3 +57,15 @@ def clean_cuts(stages: Iterable[Mapping[str, Any]], text: str) -> list[tuple[int
         if left + right == whole:
             cuts.append((place, len(left)))
     return cuts
+
+
+def byte_cuts(source: str, text: str, cuts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Turn clean cuts into bytes, and add every byte of what stands between two of them unchanged."""
+    found = [(0, 0)]
+    for (first, here), (last, there) in pairwise(cuts):
+        before, after = source[first:last].encode("utf-8"), text[here:there].encode("utf-8")
+        steps = range(1, len(before)) if before == after else ()
+        in_source, in_text = found[-1]
+        found += [(in_source + step, in_text + step) for step in steps]
+        found.append((in_source + len(before), in_text + len(after)))
+    return found

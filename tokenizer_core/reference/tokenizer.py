@@ -12,7 +12,7 @@ from tokenizer_core.reference import utf8
 from tokenizer_core.reference.added_tokens import Literal, split
 from tokenizer_core.reference.merge_heap import merge_heap
 from tokenizer_core.reference.merge_scan import Ranks
-from tokenizer_core.reference.normalize import clean_cuts, normalize
+from tokenizer_core.reference.normalize import byte_cuts, clean_cuts, normalize
 from tokenizer_core.reference.offsets import byte_spans, in_unit
 from tokenizer_core.reference.pretokenize import pretokenize
 
@@ -154,10 +154,7 @@ class ReferenceTokenizer:
         return [(id, max(start - inserted, 0), end - inserted) for id, (start, end) in zip(ids, spans, strict=True)]
 
     def _in_source(self, source: str, text: str, found: list[Token]) -> list[Token]:
-        cuts = [
-            (len(source[:there].encode("utf-8")), len(text[:here].encode("utf-8")))
-            for there, here in clean_cuts(self._normalizer, source)
-        ]
+        cuts = byte_cuts(source, text, clean_cuts(self._normalizer, source))
         moved = []
         for id, start, end in found:
             first = max(there for there, here in cuts if here <= start)

@@ -36,7 +36,9 @@ def categories() -> tuple[str, ...]:
 
 @cache
 def members(name: str) -> frozenset[int]:
-    """Return the code points of a class: a general category, a group of them, ``White_Space`` or ``Word``.
+    """Return the code points of a class: a general category, a group of them, ``White_Space`` or a kind of ``Word``.
+
+    ``Word`` is what ``\\w`` means in a pattern, which is Oniguruma's; Rust's, ``Joined_Word``, has the joiners as well.
 
     Raises:
         ValueError: there is no such class here.
@@ -45,8 +47,9 @@ def members(name: str) -> frozenset[int]:
     if name == "White_Space":
         return members("Z") | _WHITE_SPACE_CONTROLS
     if name == "Word":
-        plain = members("L") | members("Nl") | members("M") | members("Nd") | members("Pc")
-        return plain | _JOIN_CONTROLS | _ALPHABETIC_SYMBOLS
+        return members("L") | members("Nl") | members("M") | members("Nd") | members("Pc") | _ALPHABETIC_SYMBOLS
+    if name == "Joined_Word":
+        return members("Word") | _JOIN_CONTROLS
     found = frozenset(code_point for code_point in range(0x110000) if table[code_point].startswith(name))
     if len(name) > 2 or not found:
         raise ValueError(f"unknown character class {name!r}")
