@@ -131,8 +131,9 @@ def test_shown_commands_give_the_shown_answers(block: Block, sandbox: Path, addr
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
 )
-def test_shown_python_runs(page: Path, sandbox: Path) -> None:
-    program = "\n".join(block.text for block in blocks("python") if block.page == page)
+def test_shown_python_runs(page: Path, sandbox: Path, address: str) -> None:
+    shown = "\n".join(block.text for block in blocks("python") if block.page == page)
+    program = shown.replace(SHOWN_ADDRESS, address)
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

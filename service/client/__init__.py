@@ -1,0 +1,239 @@
+"""A client of the service, in two kinds: ``Client`` waits for every answer, ``AsyncClient`` awaits it.
+
+What is sent and how an answer is read stands once, in the functions that return a ``Call``; a client only carries calls
+out. So both kinds have the same methods with the same types::
+
+    with Client() as tokd:
+        tokd.encode("Hello, world").ids
+    async with AsyncClient() as tokd:
+        (await tokd.encode("Hello, world")).ids
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+
+import httpx
+import numpy as np
+import orjson
+
+from service.client import calls
+from service.client.answers import Answer, Count, Decoded, Encoding, Places, TokenizerInfo
+from service.client.calls import Call
+from service.client.errors import (
+    NotFound,
+    Refused,
+    Saturated,
+    ServerFault,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    from_answer,
+    no_answer,
+    no_tokd,
+    retry_after,
+)
+from tokenizer_core import InvalidUnicode
+
+__all__ = [
+    "Answer",
+    "AsyncClient",
+    "Call",
+    "Client",
+    "Count",
+    "Decoded",
+    "Encoding",
+    "NotFound",
+    "Places",
+    "Refused",
+    "Saturated",
+    "ServerFault",
+    "TimedOut",
+    "TokenizerInfo",
+    "TooLarge",
+    "Unreachable",
+]
+
+URL = "http://127.0.0.1:8000"
+SECONDS = 30.0
+TRIES = 3
+MAX_PAUSE = 30.0
+"""Seconds: a service that asks for a longer pause is not asked again."""
+
+_FIRST_PAUSE = 0.5
+_SPREAD = 0.25
+"""Callers who were turned away together come back spread over this part of the pause, not all at once."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Method(Generic[P, T]):
+    """A call as a method of either client."""
+
+    def __init__(self, describe: Callable[P, Call[T]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: Client, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[T]]: ...
+    @overload
+    def __get__(self, client: None, owner: type) -> Callable[P, Call[T]]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type) -> Callable[P, Any]:
+        describe = self._describe
+        if client is None:
+            return describe
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.send(describe(*args, **kwargs))
+
+        method.__name__, method.__doc__ = describe.__name__, describe.__doc__
+        return method
+
+
+class _Methods:
+    encode = _Method(calls.encode)
+    encode_batch = _Method(calls.encode_batch)
+    count = _Method(calls.count)
+    count_batch = _Method(calls.count_batch)
+    offsets = _Method(calls.offsets)
+    offsets_batch = _Method(calls.offsets_batch)
+    decode = _Method(calls.decode)
+    decode_batch = _Method(calls.decode_batch)
+    tokenizers = _Method(calls.tokenizers)
+    tokenizer = _Method(calls.tokenizer)
+
+
+class Client(_Methods):
+    """A client that waits for every answer. It keeps connections open: use one, in any number of threads, and close it.
+
+    Args:
+        url: where the service listens.
+        timeout: seconds to connect, to send and to wait for bytes of the answer, each.
+        tries: how often a request is sent that a saturated service turns away, with the pause it asks for.
+        headers: sent with every request.
+        transport: how connections are made; ``httpx.HTTPTransport(uds=path)`` reaches a unix socket.
+    """
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        timeout: float = SECONDS,
+        tries: int = TRIES,
+        headers: Mapping[str, str] | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._tries = tries
+        self._http = httpx.Client(base_url=url, timeout=timeout, headers=headers, transport=transport)
+
+    def send(self, call: Call[T]) -> T:
+        """Carry out a call."""
+        request = self._http.build_request(call.method, call.path, **_content(call))
+        for attempt in itertools.count(1):
+            try:
+                answer = self._http.send(request)
+            except httpx.RequestError as error:
+                raise no_answer(error) from error
+            seconds = _pause(answer, attempt, self._tries)
+            if seconds is None:
+                break
+            time.sleep(seconds)
+        return _read(call, answer)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncClient(_Methods):
+    """A client whose answers are awaited; its arguments are those of ``Client``."""
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        timeout: float = SECONDS,
+        tries: int = TRIES,
+        headers: Mapping[str, str] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._tries = tries
+        self._http = httpx.AsyncClient(base_url=url, timeout=timeout, headers=headers, transport=transport)
+
+    async def send(self, call: Call[T]) -> T:
+        """Carry out a call."""
+        request = self._http.build_request(call.method, call.path, **_content(call))
+        for attempt in itertools.count(1):
+            try:
+                answer = await self._http.send(request)
+            except httpx.RequestError as error:
+                raise no_answer(error) from error
+            seconds = _pause(answer, attempt, self._tries)
+            if seconds is None:
+                break
+            await asyncio.sleep(seconds)
+        return _read(call, answer)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _content(call: Call[Any]) -> dict[str, Any]:
+    if call.body is None:
+        return {}
+    body = {name: value for name, value in call.body.items() if value is not None}
+    try:
+        content = orjson.dumps(body, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError as error:
+        if "surrogates" in str(error):
+            raise InvalidUnicode("a text holds a lone surrogate, which no Unicode text has; replace it") from error
+        raise
+    return {"content": content, "headers": {"content-type": "application/json"}}
+
+
+def _as_list(value: object) -> list[Any]:
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes | bytearray | memoryview):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent as JSON; send text as str and ids as integers")
+
+
+def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
+    """Return the seconds to wait before the request is sent again, or ``None`` if the answer stands."""
+    if answer.status_code != 503 or attempt >= tries:
+        return None
+    seconds = retry_after(answer)
+    if seconds is None:
+        seconds = _FIRST_PAUSE * 2.0 ** (attempt - 1)
+    if seconds > MAX_PAUSE:
+        return None
+    return seconds * random.uniform(1, 1 + _SPREAD)  # noqa: S311
+
+
+def _read(call: Call[T], answer: httpx.Response) -> T:
+    if answer.status_code == 200:
+        try:
+            return call.read(orjson.loads(answer.content))
+        except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
+            raise no_tokd(answer) from error
+    raise from_answer(answer)

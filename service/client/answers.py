@@ -1,0 +1,86 @@
+"""What a client returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from service.schemas import Side
+
+
+class Answer:
+    """What the service answered. A field that was not asked for is an AttributeError that says so.
+
+    Attributes:
+        tokenizer: the hash of the tokenizer that answered: equal hashes mean equal ids.
+    """
+
+    tokenizer: str
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.tokenizer = fields["tokenizer"]
+        self.__dict__.update(fields)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.__dict__ == self.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(f"the answer has no {name}; it has what was asked for: {', '.join(self.__dict__)}")
+
+
+class Encoding(Answer):
+    """Of one text: what ``parts`` asked for, by default ``ids`` and ``count``."""
+
+    ids: list[int]
+    count: int
+    tokens: list[str]
+    spans: list[list[int]]
+    attention_mask: list[int]
+    special_tokens_mask: list[int]
+    position_ids: list[int]
+    labels: list[int]
+
+
+class Places(Answer):
+    """The ids of one text and where they stand; ``tokens`` if asked for, ``mask`` if there were targets."""
+
+    ids: list[int]
+    spans: list[list[int]]
+    tokens: list[str]
+    mask: list[int]
+
+
+class Count(Answer):
+    """How many ids one text has."""
+
+    count: int
+
+
+class Decoded(Answer):
+    """Text; in a stream with the ``pending`` that goes with the next ids."""
+
+    text: str
+    pending: str
+
+
+class TokenizerInfo(Answer):
+    """One tokenizer that is loaded."""
+
+    name: str
+    default: bool
+    vocab_size: int
+    special_tokens: dict[str, int]
+    pad_id: int | None
+    padding_side: Side
+    truncation_side: Side
+    model_max_length: int | None
+    template: str | None
+    unicode_version: str
+    provenance: dict[str, Any]

@@ -1,0 +1,115 @@
+"""What a client raises. Every error is a ``TokdError``.
+
+TokdError
+├── InputError       as the library raises it for the same input: ReservedLiteral, UnknownTokenId, InvalidOption, ...
+├── Refused          any other refusal of the service; ``code``, ``path`` and ``status`` say which
+│   ├── NotFound     no such tokenizer or route
+│   ├── TooLarge     more bytes, items or ids than the service takes
+│   ├── Saturated    the service had too much to do, at every try; ``retry_after`` says when to come again
+│   └── ServerFault  a bug of the service, or an answer that is not one of tokd's
+└── Unreachable      no answer came
+    └── TimedOut     not in time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import httpx
+import orjson
+
+from tokenizer_core import (
+    InvalidOption,
+    InvalidUnicode,
+    ReservedLiteral,
+    StepLimit,
+    TokdError,
+    UncoveredText,
+    UnknownTokenId,
+)
+
+
+class Refused(TokdError):
+    """The service does not answer this request as it is."""
+
+    def __init__(
+        self, message: str, *, code: str, status: int, path: str | None = None, retry_after: float = 0
+    ) -> None:
+        super().__init__(message, code=code)
+        self.status = status
+        self.path = path
+        self.retry_after = retry_after
+
+
+class NotFound(Refused):
+    """No such tokenizer is loaded, or there is no such route."""
+
+
+class TooLarge(Refused):
+    """The request holds more than the service takes; send it in parts."""
+
+
+class Saturated(Refused):
+    """The service had too much to do whenever it was asked."""
+
+
+class ServerFault(Refused):
+    """The service has a bug, or what answered is no tokd."""
+
+
+class Unreachable(TokdError):
+    """No answer came."""
+
+    codes = ("unreachable",)
+
+
+class TimedOut(Unreachable):
+    """No answer came in time."""
+
+    codes = ("timed_out",)
+
+
+_AS_THE_LIBRARY: Mapping[str, type[TokdError]] = {
+    code: cls
+    for cls in (InvalidOption, InvalidUnicode, ReservedLiteral, StepLimit, UncoveredText, UnknownTokenId)
+    for code in cls.codes
+}
+_BY_STATUS: Mapping[int, type[Refused]] = {404: NotFound, 413: TooLarge, 503: Saturated}
+
+
+def no_answer(error: httpx.RequestError) -> Unreachable:
+    """Say why no answer came."""
+    if isinstance(error, httpx.TimeoutException):
+        return TimedOut("the service did not answer in time; ask for less at once, or raise timeout")
+    return Unreachable(f"the service cannot be reached: {str(error) or type(error).__name__}")
+
+
+def no_tokd(answer: httpx.Response) -> ServerFault:
+    """Say that something else answered."""
+    where = f"{answer.request.method} {answer.request.url}"
+    message = f"{where} was answered {answer.status_code} with something else than tokd answers; check the address"
+    return ServerFault(message, code="internal", status=answer.status_code)
+
+
+def from_answer(answer: httpx.Response) -> TokdError:
+    """Turn a problem into the exception of its code, or of its status."""
+    try:
+        problem = orjson.loads(answer.content)
+        code, detail, path = str(problem["code"]), str(problem["detail"]), problem["path"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        if answer.status_code != 503:
+            return no_tokd(answer)
+        code, detail, path = "saturated", "the service, or what stands before it, has too much to do", None
+    known = _AS_THE_LIBRARY.get(code)
+    if known is not None:
+        place = {name: problem[name] for name in ("literal", "span", "unit") if name in problem}
+        return known(detail, code=code, field=path, **place)
+    default = Refused if answer.status_code < 500 else ServerFault
+    kind = _BY_STATUS.get(answer.status_code, default)
+    return kind(detail, code=code, status=answer.status_code, path=path, retry_after=retry_after(answer) or 0)
+
+
+def retry_after(answer: httpx.Response) -> float | None:
+    """Return the seconds that an answer asks to wait, or ``None`` if it names no number of them."""
+    value = answer.headers.get("retry-after", "")
+    return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None

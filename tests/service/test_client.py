@@ -1,0 +1,335 @@
+"""The client: both kinds against a real server, every kind of failure, and patience with a saturated service."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from service import client as client_module
+from service.client import (
+    AsyncClient,
+    Call,
+    Client,
+    NotFound,
+    Refused,
+    Saturated,
+    ServerFault,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+)
+from service.errors import PROBLEMS
+from tests.service.conftest import RunServer, Server, free_port
+from tokenizer_core import (
+    InputError,
+    InvalidOption,
+    InvalidUnicode,
+    ReservedLiteral,
+    TokdError,
+    Tokenizer,
+    UnknownTokenId,
+)
+
+TEXTS = ["the quick brown fox", "", "naïve 🙂👍🏽 café"]
+PARTS = ("ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels")
+METHODS = sorted(name for name, value in vars(Client.__mro__[1]).items() if not name.startswith("_"))
+
+
+@pytest.fixture(scope="module")
+def server(run_server: RunServer) -> Iterator[Server]:
+    with run_server(access_log=False, max_items=4) as running:
+        yield running
+
+
+Ask = Callable[[Call[Any]], Any]
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest, server: Server) -> Ask:
+    """Carry out a call with either kind of client."""
+
+    def sync(call: Call[Any]) -> Any:
+        with Client(server.url) as tokd:
+            return tokd.send(call)
+
+    def awaited(call: Call[Any]) -> Any:
+        async def run() -> Any:
+            async with AsyncClient(server.url) as tokd:
+                return await tokd.send(call)
+
+        return asyncio.run(run())
+
+    return sync if request.param == "sync" else awaited
+
+
+def test_one_text_is_encoded_as_by_the_library(ask: Ask, framed: Tokenizer) -> None:
+    for text in TEXTS:
+        ids = framed.encode(text, add_special_tokens=True).tolist()
+        got = ask(Client.encode(text))
+        assert (got.tokenizer, got.ids, got.count) == (framed.hash, ids, len(ids))
+        assert ask(Client.count(text)).count == len(ids)
+        assert ask(Client.decode(ids, skip_special_tokens=True)).text == text
+
+
+def test_batch_equals_singles_in_every_part(ask: Ask) -> None:
+    singles = [ask(Client.encode(text, parts=PARTS)) for text in TEXTS]
+    assert ask(Client.encode_batch(TEXTS, parts=PARTS)) == singles
+    assert ask(Client.encode_batch(tuple(TEXTS), parts=PARTS)) == singles
+    assert ask(Client.count_batch(TEXTS)) == [ask(Client.count(text)) for text in TEXTS]
+    assert ask(Client.offsets_batch(TEXTS, tokens=True)) == [ask(Client.offsets(text, tokens=True)) for text in TEXTS]
+    rows = [single.ids for single in singles]
+    assert ask(Client.decode_batch(rows)) == [ask(Client.decode(row)) for row in rows]
+
+
+def test_empty_batches_are_empty(ask: Ask) -> None:
+    assert ask(Client.encode_batch([])) == ask(Client.count_batch([])) == ask(Client.offsets_batch([])) == []
+    assert ask(Client.decode_batch([])) == []
+
+
+def test_offsets_say_where_tokens_stand(ask: Ask, framed: Tokenizer) -> None:
+    got = ask(Client.offsets("the naïve fox", [(4, 9)], unit="byte", add_special_tokens=False))
+    assert got.spans == framed.offsets("the naïve fox", "byte").spans.tolist()
+    assert got.mask == [int(start < 9 and end > 4) for start, end in got.spans]
+    many = ask(Client.offsets_batch(["the fox", "a"], [[(0, 3)], []]))
+    assert [sum(row.mask) > 0 for row in many] == [True, False]
+
+
+def test_stream_is_decoded_piece_by_piece(ask: Ask, framed: Tokenizer) -> None:
+    ids = framed.encode(TEXTS[2])
+    text, pending = "", ""
+    for place, id in enumerate(ids):
+        got = ask(Client.decode([int(id)], pending=pending, final=place == len(ids) - 1))
+        text, pending = text + got.text, got.pending
+    assert (text, pending) == (TEXTS[2], "")
+
+
+def test_ids_may_be_arrays(ask: Ask, framed: Tokenizer) -> None:
+    ids = framed.encode("the quick fox")
+    assert ask(Client.decode(ids)).text == "the quick fox"
+    assert [row.text for row in ask(Client.decode_batch([ids, ids.astype(np.int64)]))] == ["the quick fox"] * 2
+    assert ask(Client.decode(ids.astype(np.int64).repeat(2)[::2])).text == "the quick fox"
+    assert ask(Client.decode(range(40, 43))).text == framed.decode([40, 41, 42])
+
+
+def test_tokenizers_are_listed_and_chosen(ask: Ask, framed: Tokenizer, bare: Tokenizer) -> None:
+    assert [(each.name, each.tokenizer) for each in ask(Client.tokenizers())] == [
+        ("framed", framed.hash),
+        ("bare", bare.hash),
+    ]
+    for reference in ("bare", bare.hash, f"bare@{bare.hash}"):
+        assert ask(Client.tokenizer(reference)).vocab_size == bare.vocab_size
+        assert ask(Client.encode("a", tokenizer=reference)).tokenizer == bare.hash
+
+
+def test_field_that_was_not_asked_for_says_so(ask: Ask) -> None:
+    with pytest.raises(AttributeError, match=r"no spans; it has what was asked for: tokenizer, ids, count"):
+        _ = ask(Client.encode("a")).spans
+    assert repr(ask(Client.count("a"))).endswith(", count=3)")
+
+
+def test_input_error_is_the_one_that_the_library_raises(ask: Ask, framed: Tokenizer) -> None:
+    cases: list[tuple[Call[Any], Callable[[], Any], type[InputError]]] = [
+        (Client.encode("né<|eos|>"), lambda: framed.encode("né<|eos|>"), ReservedLiteral),
+        (Client.decode([1, 99_999]), lambda: framed.decode([1, 99_999]), UnknownTokenId),
+    ]
+    for call, library, kind in cases:
+        with pytest.raises(kind) as local:
+            library()
+        with pytest.raises(kind) as remote:
+            ask(call)
+        assert (remote.value.code, remote.value.message) == (local.value.code, local.value.message)
+    with pytest.raises(ReservedLiteral) as caught:
+        ask(Client.encode_batch(["a", "né<|eos|>"]))
+    assert caught.value.place == {"field": "text[1]", "literal": "<|eos|>", "span": [2, 9], "unit": "char"}
+    with pytest.raises(InvalidOption):
+        ask(Client.encode("a", padding="max_length"))
+    with pytest.raises(InvalidUnicode):
+        ask(Client.encode("a\ud800"))
+
+
+def test_other_refusals_say_what_and_where(ask: Ask) -> None:
+    for call, kind, code, path in [
+        (Client.encode("a", tokenizer="nobody"), NotFound, "tokenizer_not_found", "tokenizer"),
+        (Client.tokenizer("no/body"), NotFound, "not_found", None),
+        (Client.encode_batch(["a"] * 5), TooLarge, "too_many_items", "text"),
+        (Client.encode("a", parts=["idz"]), Refused, "invalid_value", "return[0]"),  # type: ignore[list-item]
+        (Client.count("a", special_token="text"), Refused, "unknown_field", "special_token"),  # type: ignore[call-arg]
+    ]:
+        with pytest.raises(kind) as caught:
+            ask(call)
+        assert (caught.value.code, caught.value.path) == (code, path)
+        assert caught.value.status == PROBLEMS[code].status
+
+
+def test_what_is_no_json_is_the_caller_s_mistake_before_anything_is_sent(ask: Ask) -> None:
+    with pytest.raises(TypeError):
+        ask(Client.encode(b"bytes"))  # type: ignore[arg-type]
+
+
+def test_methods_are_the_same_on_both_kinds() -> None:
+    assert METHODS
+    for name in METHODS:
+        call = getattr(Client, name)
+        assert call is getattr(AsyncClient, name)
+        for kind in (Client, AsyncClient):
+            with_server = kind("http://127.0.0.1:1")
+            method = getattr(with_server, name)
+            assert (method.__name__, method.__doc__) == (name, inspect.getdoc(call))
+
+
+def test_nothing_that_listens_is_unreachable() -> None:
+    with Client(f"http://127.0.0.1:{free_port()}") as tokd, pytest.raises(Unreachable) as caught:
+        tokd.count("a")
+    assert not isinstance(caught.value, TimedOut)
+
+
+def test_unix_socket_is_reached_by_a_transport(run_server: RunServer, tmp_path: Path) -> None:
+    uds = str(tmp_path / "tokd.sock")
+    with run_server(uds=uds), Client(transport=httpx.HTTPTransport(uds=uds)) as tokd:
+        assert tokd.count("the fox").count == len(tokd.encode("the fox").ids)
+
+
+class Scripted(httpx.MockTransport):
+    """A service that gives the answers of a script, and counts how often it was asked."""
+
+    def __init__(self, *answers: httpx.Response | Exception) -> None:
+        super().__init__(self.reply)
+        self.answers = list(answers)
+        self.asked = 0
+
+    def reply(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+BUSY = {"type": "/docs#saturated", "title": "", "status": 503, "detail": "busy", "code": "saturated", "path": None}
+GOOD = {"tokenizer": "sha256:0", "count": 1}
+
+
+def busy(seconds: str | None = "1") -> httpx.Response:
+    headers = {} if seconds is None else {"retry-after": seconds}
+    return httpx.Response(503, json=BUSY, headers=headers)
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Do not sleep; write down for how long."""
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(client_module.time, "sleep", slept.append)
+    monkeypatch.setattr(client_module.asyncio, "sleep", sleep)
+    return slept
+
+
+def count_with(kind: type[Client] | type[AsyncClient], transport: Scripted, **options: Any) -> Any:
+    if issubclass(kind, Client):
+        with kind(transport=transport, **options) as tokd:
+            return tokd.count("a").count
+
+    async def run() -> int:
+        async with kind(transport=transport, **options) as tokd:
+            return (await tokd.count("a")).count
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_saturated_service_is_asked_again_after_the_pause_it_names(
+    kind: type[Client] | type[AsyncClient], pauses: list[float]
+) -> None:
+    assert count_with(kind, Scripted(busy("2"), busy("7"), httpx.Response(200, json=GOOD))) == 1
+    assert 2 <= pauses[0] <= 2.5
+    assert 7 <= pauses[1] <= 8.75
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_patience_ends(kind: type[Client] | type[AsyncClient], pauses: list[float]) -> None:
+    transport = Scripted(*[busy("3")] * 5)
+    with pytest.raises(Saturated) as caught:
+        count_with(kind, transport)
+    assert (transport.asked, len(pauses), caught.value.retry_after) == (3, 2, 3)
+    once = Scripted(busy())
+    with pytest.raises(Saturated):
+        count_with(kind, once, tries=1)
+    long = Scripted(busy("3600"))
+    with pytest.raises(Saturated) as caught:
+        count_with(kind, long)
+    assert (long.asked, caught.value.retry_after) == (1, 3600)
+
+
+@pytest.mark.parametrize("value", [None, "soon", "-1", "1e9", "Wed, 21 Oct 2026 07:28:00 GMT"])
+def test_without_a_number_of_seconds_pauses_grow(value: str | None, pauses: list[float]) -> None:
+    answers = [busy(None), busy(None), httpx.Response(200, json=GOOD)]
+    if value is not None:
+        for answer in answers[:2]:
+            answer.headers["retry-after"] = value
+    assert count_with(Client, Scripted(*answers)) == 1
+    assert 0.5 <= pauses[0] <= 0.625
+    assert 1 <= pauses[1] <= 1.25
+
+
+def test_callers_who_were_turned_away_together_do_not_come_back_together(pauses: list[float]) -> None:
+    random.seed(5)
+    for _ in range(20):
+        count_with(Client, Scripted(busy(), httpx.Response(200, json=GOOD)))
+    assert len(set(pauses)) == 20
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422, 500, 502])
+def test_only_saturation_is_tried_again(status: int, pauses: list[float]) -> None:
+    transport = Scripted(httpx.Response(status, json={**BUSY, "status": status, "code": "x"}))
+    with pytest.raises(TokdError) as caught:
+        count_with(Client, transport)
+    assert (transport.asked, pauses) == (1, [])
+    assert isinstance(caught.value, ServerFault) is (status >= 500)
+
+
+@pytest.mark.parametrize("answer", [
+    httpx.Response(200, text="<html>"),
+    httpx.Response(200, json=[]),
+    httpx.Response(502, text="Bad Gateway"),
+    httpx.Response(404, json={"detail": "Not Found"}),
+    httpx.Response(301, headers={"location": "/elsewhere"}),
+])  # fmt: skip
+def test_answer_of_something_else_is_told_apart(answer: httpx.Response) -> None:
+    with pytest.raises(ServerFault, match=r"something else than tokd answers; check the address"):
+        count_with(Client, Scripted(answer))
+
+
+def test_saturated_gateway_without_a_problem_is_saturated(pauses: list[float]) -> None:
+    with pytest.raises(Saturated, match="stands before it"):
+        count_with(Client, Scripted(*[httpx.Response(503, text="upstream")] * 3))
+    assert len(pauses) == 2
+
+
+def test_slow_answer_is_timed_out() -> None:
+    with pytest.raises(TimedOut):
+        count_with(Client, Scripted(httpx.ReadTimeout("too slow")))
+
+
+def test_headers_go_with_every_request() -> None:
+    seen: list[httpx.Headers] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers)
+        return httpx.Response(200, json=GOOD)
+
+    with Client(headers={"authorization": "Bearer key"}, transport=httpx.MockTransport(reply)) as tokd:
+        tokd.count("a")
+        tokd.tokenizer("a")
+    assert [headers["authorization"] for headers in seen] == ["Bearer key"] * 2
+    assert seen[0]["content-type"] == "application/json"
