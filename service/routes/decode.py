@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import encoding
-from service.encoding import Answer
+from service import decoding
+from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import DecodeAnswer, DecodeRequest
 from service.state import State
@@ -18,4 +18,4 @@ def mount(app: FastAPI, state: State) -> None:
     @post(app, "/decode", state.requests.to_decode, DecodeAnswer, state.limits)
     def decode(body: DecodeRequest) -> Answer:
         """Turn ids back into text. With `pending`, decode a stream: the server keeps nothing between two requests."""
-        return encoding.decode(registry.get(body.tokenizer), body, max_ids=max_ids)
+        return decoding.decode(registry.get(body.tokenizer), body, max_ids=max_ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from service import encoding
-from service.encoding import Answer
+from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import EncodeAnswer, EncodeRequest
 from service.state import State

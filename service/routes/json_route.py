@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.encoding import BLOCK_BYTES, Answer
+from service.answers import BLOCK_BYTES, Answer
 from service.errors import MEDIA_TYPE, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser

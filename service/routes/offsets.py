@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import encoding
-from service.encoding import Answer
+from service import spans
+from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import OffsetsAnswer, OffsetsRequest
 from service.state import State
@@ -18,4 +18,4 @@ def mount(app: FastAPI, state: State) -> None:
     @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state.limits)
     def offsets(body: OffsetsRequest) -> Answer:
         """Say where every token stands in the text, and which tokens overlap given spans."""
-        return encoding.offsets(registry.get(body.tokenizer), body)
+        return spans.offsets(registry.get(body.tokenizer), body)

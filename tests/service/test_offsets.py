@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.encoding import overlaps
 from service.schemas import OffsetsAnswer
+from service.spans import overlaps
 from tokenizer_core import Tokenizer
 
 TEXT = "naïve 🙂👍🏽 the fox"

@@ -1,8 +1,7 @@
-"""The bodies of every request and answer, as they are checked and as they are documented.
+"""What callers send.
 
 Requests are strict: ``"7"``, ``1.0`` and ``true`` are no ids, and an unknown field is an error. Of two equal keys in
-one object the last counts, as in every JSON reader of Python. Answers are written by hand for speed; their models
-document and test them.
+one object the last counts, as in every JSON reader of Python.
 """
 
 from __future__ import annotations
@@ -11,23 +10,13 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-Side = Literal["left", "right"]
-SpecialTokens = Literal["reject", "text", "parse"]
-Unit = Literal["byte", "char", "utf16"]
-Part = Literal["ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels"]
-
-MAX_ID = (1 << 32) - 1
-MAX_POSITION = 1 << 31
+from service.schemas.fields import MAX_POSITION, Id, Part, Side, Span, SpecialTokens, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
 
 INLINE_WIDTH = 1 << 15
 """Padding to more ids than this leaves the event loop."""
-
-Id = Annotated[int, Field(ge=0, le=MAX_ID)]
-Position = Annotated[int, Field(ge=0, le=MAX_POSITION)]
-Span = Annotated[list[Position], Field(min_length=2, max_length=2)]
 
 LEFT_TO_RIGHT = Field(union_mode="left_to_right")
 
@@ -224,116 +213,3 @@ def under_limits(*, max_items: int, max_ids: int) -> Requests:
 def _narrow(model: type[M], **types: Any) -> type[M]:
     fields: dict[str, Any] = {name: (type_, model.model_fields[name]) for name, type_ in types.items()}
     return create_model(model.__name__, __base__=model, __module__=__name__, __doc__=model.__doc__, **fields)
-
-
-def _drop_default(schema: dict[str, Any]) -> None:
-    del schema["default"]
-
-
-def _if_asked(description: str) -> Any:
-    """Describe a field that an answer holds when the request asks for it, and is never null."""
-    return Field(None, description=description, json_schema_extra=_drop_default)
-
-
-Rows = list[int] | list[list[int]]
-SpanRows = list[Span] | list[list[Span]]
-
-
-class Answer(BaseModel):
-    """A body that the service sends."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    tokenizer: str = Field(description="The hash of the tokenizer that made this answer: equal hashes mean equal ids.")
-
-
-class EncodeAnswer(Answer):
-    """What was asked for, one entry a text if the request has a list of texts."""
-
-    ids: Rows = _if_asked("Token ids.")
-    count: int | list[int] = _if_asked("The number of ids, without padding.")
-    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
-    spans: SpanRows = _if_asked("Half-open, in characters; [0, 0] for what stands for no text.")
-    attention_mask: Rows = _if_asked("1 for ids, 0 for padding.")
-    special_tokens_mask: Rows = _if_asked("1 for padding and for what was added round the text.")
-    position_ids: Rows = _if_asked("0, 1, 2, ... over the ids; 0 on padding.")
-    labels: Rows = _if_asked("The ids, with -100 on padding.")
-
-
-class CountAnswer(Answer):
-    """The number of ids."""
-
-    count: int | list[int] = Field(description="One number, or one a text.")
-
-
-class OffsetsAnswer(Answer):
-    """Ids and their places."""
-
-    ids: Rows = Field(description="Token ids.")
-    spans: SpanRows = Field(description="One half-open span an id, in the unit that was asked for.")
-    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
-    mask: Rows = _if_asked("1 where a token overlaps a target span.")
-
-
-class DecodeAnswer(Answer):
-    """Text."""
-
-    text: str | list[str] = Field(description="Invalid UTF-8 becomes U+FFFD.")
-    pending: str = _if_asked("What to send with the next ids of this stream.")
-
-
-class TokenizerInfo(Answer):
-    """One tokenizer that is loaded."""
-
-    name: str
-    default: bool = Field(description="Answers requests that name no tokenizer.")
-    vocab_size: int = Field(description="One more than the highest id: the rows an embedding needs.")
-    special_tokens: dict[str, int] = Field(description="Ids by literal.")
-    pad_id: int | None
-    padding_side: Side
-    truncation_side: Side
-    model_max_length: int | None
-    template: str | None = Field(description="The hash of the chat template.")
-    unicode_version: str
-    provenance: dict[str, Any] = Field(description="Where the tokenizer comes from.")
-
-
-class TokenizerList(BaseModel):
-    """Every tokenizer that is loaded."""
-
-    tokenizers: list[TokenizerInfo]
-
-
-class CheckPoint(BaseModel):
-    """One point of the audit."""
-
-    number: int
-    name: str
-    status: Literal["passed", "failed", "not_applicable"]
-    summary: str
-    evidence: dict[str, Any]
-
-
-class CheckAnswer(Answer):
-    """The audit of one tokenizer."""
-
-    name: str
-    ok: bool = Field(description="No point failed.")
-    points: list[CheckPoint]
-
-
-class Health(BaseModel):
-    """The state of the process."""
-
-    status: Literal["ok", "ready"]
-
-
-class ProblemAnswer(BaseModel):
-    """Any error of any route (RFC 9457)."""
-
-    type: str = Field(description="Where this kind of error is explained.")
-    title: str
-    status: int
-    detail: str = Field(description="What is wrong here, and the way out.")
-    code: str = Field(description="Stable; made for programs.")
-    path: str | None = Field(description="The offending field, such as `ids[3]`; null if it is no field.")

@@ -1,0 +1,66 @@
+"""Ids to text, whole or as a stream whose state the caller carries."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from service.answers import Answer
+from service.errors import ServiceError, from_core
+from service.registry import Loaded
+from service.schemas import DecodeRequest
+from tokenizer_core import TokdError
+
+
+def decode(loaded: Loaded, request: DecodeRequest, *, max_ids: int) -> Answer:
+    """Answer ``/decode``; ``max_ids`` holds for all lists together."""
+    tokenizer, ids = loaded.tokenizer, request.ids
+    nested = bool(ids) and isinstance(ids[0], list)
+    if request.pending is not None:
+        if nested:
+            raise ServiceError("invalid_option", "pending is for one stream; send one list of ids", "pending")
+        return _decode_stream(loaded, request, request.pending)
+    if request.final:
+        raise ServiceError("invalid_option", "final is for a stream; send pending with it", "final")
+    rows: Sequence[Any] = ids if nested else [ids]
+    total = sum(map(len, rows))
+    if total > max_ids:
+        raise ServiceError("too_many_ids", f"there are more than {max_ids} ids; send fewer in one request", "ids")
+    texts = []
+    for index, row in enumerate(rows):
+        try:
+            texts.append(tokenizer.decode(_array(row), skip_special_tokens=request.skip_special_tokens))
+        except TokdError as error:
+            raise from_core(error, f"ids[{index}]" if nested else "ids") from error
+    text = orjson.dumps(texts if nested else texts[0])
+    return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash)
+
+
+def _decode_stream(loaded: Loaded, request: DecodeRequest, pending: str) -> Answer:
+    held = bytes.fromhex(pending)
+    try:
+        incomplete = codecs.utf_8_decode(held, "strict", False)[1] == 0
+    except UnicodeDecodeError:
+        incomplete = False
+    if not incomplete:
+        raise ServiceError(
+            "invalid_value", "pending is no unfinished character; send what the answer before gave", "pending"
+        )
+    ids: Any = request.ids
+    try:
+        data = held + loaded.tokenizer.decode_bytes(_array(ids), skip_special_tokens=request.skip_special_tokens)
+    except TokdError as error:
+        raise from_core(error, "ids") from error
+    text, used = codecs.utf_8_decode(data, "replace", request.final)
+    body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))
+    return Answer([body], len(ids), loaded.hash)
+
+
+def _array(ids: list[int]) -> npt.NDArray[np.uint32]:
+    """Make an array of ids: the kernel reads it five times as fast as a list, and without the interpreter's lock."""
+    return np.array(ids, np.uint32)

@@ -1,0 +1,141 @@
+"""What is wrong with a JSON body: the one most telling error, with its place.
+
+Python's own ``json`` is used only here, to find the field of a lone surrogate.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from service.errors import ServiceError, quote
+
+_SEARCHED_BYTES = 1 << 20
+_MAX_ERRORS = 64
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+_EXPECTED = {
+    "int_type": "a whole number",
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "model_type": "an object",
+}
+
+
+def explain(error: ValidationError, body: bytes) -> ServiceError:
+    """Turn what pydantic found into the one most telling error."""
+    if error.error_count() > _MAX_ERRORS:
+        # Only unknown fields can be so many, and listing them would take longer than finding them did.
+        return ServiceError("unknown_field", f"the body has {error.error_count()} errors, most of them unknown fields")
+    found = error.errors(include_url=False, include_input=False)
+    first = next((item for item in found if item["type"] == "extra_forbidden"), found[0])
+    if first["type"] == "json_invalid":
+        return _explain_json(first["ctx"]["error"], body)
+    if first["type"] == "extra_forbidden":
+        name = str(first["loc"][0])
+        return ServiceError("unknown_field", f"{quote(name)} is no field of this request; see /docs", name)
+    group = [item for item in found if item["loc"][:1] == first["loc"][:1]]
+    return _explain_field(group)
+
+
+def _explain_field(group: list[Any]) -> ServiceError:
+    """Explain the errors of one field: one for every form that its value could have had."""
+    # A value that has the form but not the range is more telling than one without the form; then the deepest is.
+    worst = next((item for item in group if _is_too_long(item)), None) or max(
+        group, key=lambda item: (item["type"] not in _EXPECTED, _depth(item))
+    )
+    path, kind = _path(worst["loc"]), worst["type"]
+    if kind == "missing":
+        return ServiceError("missing_field", "this field is required", path)
+    if _is_too_long(worst):
+        most, ids = worst["ctx"]["max_length"], "constrained-int" in str(worst["loc"][1:2])
+        flat = ids and "list[list[" not in str(worst["loc"][1:2])
+        if ids and (flat or _depth(worst)[0]):
+            return ServiceError("too_many_ids", f"there are more than {most} ids; send fewer in one request", path)
+        return ServiceError("too_many_items", f"there are more than {most} items; send fewer in one request", path)
+    if kind in _EXPECTED:
+        here = [item for item in group if _path(item["loc"]) == path and item["type"] in _EXPECTED]
+        expected = dict.fromkeys(_EXPECTED[item["type"]] for item in here)
+        return ServiceError("invalid_type", f"this must be {' or '.join(expected)}", path)
+    if worst["loc"][0] == "ids":
+        return ServiceError("unknown_token_id", "no token has this id", path)
+    message = worst["msg"]
+    return ServiceError("invalid_value", message[:1].lower() + message[1:], path)
+
+
+def _is_too_long(item: Any) -> bool:
+    """Tell whether a list is over a limit of the server; a span, which always has two ends, is not."""
+    return bool(item["type"] == "too_long" and item["loc"][0] != "return" and item["ctx"]["max_length"] != 2)
+
+
+def _depth(item: Any) -> tuple[int, int]:
+    indexes = [part for part in item["loc"] if isinstance(part, int)]
+    return len(indexes), indexes[-1] if indexes else -1
+
+
+def _path(loc: tuple[int | str, ...]) -> str | None:
+    """Write a place as ``ids[3][0]``; the names of a union's branches are left out."""
+    if not loc:
+        return None
+    return str(loc[0]) + "".join(f"[{part}]" for part in loc[1:] if isinstance(part, int))
+
+
+def _explain_json(message: str, body: bytes) -> ServiceError:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        what = "UTF-16 or UTF-32" if b"\0" in body[:4] else "not UTF-8"
+        return ServiceError("invalid_unicode", f"the body is {what} at byte {error.start}; send it as UTF-8")
+    place = _JSON_PLACE.search(message)
+    if place is not None:
+        line, column = int(place[1]), int(place[2])
+        at = _line_start(body, line) + column
+        if _SURROGATE.search(body, max(0, at - 14), at + 2):
+            return ServiceError(
+                "invalid_unicode",
+                f"a surrogate stands alone in a string, which no Unicode text has, at line {line} column {column}",
+                _find_surrogate(body),
+            )
+    if body[:4].count(0) >= 2 or b"\0" in body[:2]:
+        return ServiceError("invalid_unicode", "the body is UTF-16 or UTF-32; send it as UTF-8")
+    if body.startswith(b"\xef\xbb\xbf"):
+        return ServiceError("invalid_json", "the body begins with a byte order mark; send JSON without it")
+    return ServiceError("invalid_json", f"the body is not JSON: {message}" if body else "the body is empty; send JSON")
+
+
+def _line_start(body: bytes, line: int) -> int:
+    start = 0
+    for _ in range(min(line, _SEARCHED_BYTES) - 1):
+        start = body.find(b"\n", start) + 1
+    return start
+
+
+def _find_surrogate(body: bytes) -> str | None:
+    """Find the field whose string holds a lone surrogate, in a body of a sensible size."""
+    if len(body) > _SEARCHED_BYTES:
+        return None
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    for name, value in document.items():
+        items = value if isinstance(value, list) else [value]
+        for index, item in enumerate(items):
+            if isinstance(item, str) and not _is_unicode(item):
+                return name + (f"[{index}]" if items is value else "") if _is_unicode(name) else None
+    return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

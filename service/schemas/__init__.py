@@ -1,0 +1,49 @@
+"""The bodies of every request and answer, as they are checked and as they are documented."""
+
+from service.schemas.answers import (
+    CheckAnswer,
+    CountAnswer,
+    DecodeAnswer,
+    EncodeAnswer,
+    Health,
+    OffsetsAnswer,
+    ProblemAnswer,
+    TokenizerInfo,
+    TokenizerList,
+)
+from service.schemas.fields import Unit
+from service.schemas.requests import (
+    INLINE_ITEMS,
+    CountRequest,
+    DecodeRequest,
+    EncodeRequest,
+    Example,
+    OffsetsRequest,
+    Request,
+    Requests,
+    TextRequest,
+    under_limits,
+)
+
+__all__ = [
+    "INLINE_ITEMS",
+    "CheckAnswer",
+    "CountAnswer",
+    "CountRequest",
+    "DecodeAnswer",
+    "DecodeRequest",
+    "EncodeAnswer",
+    "EncodeRequest",
+    "Example",
+    "Health",
+    "OffsetsAnswer",
+    "OffsetsRequest",
+    "ProblemAnswer",
+    "Request",
+    "Requests",
+    "TextRequest",
+    "TokenizerInfo",
+    "TokenizerList",
+    "Unit",
+    "under_limits",
+]

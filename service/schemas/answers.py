@@ -1,0 +1,122 @@
+"""What the service sends. Hot routes write it by hand for speed; these models document and test them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.schemas.fields import Side, Span
+
+
+def _drop_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
+
+
+def _if_asked(description: str) -> Any:
+    """Describe a field that an answer holds when the request asks for it, and is never null."""
+    return Field(None, description=description, json_schema_extra=_drop_default)
+
+
+Rows = list[int] | list[list[int]]
+SpanRows = list[Span] | list[list[Span]]
+
+
+class Answer(BaseModel):
+    """A body that the service sends."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tokenizer: str = Field(description="The hash of the tokenizer that made this answer: equal hashes mean equal ids.")
+
+
+class EncodeAnswer(Answer):
+    """What was asked for, one entry a text if the request has a list of texts."""
+
+    ids: Rows = _if_asked("Token ids.")
+    count: int | list[int] = _if_asked("The number of ids, without padding.")
+    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
+    spans: SpanRows = _if_asked("Half-open, in characters; [0, 0] for what stands for no text.")
+    attention_mask: Rows = _if_asked("1 for ids, 0 for padding.")
+    special_tokens_mask: Rows = _if_asked("1 for padding and for what was added round the text.")
+    position_ids: Rows = _if_asked("0, 1, 2, ... over the ids; 0 on padding.")
+    labels: Rows = _if_asked("The ids, with -100 on padding.")
+
+
+class CountAnswer(Answer):
+    """The number of ids."""
+
+    count: int | list[int] = Field(description="One number, or one a text.")
+
+
+class OffsetsAnswer(Answer):
+    """Ids and their places."""
+
+    ids: Rows = Field(description="Token ids.")
+    spans: SpanRows = Field(description="One half-open span an id, in the unit that was asked for.")
+    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
+    mask: Rows = _if_asked("1 where a token overlaps a target span.")
+
+
+class DecodeAnswer(Answer):
+    """Text."""
+
+    text: str | list[str] = Field(description="Invalid UTF-8 becomes U+FFFD.")
+    pending: str = _if_asked("What to send with the next ids of this stream.")
+
+
+class TokenizerInfo(Answer):
+    """One tokenizer that is loaded."""
+
+    name: str
+    default: bool = Field(description="Answers requests that name no tokenizer.")
+    vocab_size: int = Field(description="One more than the highest id: the rows an embedding needs.")
+    special_tokens: dict[str, int] = Field(description="Ids by literal.")
+    pad_id: int | None
+    padding_side: Side
+    truncation_side: Side
+    model_max_length: int | None
+    template: str | None = Field(description="The hash of the chat template.")
+    unicode_version: str
+    provenance: dict[str, Any] = Field(description="Where the tokenizer comes from.")
+
+
+class TokenizerList(BaseModel):
+    """Every tokenizer that is loaded."""
+
+    tokenizers: list[TokenizerInfo]
+
+
+class CheckPoint(BaseModel):
+    """One point of the audit."""
+
+    number: int
+    name: str
+    status: Literal["passed", "failed", "not_applicable"]
+    summary: str
+    evidence: dict[str, Any]
+
+
+class CheckAnswer(Answer):
+    """The audit of one tokenizer."""
+
+    name: str
+    ok: bool = Field(description="No point failed.")
+    points: list[CheckPoint]
+
+
+class Health(BaseModel):
+    """The state of the process."""
+
+    status: Literal["ok", "ready"]
+
+
+class ProblemAnswer(BaseModel):
+    """Any error of any route (RFC 9457)."""
+
+    type: str = Field(description="Where this kind of error is explained.")
+    title: str
+    status: int
+    detail: str = Field(description="What is wrong here, and the way out.")
+    code: str = Field(description="Stable; made for programs.")
+    path: str | None = Field(description="The offending field, such as `ids[3]`; null if it is no field.")

@@ -1,0 +1,19 @@
+"""Types that requests and answers share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+Side = Literal["left", "right"]
+SpecialTokens = Literal["reject", "text", "parse"]
+Unit = Literal["byte", "char", "utf16"]
+Part = Literal["ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels"]
+
+MAX_ID = (1 << 32) - 1
+MAX_POSITION = 1 << 31
+
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+Position = Annotated[int, Field(ge=0, le=MAX_POSITION)]
+Span = Annotated[list[Position], Field(min_length=2, max_length=2)]
