@@ -9,7 +9,7 @@
 //!
 //! Each of them covers any text: every character begins a match.
 
-use super::runs::{peek, run};
+use super::runs::{peek, run, run_of_letters};
 use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER};
 
 /// Where `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` and `'d` are looked for, and in which case.
@@ -141,7 +141,7 @@ fn match_end<R: Rules>(text: &[u8], at: usize) -> usize {
         return cased_word::<R>(text, at);
     }
     if class & LETTER != 0 {
-        return run(text, next, is_letter);
+        return run_of_letters::<false>(text, next, is_letter);
     }
     if class & NUMBER != 0 {
         return number::<R>(text, next, 1);
@@ -159,7 +159,7 @@ fn match_end<R: Rules>(text: &[u8], at: usize) -> usize {
             return cased_word::<R>(text, next);
         }
         if following & LETTER != 0 {
-            return run(text, next + following_length, is_letter);
+            return run_of_letters::<false>(text, next + following_length, is_letter);
         }
         if !R::ANY_LEAD && following & NUMBER != 0 {
             return number::<R>(text, next + following_length, 1);
@@ -204,7 +204,7 @@ fn cased_word<R: Rules>(text: &[u8], at: usize) -> usize {
         }
     };
     if class & LOWER != 0 {
-        end = run(text, end + length, |class| class & (LOWER | CASELESS | MARK) != 0);
+        end = run_of_letters::<true>(text, end + length, |class| class & (LOWER | CASELESS | MARK) != 0);
     } else if shared_end > at {
         end = shared_end;
     }
