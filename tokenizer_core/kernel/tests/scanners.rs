@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
 
+use std::time::{Duration, Instant};
+
 use fancy_regex::Regex;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -57,7 +59,8 @@ fn assert_equal(name: &str, pretokenizer: &Pretokenizer, regex: &Regex, text: &s
 }
 
 fn everywhere(contexts: &[(&str, &str)]) {
-    for (name, pattern) in PATTERNS {
+    // Llama 3's scanner is that of cl100k_base.
+    for (name, pattern) in PATTERNS.into_iter().filter(|(name, _)| *name != "llama3") {
         let (pretokenizer, regex) = (scanner(name), Regex::new(pattern).unwrap());
         for codes in (0..=0x10_FFFF_u32).collect::<Vec<_>>().chunks(0x1000) {
             let mut text = String::new();
@@ -81,6 +84,54 @@ fn every_character_among_words_is_cut_as_the_pattern_does() {
 #[test]
 fn every_character_among_others_is_cut_as_the_pattern_does() {
     everywhere(&[("1", "2"), ("  ", "\n"), ("!", "/\n"), ("'", "l'l"), ("\n", " \u{3000}")]);
+}
+
+#[test]
+fn words_of_any_length_end_at_any_character() {
+    for (name, pattern) in PATTERNS {
+        let (pretokenizer, regex) = (scanner(name), Regex::new(pattern).unwrap());
+        for (length, letter) in (0..20).flat_map(|length| [(length, "a"), (length, "B"), (length, "é")]) {
+            let ends = (0..128_u8).map(char::from).chain("éſ中\u{301}\u{a0}٣😀".chars());
+            let texts = ends.map(|end| format!(" {}{end}aBcdefghijklmn", letter.repeat(length)));
+            texts.for_each(|text| assert_equal(name, &pretokenizer, &regex, &text));
+        }
+    }
+}
+
+#[test]
+fn a_million_of_anything_is_cut_in_linear_time() {
+    let repeated = [
+        "a",
+        "A",
+        " ",
+        "\n",
+        "\n ",
+        " \t",
+        "1",
+        "'",
+        "'s",
+        "\u{301}",
+        "é",
+        "中",
+        "!",
+        "/\n",
+        "aA",
+        "A\u{301}",
+        "👨\u{200d}👩",
+    ];
+    let mut texts: Vec<String> = repeated.into_iter().map(|piece| piece.repeat(1_000_000 / piece.len())).collect();
+    texts.push(" ".repeat(1_000_000) + "x");
+    texts.push("x".to_owned() + &" ".repeat(1_000_000) + "\n");
+    texts.push("o".to_owned() + &"A".repeat(1_000_000));
+    for (name, _) in PATTERNS {
+        let pretokenizer = scanner(name);
+        for text in &texts {
+            let start = Instant::now();
+            assert_eq!(cut(&pretokenizer, text, 160).concat(), *text);
+            let shown: String = text.chars().take(4).collect();
+            assert!(start.elapsed() < Duration::from_secs(10), "{name} takes {:?} on {shown:?}", start.elapsed());
+        }
+    }
 }
 
 /// Characters of every class, and those that the patterns name.

@@ -64,7 +64,7 @@ fn ascii_letters<const SMALL: bool>(text: &[u8], mut at: usize) -> usize {
     const HIGH: u64 = 0x80 * ONES;
     while let Some(Ok(bytes)) = text.get(at..at + 8).map(<[u8; 8]>::try_from) {
         let bytes = u64::from_le_bytes(bytes);
-        let small = if SMALL { bytes } else { bytes | 0x20 * ONES } & !HIGH;
+        let small = (if SMALL { bytes } else { bytes | (0x20 * ONES) }) & !HIGH;
         // The high bit of each byte: at least `a`, and beyond `z`. No sum carries into the next byte.
         let (from_a, beyond_z) = (small + (0x80 - 0x61) * ONES, small + (0x80 - 0x7B) * ONES);
         let others = !(from_a & !beyond_z & !bytes) & HIGH;
