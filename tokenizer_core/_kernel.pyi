@@ -4,8 +4,9 @@ All heavy calls release the GIL. ``special_tokens`` is one of ``"reject"``, ``"t
 (no added token matches at all). ``unit`` is ``"byte"``, ``"char"`` or ``"utf16"``.
 """
 
-from collections.abc import Sequence
-from typing import final
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,12 @@ Ids = npt.NDArray[np.uint32]
 
 UNICODE_VERSION: str
 """The version of every character class, such as ``"16.0.0"``."""
+
+VERSION: str
+"""The version of this package."""
+
+BYTE_ORDER: tuple[bytes, ...]
+"""The 256 bytes in the order of their ids in a trained vocabulary, which is that of GPT-2's byte alphabet."""
 
 @final
 class Vocabulary:
@@ -127,3 +134,119 @@ class StreamDecoder:
     @property
     def pending(self) -> bytes:
         """The bytes held back: at most three."""
+
+@final
+class Counter:
+    """Count the pieces of documents over threads of its own; what is counted does not depend on how they came.
+
+    Args:
+        config: the pipeline as JSON; its added tokens are not looked at.
+        special_tokens: literals that end a document and are not counted.
+        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
+        threads: 0 means one a core.
+    """
+
+    def __new__(
+        cls, config: str, special_tokens: Sequence[str] = (), replace_invalid: bool = False, threads: int = 0
+    ) -> Counter: ...
+    def begin_source(self, source: int) -> None:
+        """Say which of the caller's sources comes next; the errors of its content carry it as ``row``."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of a document.
+
+        Raises:
+            InvalidCorpus: ``invalid_utf8``, with the byte of the document as ``index``.
+        """
+
+    def end_document(self) -> None:
+        """End the document that was fed."""
+
+    def feed_documents(self, documents: Sequence[str]) -> None:
+        """Take whole documents."""
+
+    def feed_lines(self, data: bytes, field: str) -> None:
+        """Take the next bytes of a file with a JSON object a line, whose string ``field`` is a document."""
+
+    def end_lines(self) -> None:
+        """End the file of lines."""
+
+    def add_counts(self, lines: bytes, first_line: int) -> None:
+        """Add whole lines of a counts file; ``first_line`` is the number of the first."""
+
+    @property
+    def bytes_counted(self) -> int:
+        """Bytes of text that have been counted."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is no use to read on; ``finish`` raises what is wrong."""
+
+    def finish(self, max_piece_length: int | None = None) -> PieceCounts:
+        """Wait for the threads, leave out the pieces that are longer in bytes, and put the rest in order.
+
+        Raises:
+            InvalidCorpus: the first failure in the order of the input.
+        """
+
+@final
+class PieceCounts:
+    """The distinct pieces of a corpus, the most frequent first and equals in the order of their bytes; immutable."""
+
+    def __len__(self) -> int: ...
+    @property
+    def documents(self) -> int:
+        """Documents counted."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of text counted."""
+
+    @property
+    def total(self) -> int:
+        """Pieces counted, each as often as it occurs."""
+
+    @property
+    def left_out(self) -> int:
+        """Distinct pieces that were too long."""
+
+    @property
+    def longest(self) -> builtins.bytes:
+        """The longest piece, or nothing when there is none."""
+
+    def items(self, start: int, stop: int) -> list[tuple[builtins.bytes, int]]:
+        """Return the pieces in a range, with their counts."""
+
+    def lines(self, start: int, stop: int) -> builtins.bytes:
+        """Write the pieces in a range as lines of a counts file."""
+
+def learn_merges(
+    counts: PieceCounts,
+    tokens: int,
+    *,
+    level: Literal["bytes", "characters"] = "bytes",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    tie_break: str = "lexicographic_low",
+    forbidden: Sequence[str] = (),
+    end_of_word: str = "",
+    limit_alphabet: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    ignore_merges: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
+    """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
+
+    Args:
+        level: what the alphabet is: the 256 bytes, or the characters of the pieces.
+        max_token_length: in bytes, or in characters.
+        forbidden: literals of special tokens, which no merge makes.
+        end_of_word: added to the last character of every piece; with characters only.
+        limit_alphabet: only the most frequent characters; no merge crosses another one.
+        vocabulary: begin with its tokens and merges; ``ignore_merges`` as in its pipeline.
+        progress: called with the merges made and wanted, ten times a second; what it raises ends the run.
+
+    Returns:
+        The tokens, how many of them are the alphabet, and ``(left, right, product, count)`` of every merge, by their
+        indices.
+    """

@@ -5,6 +5,10 @@ use std::fmt;
 /// What went wrong, by its stable name; `tokenizer_core/errors.py` has one exception class a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
+    /// The caller stopped the work.
+    Cancelled,
+    /// A corpus is more than the trainer can count.
+    CorpusTooLarge,
     /// Two entries share an id.
     DuplicateId,
     /// Two entries share their bytes or their literal.
@@ -15,10 +19,14 @@ pub enum Code {
     IdOutOfRange,
     /// A file is not what its format says.
     InvalidFile,
+    /// A corpus is not what its format says.
+    InvalidCorpus,
     /// An option has a value outside its range.
     InvalidOption,
     /// A regular expression does not compile.
     InvalidPattern,
+    /// A corpus holds bytes that are not UTF-8.
+    InvalidUtf8,
     /// A merge names a part or a product that is not in the vocabulary.
     MergeOutOfVocab,
     /// One of the 256 bytes has no token.
@@ -41,13 +49,17 @@ impl Code {
     /// The code as it stands in every API answer.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Cancelled => "cancelled",
+            Self::CorpusTooLarge => "corpus_too_large",
             Self::DuplicateId => "duplicate_id",
             Self::DuplicateToken => "duplicate_token",
             Self::IdConflict => "id_conflict",
             Self::IdOutOfRange => "id_out_of_range",
             Self::InvalidFile => "invalid_file",
+            Self::InvalidCorpus => "invalid_corpus",
             Self::InvalidOption => "invalid_option",
             Self::InvalidPattern => "invalid_pattern",
+            Self::InvalidUtf8 => "invalid_utf8",
             Self::MergeOutOfVocab => "merge_out_of_vocab",
             Self::MissingByte => "missing_byte",
             Self::ReservedLiteral => "reserved_literal",

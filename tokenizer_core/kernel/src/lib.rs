@@ -22,6 +22,7 @@ pub mod pretokenize;
 pub mod ranks;
 pub mod safe_split;
 pub mod scratch;
+pub mod train;
 pub mod unicode;
 pub mod vocabulary;
 

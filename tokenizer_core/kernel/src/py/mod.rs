@@ -3,16 +3,24 @@
 mod ids;
 mod pipeline;
 mod raise;
+mod train;
 mod vocabulary;
 
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
 
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    let order = crate::train::alphabet::byte_order();
+    module.add("BYTE_ORDER", PyTuple::new(module.py(), order.map(|byte| PyBytes::new(module.py(), &[byte])))?)?;
     module.add_class::<vocabulary::PyVocabulary>()?;
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
+    module.add_class::<train::PyCounter>()?;
+    module.add_class::<train::PyPieceCounts>()?;
+    module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     Ok(())
 }

@@ -1,0 +1,254 @@
+//! `Counter`, `PieceCounts` and `learn_merges` as Python sees them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PySequence, PyString};
+
+use super::raise::{exception, invalid_option, run, text as utf8};
+use super::vocabulary::PyVocabulary;
+use crate::config::Config;
+use crate::error::{Code, Error, Result};
+use crate::load::text_to_bytes;
+use crate::train::alphabet::Characters;
+use crate::train::counter::Counter;
+use crate::train::counts::Counts;
+use crate::train::learn::{Alphabet, learn};
+use crate::train::merge_loop::Goal;
+use crate::train::progress::{Progress, Reporter};
+use crate::train::stream::InvalidUtf8;
+use crate::train::tie_break::TieBreak;
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "Counter", module = "tokenizer_core._kernel", frozen)]
+pub struct PyCounter(Mutex<Option<Counter>>);
+
+impl PyCounter {
+    /// Work without the GIL; `size` is the bytes of the input.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        size: usize,
+        work: impl FnOnce(&mut Counter) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        run(py, size, || match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(counter) => work(counter),
+            None => Err(Error::new(Code::InvalidOption, "the counter is finished; make another one")),
+        })
+        .map_err(|error| exception(py, &error, None))
+    }
+}
+
+#[pymethods]
+impl PyCounter {
+    #[new]
+    #[pyo3(signature = (config, special_tokens=Vec::new(), replace_invalid=false, threads=0))]
+    fn new(
+        py: Python<'_>,
+        config: &str,
+        special_tokens: Vec<String>,
+        replace_invalid: bool,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
+        let build = || Counter::new(&Config::from_json(config)?, &special_tokens, invalid_utf8, threads);
+        let counter = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
+        Ok(Self(Mutex::new(Some(counter))))
+    }
+
+    fn begin_source(&self, py: Python<'_>, source: usize) -> PyResult<()> {
+        self.with(py, 0, |counter| {
+            counter.begin_source(source);
+            Ok(())
+        })
+    }
+
+    fn feed(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        self.with(py, usize::MAX, |counter| counter.feed(data))
+    }
+
+    fn end_document(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, usize::MAX, Counter::end_document)
+    }
+
+    fn feed_documents(&self, documents: &Bound<'_, PySequence>) -> PyResult<()> {
+        let py = documents.py();
+        let rows = documents.to_list()?;
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|text| {
+                let name = text.get_type().name().map_or_else(|_| String::from("that"), |name| name.to_string());
+                let message = format!("a document is a string, not {name}");
+                text.cast_into::<PyString>().map_err(|_| invalid_option(py, message, "corpus"))
+            })
+            .collect::<PyResult<_>>()?;
+        let texts: Vec<&str> =
+            rows.iter().enumerate().map(|(row, text)| utf8(text, Some(row))).collect::<PyResult<_>>()?;
+        self.with(py, usize::MAX, |counter| {
+            texts.iter().try_for_each(|text| {
+                counter.feed(text.as_bytes())?;
+                counter.end_document()
+            })
+        })
+    }
+
+    fn feed_lines(&self, py: Python<'_>, data: &[u8], field: &str) -> PyResult<()> {
+        self.with(py, usize::MAX, |counter| {
+            counter.feed_lines(data, field);
+            Ok(())
+        })
+    }
+
+    fn end_lines(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, usize::MAX, |counter| {
+            counter.end_lines();
+            Ok(())
+        })
+    }
+
+    fn add_counts(&self, py: Python<'_>, lines: &[u8], first_line: u64) -> PyResult<()> {
+        self.with(py, usize::MAX, |counter| counter.add_counts(lines, first_line))
+    }
+
+    #[getter]
+    fn bytes_counted(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, 0, |counter| Ok(counter.bytes_counted()))
+    }
+
+    #[getter]
+    fn has_failed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, 0, |counter| Ok(counter.has_failed()))
+    }
+
+    #[pyo3(signature = (max_piece_length=None))]
+    fn finish(&self, py: Python<'_>, max_piece_length: Option<usize>) -> PyResult<PyPieceCounts> {
+        let finish = || {
+            let Some(counter) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+                return Err(Error::new(Code::InvalidOption, "the counter is finished; make another one"));
+            };
+            let mut counts = counter.finish()?;
+            let limit = max_piece_length.unwrap_or(usize::MAX);
+            let left_out = counts.retain(|piece, _| piece.len() <= limit);
+            Ok(PyPieceCounts { counts: Arc::new(counts), left_out })
+        };
+        run(py, usize::MAX, finish).map_err(|error| exception(py, &error, None))
+    }
+}
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "PieceCounts", module = "tokenizer_core._kernel", frozen)]
+pub struct PyPieceCounts {
+    counts: Arc<Counts>,
+    left_out: usize,
+}
+
+#[pymethods]
+impl PyPieceCounts {
+    fn __len__(&self) -> usize {
+        self.counts.len()
+    }
+
+    #[getter]
+    fn documents(&self) -> u64 {
+        self.counts.documents
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.counts.bytes
+    }
+
+    #[getter]
+    fn total(&self) -> u64 {
+        self.counts.total()
+    }
+
+    #[getter]
+    fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    #[getter]
+    fn longest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.counts.longest().unwrap_or_default())
+    }
+
+    fn items<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
+        let found = (start..stop.min(self.counts.len())).filter_map(|index| self.counts.get(index));
+        found.map(|(piece, count)| (PyBytes::new(py, piece), count)).collect()
+    }
+
+    fn lines<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let lines = run(py, usize::MAX, || {
+            let mut lines = Vec::new();
+            self.counts.write_lines(start..stop, &mut lines);
+            Ok(lines)
+        });
+        lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| exception(py, &error, None))
+    }
+}
+
+/// Calls Python now and then; an exception, also one from a signal, ends the run.
+fn report(progress: Progress, callback: Option<&Py<PyAny>>, raised: &mut Option<PyErr>) -> Result<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        callback.map_or(Ok(()), |callback| callback.call1(py, (progress.done, progress.total)).map(|_| ()))
+    })
+    .map_err(|error| {
+        *raised = Some(error);
+        Error::new(Code::Cancelled, "the run was cancelled")
+    })
+}
+
+type Merges = Vec<(u32, u32, u32, u64)>;
+
+/// See `_kernel.pyi`.
+#[pyfunction]
+#[pyo3(signature = (
+    counts, tokens, *, level="bytes", min_frequency=1, max_token_length=None, tie_break="lexicographic_low",
+    forbidden=Vec::new(), end_of_word=String::new(), limit_alphabet=None, vocabulary=None, ignore_merges=false,
+    progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
+pub fn learn_merges<'py>(
+    py: Python<'py>,
+    counts: &PyPieceCounts,
+    tokens: usize,
+    level: &str,
+    min_frequency: u64,
+    max_token_length: Option<u32>,
+    tie_break: &str,
+    forbidden: Vec<String>,
+    end_of_word: String,
+    limit_alphabet: Option<usize>,
+    vocabulary: Option<&PyVocabulary>,
+    ignore_merges: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
+    let tie_break = TieBreak::from_name(tie_break).map_err(|error| exception(py, &error, None))?;
+    let alphabet = match (level, vocabulary) {
+        ("bytes", None) => Alphabet::Bytes,
+        ("bytes", Some(vocabulary)) => Alphabet::Tokens(&vocabulary.0, ignore_merges),
+        ("characters", None) => Alphabet::Characters(Characters { end_of_word, limit: limit_alphabet }),
+        ("characters", Some(_)) => {
+            return Err(invalid_option(py, String::from("an older vocabulary is one of bytes"), "level"));
+        }
+        (other, _) => {
+            return Err(invalid_option(py, format!("level is \"bytes\" or \"characters\", not {other:?}"), "level"));
+        }
+    };
+    // The entry of a token in tokenizer.json must not be that of a special token either.
+    let entries = forbidden.iter().filter_map(|literal| text_to_bytes(literal));
+    let forbidden = entries.chain(forbidden.iter().map(|literal| literal.clone().into_bytes()));
+    let forbidden = forbidden.map(Vec::into_boxed_slice).collect();
+    let goal = Goal { tokens, min_frequency, max_token_length, tie_break, forbidden };
+    let mut raised = None;
+    let outcome = run(py, usize::MAX, || {
+        let mut callback = |now| report(now, progress.as_ref(), &mut raised);
+        learn(&counts.counts, &alphabet, goal, &mut Reporter::new(&mut callback))
+    });
+    let outcome = outcome.map_err(|error| raised.unwrap_or_else(|| exception(py, &error, None)))?;
+    let symbols = (0..outcome.symbols.len() as u32).map(|id| PyBytes::new(py, outcome.symbols.bytes(id))).collect();
+    let merges = outcome.merges.iter().map(|merge| (merge.left, merge.right, merge.product, merge.count)).collect();
+    Ok((symbols, outcome.alphabet, merges))
+}

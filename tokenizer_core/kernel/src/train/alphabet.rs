@@ -1,0 +1,125 @@
+//! What pieces are made of before the first merge: bytes, characters, or the tokens of an older vocabulary.
+
+use rustc_hash::FxHashMap;
+
+use super::counts::Counts;
+use super::symbols::Symbols;
+use super::words::{BORDER, Words};
+use crate::error::{Code, Error, Result};
+use crate::load::bytes_to_text;
+use crate::merge::Merger;
+use crate::ranks::{MergeTable, TokenIndex};
+use crate::vocabulary::Vocabulary;
+
+/// Characters as symbols.
+#[derive(Debug, Clone, Default)]
+pub struct Characters {
+    /// Added to the last character of every piece, if it is not empty.
+    pub end_of_word: String,
+    /// Only so many characters, the most frequent; no merge crosses another one.
+    pub limit: Option<usize>,
+}
+
+/// The 256 bytes in the order of their characters in GPT-2's byte alphabet, which is that of their ids.
+pub fn byte_order() -> [u8; 256] {
+    let mut order = std::array::from_fn(|byte| byte as u8);
+    order.sort_unstable_by_key(|byte| bytes_to_text(&[*byte]));
+    order
+}
+
+/// The 256 bytes.
+///
+/// # Errors
+/// `corpus_too_large`, as for all alphabets.
+pub fn bytes(counts: &Counts) -> Result<(Symbols, Words)> {
+    let (mut symbols, mut ids) = (Symbols::default(), [0; 256]);
+    for byte in byte_order() {
+        ids[usize::from(byte)] = symbols.push(&[byte], 1);
+    }
+    let mut words = Words::with_capacity(positions(counts));
+    for (piece, count) in counts.iter() {
+        words.push_word(piece.iter().map(|byte| ids[usize::from(*byte)]), count, &symbols);
+    }
+    words.finish()?;
+    Ok((symbols, words))
+}
+
+/// The tokens of a vocabulary in the order of their ids, with its merges made in every piece.
+///
+/// # Errors
+/// `missing_byte`, `corpus_too_large`.
+pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> Result<(Symbols, Words)> {
+    let (mut symbols, mut symbol_of_id) = (Symbols::default(), vec![BORDER; vocabulary.id_limit() as usize]);
+    for (id, bytes) in vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id)) {
+        symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32);
+    }
+    let (table, mut merger) = (MergeTable::new(vocabulary)?, Merger::default());
+    let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary));
+    let mut words = Words::with_capacity(positions(counts));
+    for (piece, count) in counts.iter() {
+        let whole = whole_pieces.as_ref().and_then(|index| index.get(vocabulary, piece));
+        let ids = match &whole {
+            Some(id) => std::slice::from_ref(id),
+            None => merger.merge(&table, piece),
+        };
+        words.push_word(ids.iter().map(|id| symbol_of_id[*id as usize]), count, &symbols);
+    }
+    words.finish()?;
+    Ok((symbols, words))
+}
+
+/// The characters of the pieces in the order of their code points, then those that end a word.
+///
+/// # Errors
+/// `invalid_option` at `end_of_word` when a piece holds it; `corpus_too_large`.
+pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Words)> {
+    let mark = options.end_of_word.as_str();
+    let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
+    let mut ends: FxHashMap<char, u64> = FxHashMap::default();
+    for (piece, count) in texts(counts) {
+        if !mark.is_empty() && piece.contains(mark) {
+            let message = format!("the corpus holds {mark:?}, the mark for the end of a word; choose another mark");
+            return Err(Error::new(Code::InvalidOption, message).at_field("end_of_word"));
+        }
+        for character in piece.chars() {
+            *occurrences.entry(character).or_default() += count;
+        }
+        if let Some(last) = piece.chars().last() {
+            ends.insert(last, 0);
+        }
+    }
+    let mut kept: Vec<(char, u64)> = occurrences.into_iter().collect();
+    kept.sort_unstable_by_key(|(character, count)| (std::cmp::Reverse(*count), *character));
+    kept.truncate(options.limit.unwrap_or(usize::MAX));
+    kept.sort_unstable();
+    let mut symbols = Symbols::default();
+    let plain: FxHashMap<char, u32> = kept
+        .iter()
+        .map(|(character, _)| (*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)))
+        .collect();
+    let marked: FxHashMap<char, u32> = kept
+        .iter()
+        .filter(|(character, _)| !mark.is_empty() && ends.contains_key(character))
+        .map(|(character, _)| (*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)))
+        .collect();
+    let mut words = Words::default();
+    for (piece, count) in texts(counts) {
+        let last = if mark.is_empty() { piece.len() } else { piece.char_indices().last().map_or(0, |(at, _)| at) };
+        let symbol = |(at, character): (usize, char)| {
+            let known = if at < last { &plain } else { &marked };
+            known.get(&character).copied().unwrap_or(BORDER)
+        };
+        words.push_word(piece.char_indices().map(symbol), count, &symbols);
+    }
+    words.finish()?;
+    Ok((symbols, words))
+}
+
+/// The pieces as text, which they were cut from.
+fn texts(counts: &Counts) -> impl Iterator<Item = (&str, u64)> {
+    counts.iter().filter_map(|(piece, count)| Some((std::str::from_utf8(piece).ok()?, count)))
+}
+
+fn positions(counts: &Counts) -> usize {
+    counts.distinct_bytes() as usize + counts.len() + 1
+}

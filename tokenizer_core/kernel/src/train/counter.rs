@@ -1,0 +1,205 @@
+//! Texts in, counted pieces out, over as many threads as there are; what is counted does not depend on them.
+//!
+//! Each thread has a table of its own, so memory grows with the distinct pieces and not with the text. The sum of
+//! the tables is the same however the texts fell to the threads.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use super::counts::{Counts, each_line};
+use super::cut::may_cut;
+use super::stream::{InvalidUtf8, Stream};
+use super::table::PieceTable;
+use super::tally::{Rules, Shared, Tally, Task, Work};
+use crate::config::Config;
+use crate::error::{Code, Error, Result};
+
+/// Texts that wait for a thread, for each thread.
+const WAITING: usize = 2;
+
+/// Lines are taken in blocks of about this many bytes.
+const BLOCK: usize = 1 << 20;
+
+/// A count in progress.
+#[derive(Debug)]
+pub struct Counter {
+    shared: Arc<Shared>,
+    stream: Stream,
+    tasks: Option<SyncSender<Task>>,
+    threads: Vec<JoinHandle<Tally>>,
+    next_task: u64,
+    source: usize,
+    lines: Lines,
+    /// Counts that were made elsewhere.
+    given: PieceTable,
+    /// Documents that ended in the stream.
+    documents: u64,
+}
+
+/// A file of lines being read.
+#[derive(Debug, Default)]
+struct Lines {
+    waiting: Vec<u8>,
+    field: Arc<str>,
+    /// Lines and bytes given away.
+    lines: u64,
+    bytes: u64,
+}
+
+impl Counter {
+    /// Begin; `threads` 0 means one a core.
+    ///
+    /// # Errors
+    /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
+    pub fn new(config: &Config, special_tokens: &[String], invalid_utf8: InvalidUtf8, threads: usize) -> Result<Self> {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = if threads == 0 { cores } else { threads.min(cores * 4) };
+        let (tasks, receiver) = sync_channel(threads * WAITING);
+        let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8)?, receiver));
+        let threads: Vec<_> = (0..threads)
+            .map_while(|number| {
+                let shared = Arc::clone(&shared);
+                thread::Builder::new().name(format!("count-{number}")).spawn(move || Tally::work(&shared)).ok()
+            })
+            .collect();
+        if threads.is_empty() {
+            return Err(Error::new(Code::Internal, "the system gives no thread to count with"));
+        }
+        Ok(Self {
+            stream: Stream::new(invalid_utf8, may_cut(config)),
+            shared,
+            tasks: Some(tasks),
+            threads,
+            next_task: 0,
+            source: 0,
+            lines: Lines::default(),
+            given: PieceTable::default(),
+            documents: 0,
+        })
+    }
+
+    /// Bytes of text counted so far.
+    pub fn bytes_counted(&self) -> u64 {
+        self.shared.bytes_counted()
+    }
+
+    /// Whether something has failed: no need to read on, [`Counter::finish`] says what.
+    pub fn has_failed(&self) -> bool {
+        self.shared.has_failed()
+    }
+
+    /// Say which of the caller's sources comes next: errors name it as their row.
+    pub fn begin_source(&mut self, source: usize) {
+        self.source = source;
+    }
+
+    /// Take the next bytes of a document.
+    ///
+    /// # Errors
+    /// `invalid_utf8` at the byte of the document, with the source.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
+        for block in bytes.chunks(BLOCK) {
+            self.stream.feed(block).map_err(|error| error.in_row(self.source))?;
+            self.send_texts(false);
+        }
+        Ok(())
+    }
+
+    /// End the document.
+    ///
+    /// # Errors
+    /// `invalid_utf8` when it ends inside a character.
+    pub fn end_document(&mut self) -> Result<()> {
+        self.stream.end_document().map_err(|error| error.in_row(self.source))?;
+        self.documents += 1;
+        self.send_texts(false);
+        Ok(())
+    }
+
+    /// Take the next bytes of a file with one JSON object a line, whose string `field` is a document.
+    pub fn feed_lines(&mut self, bytes: &[u8], field: &str) {
+        if *self.lines.field != *field {
+            self.lines.field = Arc::from(field);
+        }
+        for block in bytes.chunks(BLOCK) {
+            self.lines.waiting.extend_from_slice(block);
+            if self.lines.waiting.len() >= BLOCK
+                && let Some(end) = memchr::memrchr(b'\n', &self.lines.waiting)
+            {
+                let rest = self.lines.waiting.split_off(end + 1);
+                let lines = std::mem::replace(&mut self.lines.waiting, rest);
+                self.send_lines(lines);
+            }
+        }
+    }
+
+    /// End the file of lines.
+    pub fn end_lines(&mut self) {
+        let lines = std::mem::take(&mut self.lines.waiting);
+        if !lines.is_empty() {
+            self.send_lines(lines);
+        }
+        self.lines = Lines::default();
+    }
+
+    /// Add whole lines of a counts file; `first_line` is the number of the first.
+    ///
+    /// # Errors
+    /// `invalid_corpus` at the line.
+    pub fn add_counts(&mut self, lines: &[u8], first_line: u64) -> Result<()> {
+        each_line(lines, first_line, |piece, count| self.given.add(piece.as_bytes(), count))
+            .map_err(|error| error.in_row(self.source))
+    }
+
+    /// Wait for the threads and put their tables together.
+    ///
+    /// # Errors
+    /// The first failure in the order of the input; `internal` when a thread died.
+    pub fn finish(mut self) -> Result<Counts> {
+        self.send_texts(true);
+        self.tasks = None;
+        let mut total = Tally::default();
+        total.documents = self.documents;
+        total.table = std::mem::take(&mut self.given);
+        for thread in self.threads.drain(..) {
+            let tally = thread.join().map_err(|_| Error::new(Code::Internal, "a counting thread died"))?;
+            total.documents += tally.documents;
+            total.bytes += tally.bytes;
+            total.failed = total.failed.into_iter().chain(tally.failed).min_by_key(|(number, _)| *number);
+            if total.table.is_empty() {
+                total.table = tally.table;
+            } else {
+                total.table.absorb(&tally.table);
+            }
+        }
+        match total.failed {
+            Some((_, error)) => Err(error),
+            None => Ok(Counts::new(total.table, total.documents, total.bytes)),
+        }
+    }
+
+    fn send_texts(&mut self, all: bool) {
+        while let Some(texts) = self.stream.give(&self.shared.rules.separators, all) {
+            self.send(Work::Texts(texts));
+        }
+    }
+
+    fn send_lines(&mut self, lines: Vec<u8>) {
+        let (first_line, first_byte) = (self.lines.lines + 1, self.lines.bytes);
+        self.lines.lines += memchr::memchr_iter(b'\n', &lines).count() as u64;
+        self.lines.bytes += lines.len() as u64;
+        let field = Arc::clone(&self.lines.field);
+        self.send(Work::Lines { lines, first_line, first_byte, field });
+    }
+
+    fn send(&mut self, work: Work) {
+        let task = Task { number: self.next_task, source: self.source, work };
+        self.next_task += 1;
+        if let Some(tasks) = &self.tasks {
+            // It fails only when every thread has died, which `finish` reports.
+            let _ = tasks.send(task);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The distinct pieces of a corpus with their counts: what is merged, and what a counts file holds.
+//!
+//! A counts file is text: one piece a line, its count, a tab and the piece as a JSON string, the most frequent first and
+//! equals in the order of their bytes.
+
+use super::table::PieceTable;
+use crate::error::{Code, Error, Result};
+
+/// Pieces in the order of a counts file.
+#[derive(Debug, Default)]
+pub struct Counts {
+    arena: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// Documents counted.
+    pub documents: u64,
+    /// Bytes of text counted.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    start: u64,
+    count: u64,
+    length: u32,
+}
+
+impl Counts {
+    /// Put the pieces of a table in order.
+    pub fn new(table: PieceTable, documents: u64, bytes: u64) -> Self {
+        let (arena, entries) = table.into_parts();
+        let mut pieces: Vec<_> = entries
+            .map(|(start, length, count)| Piece { start, count, length })
+            .filter(|piece| piece.count > 0)
+            .collect();
+        let bytes_of = |piece: &Piece| slice(&arena, piece);
+        pieces.sort_unstable_by(|one, other| {
+            other.count.cmp(&one.count).then_with(|| bytes_of(one).cmp(bytes_of(other)))
+        });
+        Self { arena, pieces, documents, bytes }
+    }
+
+    /// How many distinct pieces there are.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Bytes of all distinct pieces together.
+    pub fn distinct_bytes(&self) -> u64 {
+        self.pieces.iter().map(|piece| u64::from(piece.length)).sum()
+    }
+
+    /// Pieces counted, each as often as it occurs.
+    pub fn total(&self) -> u64 {
+        self.pieces.iter().fold(0, |total, piece| total.saturating_add(piece.count))
+    }
+
+    /// A piece and its count.
+    pub fn get(&self, index: usize) -> Option<(&[u8], u64)> {
+        self.pieces.get(index).map(|piece| (slice(&self.arena, piece), piece.count))
+    }
+
+    /// Every piece with its count, the most frequent first.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.pieces.iter().map(|piece| (slice(&self.arena, piece), piece.count))
+    }
+
+    /// The longest piece; the most frequent of several.
+    pub fn longest(&self) -> Option<&[u8]> {
+        let longest = self.pieces.iter().map(|piece| piece.length).max()?;
+        self.pieces.iter().find(|piece| piece.length == longest).map(|piece| slice(&self.arena, piece))
+    }
+
+    /// Leave out the pieces that `keep` refuses, and say how many they were.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], u64) -> bool) -> usize {
+        let before = self.pieces.len();
+        self.pieces.retain(|piece| keep(slice(&self.arena, piece), piece.count));
+        before - self.pieces.len()
+    }
+
+    /// Write the lines of the pieces in `range`, as far as there are such.
+    pub fn write_lines(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
+        for piece in self.pieces.iter().take(range.end).skip(range.start) {
+            let text = String::from_utf8_lossy(slice(&self.arena, piece));
+            out.extend_from_slice(piece.count.to_string().as_bytes());
+            out.push(b'\t');
+            out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+            out.push(b'\n');
+        }
+    }
+}
+
+fn slice<'a>(arena: &'a [u8], piece: &Piece) -> &'a [u8] {
+    &arena[piece.start as usize..][..piece.length as usize]
+}
+
+/// Call `piece` for every line of a counts file; `first_line` is the number of the first.
+///
+/// # Errors
+/// `invalid_corpus` at `line n`.
+pub fn each_line(lines: &[u8], first_line: u64, mut piece: impl FnMut(&str, u64)) -> Result<()> {
+    for (line, number) in lines.split(|byte| *byte == b'\n').zip(first_line..) {
+        if line.is_empty() {
+            continue;
+        }
+        let (text, count) = read_line(line).ok_or_else(|| {
+            let message = format!("line {number} is not a count, a tab and a JSON string that is not empty");
+            Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
+        })?;
+        piece(&text, count);
+    }
+    Ok(())
+}
+
+fn read_line(line: &[u8]) -> Option<(String, u64)> {
+    let tab = memchr::memchr(b'\t', line)?;
+    let digits = &line[..tab];
+    let plain = digits.iter().all(u8::is_ascii_digit);
+    let count = plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()?;
+    let text: String = serde_json::from_slice(&line[tab + 1..]).ok()?;
+    (!text.is_empty()).then_some((text, count))
+}

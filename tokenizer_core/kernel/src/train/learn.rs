@@ -1,0 +1,51 @@
+//! From counts to merges: the whole second half of a training run in one call.
+
+use super::alphabet::{self, Characters};
+use super::counts::Counts;
+use super::merge_loop::{Goal, Learned, Learner};
+use super::progress::Reporter;
+use super::symbols::Symbols;
+use crate::error::{Code, Error, Result};
+use crate::vocabulary::Vocabulary;
+
+/// What the pieces are made of before the first merge.
+#[derive(Debug)]
+pub enum Alphabet<'a> {
+    /// The 256 bytes.
+    Bytes,
+    /// The tokens of an older vocabulary; whether a piece that is one of them is taken whole.
+    Tokens(&'a Vocabulary, bool),
+    /// Characters.
+    Characters(Characters),
+}
+
+/// What was learned.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The alphabet, then the new tokens in the order of their birth.
+    pub symbols: Symbols,
+    /// How many of the symbols are the alphabet.
+    pub alphabet: usize,
+    /// In the order in which they were made.
+    pub merges: Vec<Learned>,
+}
+
+/// Learn merges.
+///
+/// # Errors
+/// `invalid_option` at `vocab_size` when there are fewer tokens asked for than the alphabet has; `corpus_too_large`; what
+/// `reporter` returns.
+pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mut Reporter<'_>) -> Result<Outcome> {
+    let (symbols, words) = match alphabet {
+        Alphabet::Bytes => alphabet::bytes(counts)?,
+        Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
+        Alphabet::Characters(options) => alphabet::characters(counts, options)?,
+    };
+    let alphabet = symbols.len();
+    if goal.tokens < alphabet {
+        let message = format!("the alphabet alone has {alphabet} symbols and only {} tokens are wanted", goal.tokens);
+        return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
+    }
+    let (symbols, merges) = Learner::new(words, symbols, goal).run(reporter)?;
+    Ok(Outcome { symbols, alphabet, merges })
+}

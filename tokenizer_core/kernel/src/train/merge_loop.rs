@@ -1,0 +1,208 @@
+//! The loop: take the most frequent pair, merge it everywhere, keep the pairs this brings into being.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::births::Births;
+use super::pairs::Pairs;
+use super::progress::{Phase, Progress, Reporter};
+use super::queue::{Order, Queue};
+use super::symbols::Symbols;
+use super::tie_break::TieBreak;
+use super::words::Words;
+use crate::error::Result;
+
+/// Pairs are kept down to the highest count divided by this. A pair never becomes more frequent, so the rarer ones are
+/// not needed before the counts have come down to theirs; then all pairs are counted again.
+const DEPTH: u64 = 256;
+
+/// What to learn.
+#[derive(Debug, Clone, Default)]
+pub struct Goal {
+    /// Tokens in all, the alphabet included.
+    pub tokens: usize,
+    /// A pair that occurs less often is not merged; below 1 is 1.
+    pub min_frequency: u64,
+    /// A product that covers more symbols of the alphabet is not made.
+    pub max_token_length: Option<u32>,
+    /// Between equally frequent pairs.
+    pub tie_break: TieBreak,
+    /// Products that are not made: the literals of special tokens.
+    pub forbidden: FxHashSet<Box<[u8]>>,
+}
+
+impl Goal {
+    fn allows(&self, (left, right): (u32, u32), symbols: &Symbols) -> bool {
+        let short = self
+            .max_token_length
+            .is_none_or(|limit| u64::from(symbols.length(left)) + u64::from(symbols.length(right)) <= u64::from(limit));
+        short && (self.forbidden.is_empty() || !self.forbidden.contains(symbols.product(left, right).as_slice()))
+    }
+}
+
+/// One merge that was learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learned {
+    /// Left part.
+    pub left: u32,
+    /// Right part.
+    pub right: u32,
+    /// What they become; older than the merge if another one made the same string before.
+    pub product: u32,
+    /// How often the pair occurred.
+    pub count: u64,
+}
+
+/// A run.
+#[derive(Debug)]
+pub struct Learner {
+    words: Words,
+    symbols: Symbols,
+    goal: Goal,
+    pairs: Pairs,
+    queue: Queue,
+    births: Births,
+    /// Pairs that occur less often are not kept for now.
+    floor: u64,
+    /// There are pairs below the floor that may be merged.
+    any_below: bool,
+    steps: u32,
+    learned: Vec<Learned>,
+}
+
+impl Learner {
+    /// Begin from words whose tokens are in `symbols`.
+    pub fn new(words: Words, symbols: Symbols, goal: Goal) -> Self {
+        let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
+        let (pairs, queue, births) = (Pairs::default(), Queue::default(), Births::default());
+        let floor = u64::MAX;
+        Self { words, symbols, goal, pairs, queue, births, floor, any_below: true, steps: 0, learned: Vec::new() }
+    }
+
+    /// Merge until there are as many tokens as asked for, or no pair is left that may be merged.
+    ///
+    /// # Errors
+    /// What `reporter` returns.
+    pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(Symbols, Vec<Learned>)> {
+        let first = self.symbols.len();
+        let total = self.goal.tokens.saturating_sub(first) as u64;
+        let mut tick =
+            |done: usize| reporter.tick(|| Progress { phase: Phase::Merging, done: (done - first) as u64, total });
+        while self.symbols.len() < self.goal.tokens {
+            tick(self.symbols.len())?;
+            match self.next() {
+                Some(slot) => self.merge(slot),
+                None if self.any_below => self.count_all(&mut tick)?,
+                None => break,
+            }
+        }
+        Ok((self.symbols, self.learned))
+    }
+
+    /// Take the most frequent pair from the queue, correcting the entries that turn out to be worth less.
+    fn next(&mut self) -> Option<u32> {
+        let order = Order { rule: self.goal.tie_break, symbols: &self.symbols };
+        loop {
+            let entry = self.queue.first()?;
+            let left = self.pairs.get(entry.slot).left;
+            let count = self.pairs.recount(entry.slot, &self.words, self.symbols.length(left), self.steps);
+            if count == entry.count {
+                self.queue.pop(&self.pairs, order);
+                return Some(entry.slot);
+            }
+            if count >= self.floor {
+                self.queue.lower_first(count, &self.pairs, order);
+            } else {
+                self.any_below |= count >= self.goal.min_frequency;
+                self.queue.pop(&self.pairs, order);
+                self.pairs.remove(entry.slot);
+            }
+        }
+    }
+
+    fn merge(&mut self, slot: u32) {
+        let pair = *self.pairs.get(slot);
+        let bytes = self.symbols.product(pair.left, pair.right);
+        let known = self.symbols.find(&bytes);
+        let lengths = (self.symbols.length(pair.left), self.symbols.length(pair.right));
+        let product = known.unwrap_or_else(|| self.symbols.push(&bytes, lengths.0 + lengths.1));
+        let learned = Learned { left: pair.left, right: pair.right, product, count: pair.count };
+        // A known product can bring a pair back that was merged before; its first rank stays.
+        if known.is_none() || !self.learned.iter().any(|old| (old.left, old.right) == pair.ids()) {
+            self.learned.push(learned);
+        }
+        let mut places = self.pairs.take(slot);
+        places.retain(|&position| {
+            // In `aaa` the second pair is gone when the first has been merged.
+            let stands = pair.left != pair.right || self.words.stands(position, pair.left, pair.right, lengths.0);
+            if stands {
+                self.words.merge(position, lengths, product);
+            }
+            stands
+        });
+        if known.is_some() {
+            // Its pairs may become more frequent, which nothing here allows for: they are born anew.
+            self.pairs.forget_pairs_of(product);
+            places = self.words.starts_of(product, &self.symbols);
+        }
+        self.steps += 1;
+        self.births.gather(product, &places, &self.words, &self.symbols);
+        self.keep_births();
+        self.pairs.compact();
+    }
+
+    fn keep_births(&mut self) {
+        let Self { births, pairs, queue, symbols, goal, floor, any_below, .. } = self;
+        let order = Order { rule: goal.tie_break, symbols };
+        let worth = |ids, count| {
+            let may_be_merged = count >= goal.min_frequency && goal.allows(ids, symbols);
+            *any_below |= may_be_merged && count < *floor;
+            may_be_merged && count >= *floor
+        };
+        births.keep(pairs, self.steps, worth, |slot, pairs| queue.push(slot, pairs, order));
+    }
+
+    /// Count every pair there is, and keep those above a new floor.
+    fn count_all(&mut self, tick: &mut impl FnMut(usize) -> Result<()>) -> Result<()> {
+        self.pairs.clear();
+        self.queue.clear();
+        let mut counts: FxHashMap<(u32, u32), Count> = FxHashMap::default();
+        let Self { words, symbols, goal, pairs, queue, .. } = self;
+        words.each_pair(
+            symbols,
+            |position, ids| {
+                let count = counts.entry(ids).or_default();
+                count.count += words.weight(position);
+                count.places += 1;
+            },
+            || tick(symbols.len()),
+        )?;
+        counts.retain(|ids, count| count.count >= goal.min_frequency && goal.allows(*ids, symbols));
+        let highest = counts.values().map(|count| count.count).max().unwrap_or(0);
+        self.floor = (highest / DEPTH).max(goal.min_frequency);
+        let before = counts.len();
+        counts.retain(|_, count| count.count >= self.floor);
+        self.any_below = counts.len() < before;
+        let order = Order { rule: goal.tie_break, symbols };
+        for (ids, count) in &mut counts {
+            count.slot = pairs.add(*ids, count.count, count.places, self.steps);
+            queue.push(count.slot, pairs, order);
+        }
+        words.each_pair(
+            symbols,
+            |position, ids| {
+                if let Some(count) = counts.get(&ids) {
+                    pairs.place(count.slot, position);
+                }
+            },
+            || tick(symbols.len()),
+        )
+    }
+}
+
+/// What counting all pairs finds out about one.
+#[derive(Debug, Default)]
+struct Count {
+    count: u64,
+    places: u32,
+    slot: u32,
+}

@@ -1,0 +1,147 @@
+//! The pairs that can still be merged, and the places where each was born.
+//!
+//! A pair comes into being only where one of its tokens does, so the places that it will ever stand at are known at its
+//! birth: afterwards they only become fewer. Places that are gone are found out when the pair is looked at.
+
+use super::words::Words;
+
+/// A pair of neighbouring tokens.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    /// Left token.
+    pub left: u32,
+    /// Right token.
+    pub right: u32,
+    /// At least how often it occurs.
+    pub count: u64,
+    /// Its first place in `Pairs::places`.
+    start: usize,
+    places: u32,
+    /// How many merges had been made when `count` was exact.
+    counted_at: u32,
+}
+
+impl Pair {
+    /// Both tokens.
+    pub fn ids(&self) -> (u32, u32) {
+        (self.left, self.right)
+    }
+}
+
+/// Every pair by its slot.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    slots: Vec<Pair>,
+    free: Vec<u32>,
+    /// Positions in the words, those of one pair together and rising.
+    places: Vec<u32>,
+    /// How many of `places` belong to no pair.
+    garbage: usize,
+}
+
+/// Below this many the places are not worth moving.
+const LITTLE_GARBAGE: usize = 1 << 16;
+
+impl Pairs {
+    /// Forget all pairs.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The pair in a slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &Pair {
+        &self.slots[slot as usize]
+    }
+
+    /// Add a pair whose exact count is known; its places are written by [`Pairs::place`].
+    pub fn add(&mut self, (left, right): (u32, u32), count: u64, places: u32, step: u32) -> u32 {
+        let start = self.places.len();
+        self.places.resize(start + places as usize, 0);
+        let pair = Pair { left, right, count, start, places: 0, counted_at: step };
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = pair;
+            return slot;
+        }
+        self.slots.push(pair);
+        self.slots.len() as u32 - 1
+    }
+
+    /// Write the next place of a pair.
+    #[inline]
+    pub fn place(&mut self, slot: u32, position: u32) {
+        let pair = &mut self.slots[slot as usize];
+        self.places[pair.start + pair.places as usize] = position;
+        pair.places += 1;
+    }
+
+    /// Count a pair anew if merges have been made since, forgetting the places that are gone.
+    pub fn recount(&mut self, slot: u32, words: &Words, left_length: u32, step: u32) -> u64 {
+        let pair = &mut self.slots[slot as usize];
+        if pair.counted_at == step {
+            return pair.count;
+        }
+        let places = &mut self.places[pair.start..pair.start + pair.places as usize];
+        let (mut kept, mut count) = (0, 0);
+        for at in 0..places.len() {
+            let position = places[at];
+            if words.stands(position, pair.left, pair.right, left_length) {
+                places[kept] = position;
+                kept += 1;
+                count += words.weight(position);
+            }
+        }
+        self.garbage += places.len() - kept;
+        *pair = Pair { count, places: kept as u32, counted_at: step, ..*pair };
+        count
+    }
+
+    /// Take a pair out, and give its places.
+    pub fn take(&mut self, slot: u32) -> Vec<u32> {
+        let pair = self.slots[slot as usize];
+        let places = self.places[pair.start..pair.start + pair.places as usize].to_vec();
+        self.remove(slot);
+        places
+    }
+
+    /// Forget a pair; its slot may be given to another one.
+    pub fn remove(&mut self, slot: u32) {
+        self.forget_places(slot);
+        self.free.push(slot);
+    }
+
+    /// Forget the places of all pairs with this token: their entries in the queue find nothing left to count.
+    pub fn forget_pairs_of(&mut self, token: u32) {
+        for slot in 0..self.slots.len() as u32 {
+            let pair = self.get(slot);
+            if pair.left == token || pair.right == token {
+                self.forget_places(slot);
+            }
+        }
+    }
+
+    fn forget_places(&mut self, slot: u32) {
+        let pair = &mut self.slots[slot as usize];
+        self.garbage += pair.places as usize;
+        *pair = Pair { places: 0, counted_at: u32::MAX, ..*pair };
+    }
+
+    /// Move the places together when most of them belong to no pair any more.
+    pub fn compact(&mut self) {
+        if self.garbage < LITTLE_GARBAGE || self.garbage * 2 < self.places.len() {
+            return;
+        }
+        let mut order: Vec<u32> = (0..self.slots.len() as u32).filter(|slot| self.get(*slot).places > 0).collect();
+        order.sort_unstable_by_key(|slot| self.get(*slot).start);
+        let mut end = 0;
+        for slot in order {
+            let pair = &mut self.slots[slot as usize];
+            let places = pair.start..pair.start + pair.places as usize;
+            self.places.copy_within(places, end);
+            pair.start = end;
+            end += pair.places as usize;
+        }
+        self.places.truncate(end);
+        self.garbage = 0;
+    }
+}

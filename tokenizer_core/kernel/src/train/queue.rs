@@ -1,0 +1,107 @@
+//! The pairs by count: a binary heap with one live entry a pair, whose order on ties needs the tokens.
+
+use std::cmp::Ordering;
+
+use super::pairs::Pairs;
+use super::symbols::Symbols;
+use super::tie_break::TieBreak;
+
+/// A pair and what it was worth when it was put here; it can only be worth less by now.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// At least the pair's count.
+    pub count: u64,
+    key: u64,
+    /// Where the pair stands in [`Pairs`].
+    pub slot: u32,
+}
+
+/// What the order of entries is decided by.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// For equal counts.
+    pub rule: TieBreak,
+    /// The tokens that the pairs are of.
+    pub symbols: &'a Symbols,
+}
+
+impl Order<'_> {
+    fn compare(self, one: &Entry, other: &Entry, pairs: &Pairs) -> Ordering {
+        one.count
+            .cmp(&other.count)
+            .then(one.key.cmp(&other.key))
+            .then_with(|| self.rule.compare(pairs.get(one.slot).ids(), pairs.get(other.slot).ids(), self.symbols))
+    }
+}
+
+/// The heap; the largest entry is the first.
+#[derive(Debug, Default)]
+pub struct Queue {
+    heap: Vec<Entry>,
+}
+
+impl Queue {
+    /// Forget all entries.
+    pub fn clear(&mut self) {
+        self.heap.clear();
+    }
+
+    /// Put a pair in with the count it has.
+    pub fn push(&mut self, slot: u32, pairs: &Pairs, order: Order<'_>) {
+        let pair = pairs.get(slot);
+        let key = order.rule.key(pair.left, pair.right, order.symbols);
+        self.heap.push(Entry { count: pair.count, key, slot });
+        self.sift_up(self.heap.len() - 1, pairs, order);
+    }
+
+    /// The largest entry.
+    pub fn first(&self) -> Option<Entry> {
+        self.heap.first().copied()
+    }
+
+    /// Take the largest entry out.
+    pub fn pop(&mut self, pairs: &Pairs, order: Order<'_>) {
+        if !self.heap.is_empty() {
+            self.heap.swap_remove(0);
+            self.sift_down(pairs, order);
+        }
+    }
+
+    /// Give the largest entry a smaller count.
+    pub fn lower_first(&mut self, count: u64, pairs: &Pairs, order: Order<'_>) {
+        if let Some(first) = self.heap.first_mut() {
+            first.count = count;
+            self.sift_down(pairs, order);
+        }
+    }
+
+    fn sift_up(&mut self, mut at: usize, pairs: &Pairs, order: Order<'_>) {
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if order.compare(&self.heap[at], &self.heap[parent], pairs).is_le() {
+                break;
+            }
+            self.heap.swap(at, parent);
+            at = parent;
+        }
+    }
+
+    fn sift_down(&mut self, pairs: &Pairs, order: Order<'_>) {
+        let mut at = 0;
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            let sibling = child + 1;
+            if sibling < self.heap.len() && order.compare(&self.heap[sibling], &self.heap[child], pairs).is_gt() {
+                child = sibling;
+            }
+            if order.compare(&self.heap[child], &self.heap[at], pairs).is_le() {
+                break;
+            }
+            self.heap.swap(child, at);
+            at = child;
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The tokens while they are being learned: the alphabet, then the products in the order of their birth.
+
+use rustc_hash::FxHashMap;
+
+/// Byte strings by id, and ids by byte string.
+#[derive(Debug, Clone, Default)]
+pub struct Symbols {
+    arena: Vec<u8>,
+    /// Of the last byte of each, plus one.
+    ends: Vec<usize>,
+    /// How many symbols of the alphabet each covers.
+    lengths: Vec<u32>,
+    ids: FxHashMap<Box<[u8]>, u32>,
+}
+
+impl Symbols {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The byte string of an id.
+    #[inline]
+    pub fn bytes(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] };
+        &self.arena[start..self.ends[id]]
+    }
+
+    /// How many symbols of the alphabet the token covers: bytes, or characters at character level.
+    #[inline]
+    pub fn length(&self, id: u32) -> u32 {
+        self.lengths[id as usize]
+    }
+
+    /// The id of a byte string.
+    pub fn find(&self, bytes: &[u8]) -> Option<u32> {
+        self.ids.get(bytes).copied()
+    }
+
+    /// Add a byte string that is not yet there.
+    pub fn push(&mut self, bytes: &[u8], length: u32) -> u32 {
+        let id = self.ends.len() as u32;
+        self.arena.extend_from_slice(bytes);
+        self.ends.push(self.arena.len());
+        self.lengths.push(length);
+        self.ids.insert(bytes.into(), id);
+        id
+    }
+
+    /// The byte string that a merge makes.
+    pub fn product(&self, left: u32, right: u32) -> Vec<u8> {
+        [self.bytes(left), self.bytes(right)].concat()
+    }
+}

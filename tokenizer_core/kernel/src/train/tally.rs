@@ -1,0 +1,193 @@
+//! What one counting thread does.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::jsonl::each_document;
+use super::separators::Separators;
+use super::stream::{InvalidUtf8, Texts, refused};
+use super::table::PieceTable;
+use crate::config::Config;
+use crate::error::{Code, Error, Result};
+use crate::normalize::{Normalizer, prefix_space};
+use crate::pretokenize::Pretokenizer;
+
+/// Pieces cut before they are counted: their text is still in the first cache.
+const BATCH: usize = 256;
+
+/// What happens to a text before its pieces are counted.
+#[derive(Debug)]
+pub struct Rules {
+    /// End documents.
+    pub separators: Separators,
+    normalizer: Normalizer,
+    prefix_space: bool,
+    pretokenizer: Pretokenizer,
+    invalid_utf8: InvalidUtf8,
+}
+
+impl Rules {
+    /// Compile them.
+    ///
+    /// # Errors
+    /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
+    pub fn new(config: &Config, special_tokens: &[String], invalid_utf8: InvalidUtf8) -> Result<Self> {
+        Ok(Self {
+            separators: Separators::new(special_tokens)?,
+            normalizer: Normalizer::new(&config.normalizer)?,
+            prefix_space: config.prefix_space,
+            pretokenizer: Pretokenizer::new(&config.pretokenizer)?,
+            invalid_utf8,
+        })
+    }
+}
+
+/// A share of the work, with its number in the order of the input and the number of its source.
+#[derive(Debug)]
+pub struct Task {
+    /// In the order of the input.
+    pub number: u64,
+    /// Of the caller's sources.
+    pub source: usize,
+    /// What is to be counted.
+    pub work: Work,
+}
+
+/// What is to be counted.
+#[derive(Debug)]
+pub enum Work {
+    /// Texts as they are.
+    Texts(Texts),
+    /// JSON objects, one a line, whose string `field` is a document.
+    Lines {
+        /// Whole lines.
+        lines: Vec<u8>,
+        /// Number of the first line in its file.
+        first_line: u64,
+        /// Where it begins in its file.
+        first_byte: u64,
+        /// The field's name.
+        field: Arc<str>,
+    },
+}
+
+/// What all counting threads see.
+#[derive(Debug)]
+pub struct Shared {
+    /// What happens to a text.
+    pub rules: Rules,
+    tasks: Mutex<Receiver<Task>>,
+    bytes: AtomicU64,
+    failed: AtomicBool,
+}
+
+impl Shared {
+    /// Begin with nothing counted.
+    pub fn new(rules: Rules, tasks: Receiver<Task>) -> Self {
+        Self { rules, tasks: Mutex::new(tasks), bytes: AtomicU64::new(0), failed: AtomicBool::new(false) }
+    }
+
+    /// Bytes of text counted so far.
+    pub fn bytes_counted(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether a task has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// What one thread has counted.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// The pieces.
+    pub table: PieceTable,
+    /// Documents seen in lines.
+    pub documents: u64,
+    /// Bytes of text, separators included.
+    pub bytes: u64,
+    /// The number of the task that failed, the first of this thread.
+    pub failed: Option<(u64, Error)>,
+    ends: Vec<usize>,
+}
+
+impl Tally {
+    /// Work off tasks until there will be no more.
+    pub fn work(shared: &Shared) -> Self {
+        let mut tally = Self::default();
+        loop {
+            let next = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(Task { number, source, work }) = next else { return tally };
+            if tally.failed.is_some() {
+                // The channel is emptied all the same: whoever fills it would wait for ever.
+                continue;
+            }
+            let before = tally.bytes;
+            if let Err(error) = tally.count_work(&shared.rules, work) {
+                tally.failed = Some((number, error.in_row(source)));
+                shared.failed.store(true, Ordering::Relaxed);
+            }
+            shared.bytes.fetch_add(tally.bytes - before, Ordering::Relaxed);
+        }
+    }
+
+    fn count_work(&mut self, rules: &Rules, work: Work) -> Result<()> {
+        match work {
+            Work::Texts(texts) => {
+                let mut start = 0;
+                for end in texts.ends {
+                    self.count(rules, texts.text.get(start..end).unwrap_or_default())?;
+                    start = end;
+                }
+                Ok(())
+            }
+            Work::Lines { lines, first_line, first_byte, field } => {
+                let lines = check_utf8(lines, first_byte, rules.invalid_utf8)?;
+                each_document(&lines, first_line, &field, |text| {
+                    self.documents += 1;
+                    self.count(rules, text)
+                })
+            }
+        }
+    }
+
+    fn count(&mut self, rules: &Rules, text: &str) -> Result<()> {
+        self.bytes += text.len() as u64;
+        rules.separators.between(text, |text| {
+            let normalized = rules.normalizer.normalize(text)?;
+            let text = normalized.as_ref().map_or(text, |normalized| normalized.text.as_str());
+            let spaced = if rules.prefix_space { prefix_space(text) } else { None };
+            self.count_pieces(rules, spaced.as_ref().map_or(text, |spaced| spaced.text.as_str()))
+        })
+    }
+
+    fn count_pieces(&mut self, rules: &Rules, text: &str) -> Result<()> {
+        let mut pieces = rules.pretokenizer.pieces(text);
+        let (bytes, mut start) = (text.as_bytes(), 0);
+        if text.len() > u32::MAX as usize {
+            return Err(Error::new(Code::CorpusTooLarge, "a document is longer than 4 GB; split it"));
+        }
+        self.ends.clear();
+        while pieces.fill(BATCH, &mut self.ends)? {
+            if !self.table.has_room(self.ends.len()) {
+                return Err(Error::new(Code::CorpusTooLarge, "there are more than 4 billion distinct pieces"));
+            }
+            for end in self.ends.drain(..) {
+                self.table.add(&bytes[start..end], 1);
+                start = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines, which JSON wants to be UTF-8.
+fn check_utf8(lines: Vec<u8>, first_byte: u64, rule: InvalidUtf8) -> Result<Vec<u8>> {
+    let Err(error) = std::str::from_utf8(&lines) else { return Ok(lines) };
+    match rule {
+        InvalidUtf8::Replace => Ok(String::from_utf8_lossy(&lines).into_owned().into_bytes()),
+        InvalidUtf8::Refuse => Err(refused(first_byte + error.valid_up_to() as u64)),
+    }
+}

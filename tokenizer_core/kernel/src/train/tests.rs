@@ -1,0 +1,152 @@
+//! The loop against the definition: count every pair anew for every merge.
+
+use proptest::prelude::*;
+
+use super::merge_loop::{Goal, Learned, Learner};
+use super::progress::Reporter;
+use super::symbols::Symbols;
+use super::tie_break::TieBreak;
+use super::words::Words;
+
+type Merges = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// The 26 letters.
+fn letters() -> Symbols {
+    let mut symbols = Symbols::default();
+    for letter in b'a'..=b'z' {
+        symbols.push(&[letter], 1);
+    }
+    symbols
+}
+
+fn learn(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
+    let symbols = letters();
+    let mut words = Words::default();
+    for (word, weight) in corpus {
+        words.push_word(word.bytes().map(|byte| u32::from(byte - b'a')), *weight, &symbols);
+    }
+    words.finish().unwrap();
+    let mut quiet = |_| Ok(());
+    Learner::new(words, symbols, goal).run(&mut Reporter::new(&mut quiet)).unwrap()
+}
+
+fn merges((symbols, learned): &(Symbols, Vec<Learned>)) -> Merges {
+    learned.iter().map(|merge| (symbols.bytes(merge.left).to_vec(), symbols.bytes(merge.right).to_vec())).collect()
+}
+
+/// The definition.
+fn naive(corpus: &[(&str, u64)], goal: &Goal) -> Merges {
+    let mut tokens: Vec<Vec<u8>> = (b'a'..=b'z').map(|letter| vec![letter]).collect();
+    let mut words: Vec<(Vec<Vec<u8>>, u64)> =
+        corpus.iter().map(|(word, weight)| (word.bytes().map(|byte| vec![byte]).collect(), *weight)).collect();
+    let mut merges = Merges::new();
+    while tokens.len() < goal.tokens {
+        let mut counts: std::collections::HashMap<(&[u8], &[u8]), u64> = std::collections::HashMap::new();
+        for (word, weight) in &words {
+            for pair in word.windows(2) {
+                *counts.entry((&pair[0], &pair[1])).or_default() += weight;
+            }
+        }
+        let id = |token: &[u8]| tokens.iter().position(|known| known == token);
+        let best = counts
+            .into_iter()
+            .filter(|((left, right), count)| {
+                *count >= goal.min_frequency.max(1)
+                    && goal.max_token_length.is_none_or(|limit| left.len() + right.len() <= limit as usize)
+                    && !goal.forbidden.contains([*left, *right].concat().as_slice())
+            })
+            .max_by(|(one, count), (other, other_count)| {
+                count.cmp(other_count).then_with(|| match goal.tie_break {
+                    TieBreak::LexicographicLow => other.cmp(one),
+                    TieBreak::LexicographicHigh => one.cmp(other),
+                    TieBreak::LowestIds => (id(other.0), id(other.1)).cmp(&(id(one.0), id(one.1))),
+                })
+            });
+        let Some(((left, right), _)) = best else { break };
+        let (left, right) = (left.to_vec(), right.to_vec());
+        let product = [left.as_slice(), right.as_slice()].concat();
+        for (word, _) in &mut words {
+            let mut at = 0;
+            while at + 1 < word.len() {
+                if word[at] == left && word[at + 1] == right {
+                    word.splice(at..at + 2, [product.clone()]);
+                }
+                at += 1;
+            }
+        }
+        if !tokens.contains(&product) {
+            tokens.push(product);
+        }
+        if !merges.contains(&(left.clone(), right.clone())) {
+            merges.push((left, right));
+        }
+    }
+    merges
+}
+
+fn rule() -> impl Strategy<Value = TieBreak> {
+    prop::sample::select(TieBreak::NAMES.map(|(_, rule)| rule).to_vec())
+}
+
+fn corpora() -> impl Strategy<Value = Vec<(String, u64)>> {
+    let word = prop_oneof!["[ab]{1,40}", "[a-c]{1,12}", "a{1,30}", "[a-z]{1,6}"];
+    prop::collection::vec((word, prop_oneof![1..4_u64, 1..3000_u64]), 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn the_loop_equals_counting_anew_for_every_merge(
+        corpus in corpora(), tie_break in rule(), tokens in 26..120_usize, min_frequency in 0..4_u64,
+        max_token_length in prop::option::of(1..7_u32), forbidden in prop::collection::hash_set("[ab]{2,3}", 0..2),
+    ) {
+        let corpus: Vec<_> = corpus.iter().map(|(word, weight)| (word.as_str(), *weight)).collect();
+        let forbidden = forbidden.into_iter().map(|word| word.into_bytes().into()).collect();
+        let goal = Goal { tokens, min_frequency, max_token_length, tie_break, forbidden };
+        prop_assert_eq!(merges(&learn(&corpus, goal.clone())), naive(&corpus, &goal));
+    }
+}
+
+fn text(merges: &Merges) -> Vec<String> {
+    let show = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
+    merges.iter().map(|(left, right)| format!("{} {}", show(left), show(right))).collect()
+}
+
+fn goal(tie_break: TieBreak, merges: usize) -> Goal {
+    Goal { tokens: 26 + merges, tie_break, ..Goal::default() }
+}
+
+#[test]
+fn the_worked_examples_come_out_as_published() {
+    use TieBreak::{LexicographicHigh, LexicographicLow, LowestIds};
+    let learned = |corpus: &[(&str, u64)], rule, count| text(&merges(&learn(corpus, goal(rule, count))));
+    assert_eq!(learned(&[("i", 1), ("work", 1)], LexicographicLow, 9), ["o r", "or k", "w ork"]);
+    let newest = [("low", 5), ("lower", 2), ("widest", 3), ("newest", 6)];
+    assert_eq!(learned(&newest, LexicographicHigh, 6), ["s t", "e st", "o w", "l ow", "w est", "n e"]);
+    let hugs = [("hug", 10), ("pug", 5), ("pun", 12), ("bun", 4), ("hugs", 5)];
+    assert_eq!(learned(&hugs, LowestIds, 3), ["u g", "u n", "h ug"]);
+    assert_eq!(learned(&[("aaabdaaabac", 1)], LexicographicLow, 3), ["a a", "a b", "aa ab"]);
+}
+
+#[test]
+fn counts_go_beyond_32_bits() {
+    let huge = 5_000_000_000;
+    let learned = learn(&[("ab", huge), ("cd", huge + 1)], goal(TieBreak::default(), 9));
+    assert_eq!(text(&merges(&learned)), ["c d", "a b"]);
+    assert_eq!(learned.1[0].count, huge + 1);
+}
+
+#[test]
+fn a_product_that_is_known_gets_no_second_id() {
+    // `abc` is `a bc` in one word and `ab c` in the other.
+    let corpus = [("bc", 50), ("bcd", 30), ("ab", 40), ("abx", 10), ("aabc", 5), ("zab", 20), ("zabc", 9), ("qabc", 8)];
+    for rule in TieBreak::NAMES.map(|(_, rule)| rule) {
+        let (symbols, learned) = learn(&corpus, goal(rule, 60));
+        let mut all: Vec<_> = (0..symbols.len() as u32).map(|id| symbols.bytes(id)).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), symbols.len());
+        assert_eq!(merges(&(symbols.clone(), learned)), naive(&corpus, &goal(rule, 60)));
+    }
+}

@@ -1,0 +1,168 @@
+//! All distinct pieces in one flat array, each as its current tokens, so that a merge touches only its own places.
+//!
+//! A token covers as many positions as it has symbols of the alphabet, for good: its id stands at its first and at its
+//! last position. From any token the next one begins `length` positions on, and the one before ends one position
+//! back, so no links are kept and a piece of a million symbols costs no more than a million short ones:
+//!
+//! ```text
+//! position   0  1  2  3  4  5  6  7
+//! text       |  l  o  w  |  l  o  |        | is a border
+//! array      |  l  o  w  |  l  o  |
+//! l+o        |  lo lo w  |  lo lo |
+//! lo+w       | low .. low|  lo lo |        .. was the start of `w` or of `o`: no token begins here any more
+//! ```
+
+use super::symbols::Symbols;
+use crate::error::{Code, Error, Result};
+
+/// Between two words, and beside characters outside the alphabet: no merge crosses it.
+pub const BORDER: u32 = u32::MAX;
+
+/// A position at which a token began that has been merged with the one before it.
+const INSIDE: u32 = u32::MAX - 1;
+
+/// Positions between two pauses: some ten milliseconds of counting.
+const PAUSE: usize = 1 << 20;
+
+/// Positions that share one entry of the index into runs of equal weights.
+const BLOCK: usize = 64;
+
+/// The words, their tokens and their weights.
+#[derive(Debug, Default)]
+pub struct Words {
+    tokens: Vec<u32>,
+    /// Where each run of words with one weight begins, with a last entry behind all of them.
+    run_starts: Vec<u32>,
+    run_weights: Vec<u64>,
+    /// The run that each block of positions begins in.
+    blocks: Vec<u32>,
+}
+
+impl Words {
+    /// Begin, with room for `positions` symbols and borders.
+    pub fn with_capacity(positions: usize) -> Self {
+        Self { tokens: Vec::with_capacity(positions), ..Self::default() }
+    }
+
+    /// Append a word; words of equal weight should follow each other. A token may be [`BORDER`].
+    pub fn push_word(&mut self, tokens: impl Iterator<Item = u32>, weight: u64, symbols: &Symbols) {
+        if self.tokens.is_empty() {
+            self.tokens.push(BORDER);
+        }
+        if self.run_weights.last() != Some(&weight) {
+            // Beyond 32 bits `finish` refuses.
+            self.run_starts.push(self.tokens.len() as u32);
+            self.run_weights.push(weight);
+        }
+        for token in tokens.chain([BORDER]) {
+            let start = self.tokens.len();
+            let length = if token == BORDER { 1 } else { symbols.length(token) as usize };
+            self.tokens.resize(start + length, INSIDE);
+            self.tokens[start] = token;
+            self.tokens[start + length - 1] = token;
+        }
+    }
+
+    /// Make the weights ready to be looked up.
+    ///
+    /// # Errors
+    /// `corpus_too_large` when the words have more positions than 32 bits can name.
+    pub fn finish(&mut self) -> Result<()> {
+        if self.tokens.len() >= INSIDE as usize {
+            let message = "the distinct pieces hold more than 4 billion symbols together; train on a sample, or cut shorter pieces";
+            return Err(Error::new(Code::CorpusTooLarge, message));
+        }
+        self.tokens.shrink_to_fit();
+        self.run_starts.push(u32::MAX);
+        let mut run = 0;
+        self.blocks = (0..self.tokens.len().div_ceil(BLOCK))
+            .map(|block| {
+                while self.run_starts[run + 1] as usize <= block * BLOCK {
+                    run += 1;
+                }
+                run as u32
+            })
+            .collect();
+        Ok(())
+    }
+
+    /// How often the word at a position occurs.
+    #[inline]
+    pub fn weight(&self, position: u32) -> u64 {
+        let mut run = self.blocks[position as usize / BLOCK] as usize;
+        while self.run_starts[run + 1] <= position {
+            run += 1;
+        }
+        self.run_weights[run]
+    }
+
+    /// Whether `left` stands at `position` and `right` behind it.
+    ///
+    /// `position` is one at which `left` stood at some time: since then it can only have grown.
+    #[inline]
+    pub fn stands(&self, position: u32, left: u32, right: u32, left_length: u32) -> bool {
+        let position = position as usize;
+        self.tokens[position] == left && self.tokens[position + left_length as usize] == right
+    }
+
+    /// Replace the tokens of `lengths` at `position` by one.
+    #[inline]
+    pub fn merge(&mut self, position: u32, lengths: (u32, u32), product: u32) {
+        let first = position as usize;
+        let second = first + lengths.0 as usize;
+        self.tokens[first] = product;
+        self.tokens[second] = INSIDE;
+        self.tokens[second + lengths.1 as usize - 1] = product;
+    }
+
+    /// The token that ends before `position`, or [`BORDER`].
+    #[inline]
+    pub fn before(&self, position: u32) -> u32 {
+        self.tokens[position as usize - 1]
+    }
+
+    /// The token that begins at `position`, or [`BORDER`].
+    #[inline]
+    pub fn at(&self, position: u32) -> u32 {
+        self.tokens[position as usize]
+    }
+
+    /// Call `pair` with the position and the tokens of every pair, in order, and `pause` now and then.
+    ///
+    /// # Errors
+    /// What `pause` returns.
+    pub fn each_pair(
+        &self,
+        symbols: &Symbols,
+        mut pair: impl FnMut(u32, (u32, u32)),
+        mut pause: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let (mut position, mut next_pause) = (0, PAUSE);
+        let (mut left, mut start) = (BORDER, 0);
+        while position < self.tokens.len() {
+            let right = self.tokens[position];
+            if left != BORDER && right != BORDER {
+                pair(start, (left, right));
+            }
+            (left, start) = (right, position as u32);
+            position += if right == BORDER { 1 } else { symbols.length(right) as usize };
+            if position > next_pause {
+                next_pause = position + PAUSE;
+                pause()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every position that `token` begins at.
+    pub fn starts_of(&self, token: u32, symbols: &Symbols) -> Vec<u32> {
+        let (mut starts, mut position) = (Vec::new(), 0);
+        while let Some(&found) = self.tokens.get(position) {
+            if found == token {
+                starts.push(position as u32);
+            }
+            position += if found == BORDER { 1 } else { symbols.length(found) as usize };
+        }
+        starts
+    }
+}
