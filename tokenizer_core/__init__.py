@@ -6,13 +6,21 @@
 
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
+from tokenizer_core.corpus import Files
+from tokenizer_core.counting import Counts, Progress
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
+    Cancelled,
+    CorpusError,
+    CorpusNotFound,
+    CorpusTooLarge,
+    EmptyCorpus,
     HashMismatch,
     InputError,
     InternalError,
     InvalidArtifact,
+    InvalidCorpus,
     InvalidOption,
     InvalidUnicode,
     ReservedLiteral,
@@ -25,25 +33,36 @@ from tokenizer_core.errors import (
 from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
 from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
+from tokenizer_core.train import TrainingWarning, counted, extend, train, train_sizes
+from tokenizer_core.train_settings import TrainSettings
 
 __all__ = [
     "AddedToken",
     "ArtifactError",
     "ArtifactNotFound",
     "Beside",
+    "Cancelled",
     "CheckReport",
+    "CorpusError",
+    "CorpusNotFound",
+    "CorpusTooLarge",
+    "Counts",
     "Cut",
+    "EmptyCorpus",
     "EncodedBatch",
+    "Files",
     "HashMismatch",
     "InputError",
     "InternalError",
     "InvalidArtifact",
+    "InvalidCorpus",
     "InvalidOption",
     "InvalidUnicode",
     "Offsets",
     "Padding",
     "PipelineConfig",
     "Point",
+    "Progress",
     "ReservedLiteral",
     "Row",
     "Settings",
@@ -53,15 +72,21 @@ __all__ = [
     "StepLimit",
     "TokdError",
     "Tokenizer",
+    "TrainSettings",
+    "TrainingWarning",
     "UncoveredText",
     "Unit",
     "UnknownTokenId",
     "Unsupported",
     "check",
     "check_artifact",
+    "counted",
+    "extend",
     "padded_width",
     "shape_rows",
     "to_huggingface",
     "to_tiktoken",
     "to_vocab_merges",
+    "train",
+    "train_sizes",
 ]

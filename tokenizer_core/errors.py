@@ -8,12 +8,18 @@ TokdError
 │   ├── StepLimit            step_limit: a regular expression took too long on this text
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
+├── CorpusError              what a tokenizer is to be trained on
+│   ├── CorpusNotFound       corpus_not_found
+│   ├── CorpusTooLarge       corpus_too_large
+│   ├── EmptyCorpus          empty_corpus
+│   └── InvalidCorpus        invalid_corpus, invalid_utf8
 ├── ArtifactError            files that describe a tokenizer
 │   ├── ArtifactNotFound     artifact_not_found
 │   ├── HashMismatch         hash_mismatch
 │   ├── InvalidArtifact      duplicate_id, duplicate_token, id_conflict, id_out_of_range, invalid_file, invalid_name,
 │   │                        invalid_pattern, merge_out_of_vocab, missing_byte
 │   └── Unsupported          unsupported: a feature that is refused by name
+├── Cancelled                cancelled: a training run was stopped
 └── InternalError            internal: a bug here, reported and survived
 """
 
@@ -119,6 +125,40 @@ class Unsupported(ArtifactError):
     codes = ("unsupported",)
 
 
+class CorpusError(TokdError):
+    """What a tokenizer is to be trained on cannot be taken."""
+
+
+class CorpusNotFound(CorpusError):
+    """There is no such file, or none of a known kind in the directory."""
+
+    codes = ("corpus_not_found",)
+
+
+class CorpusTooLarge(CorpusError):
+    """There is more of a corpus than can be counted."""
+
+    codes = ("corpus_too_large",)
+
+
+class EmptyCorpus(CorpusError):
+    """There is no text at all in the corpus."""
+
+    codes = ("empty_corpus",)
+
+
+class InvalidCorpus(CorpusError):
+    """A file of the corpus is not what its format says."""
+
+    codes = ("invalid_corpus", "invalid_utf8")
+
+
+class Cancelled(TokdError):
+    """A training run was stopped by whoever watched its progress."""
+
+    codes = ("cancelled",)
+
+
 class InternalError(TokdError):
     """A bug of this package: caught at the border of the kernel, reported, never a crash."""
 
@@ -134,6 +174,11 @@ CLASS_OF_CODE: dict[str, type[TokdError]] = {
         StepLimit,
         UncoveredText,
         UnknownTokenId,
+        CorpusNotFound,
+        CorpusTooLarge,
+        EmptyCorpus,
+        InvalidCorpus,
+        Cancelled,
         ArtifactNotFound,
         HashMismatch,
         InvalidArtifact,

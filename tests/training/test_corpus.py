@@ -1,0 +1,249 @@
+"""Every way to name a corpus counts the same documents, and what cannot be read is refused with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from tokenizer_core import (
+    CorpusError,
+    CorpusNotFound,
+    Counts,
+    EmptyCorpus,
+    Files,
+    InvalidCorpus,
+    InvalidOption,
+    InvalidUnicode,
+    TrainSettings,
+    counted,
+    train,
+)
+from tokenizer_core.corpus import Corpus
+
+SETTINGS = TrainSettings(pattern="gpt2", special_tokens=["<|end|>"])
+DOCUMENTS = [f"document {number}: it's {number * 7} naïve 日本語 words\r\n\n  and «more» " for number in range(300)]
+
+
+def of(corpus: Corpus | Counts, **options: Any) -> str:
+    """Count a corpus and hash its counts."""
+    return counted(corpus, SETTINGS, **options).hash
+
+
+TRUTH = of(iter(DOCUMENTS))
+
+
+def write_lines(documents: list[str]) -> bytes:
+    """Write a document a line, beside other fields."""
+    return b"".join(json.dumps({"id": 1, "text": text, "x": {"text": [3]}}).encode() + b"\n" for text in documents)
+
+
+def write_parquet(path: Path, documents: list[str]) -> Path:
+    """Write a column of documents, and another one."""
+    table = pyarrow.table({"number": list(range(len(documents))), "text": documents})
+    pyarrow.parquet.write_table(table, path, row_group_size=77)
+    return path
+
+
+def unpacked(data: bytes) -> bytes:
+    return data
+
+
+def frames(data: bytes) -> bytes:
+    """Pack two halves into a zstd frame each."""
+    half = len(data) // 2
+    return zstandard.compress(data[:half]) + zstandard.compress(data[half:])
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {"": unpacked, ".gz": gzip.compress, ".zst": frames}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_text_and_lines_count_as_their_documents_do(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"a.jsonl{suffix}").write_bytes(PACKED[suffix](write_lines(DOCUMENTS)))
+    assert of(tmp_path / f"a.jsonl{suffix}") == TRUTH
+    (tmp_path / f"a.txt{suffix}").write_bytes(PACKED[suffix]("<|end|>".join(DOCUMENTS).encode()))
+    assert of(tmp_path / f"a.txt{suffix}") == TRUTH
+
+
+def test_a_list_a_glob_a_directory_a_url_and_parquet_count_alike(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "1.jsonl").write_bytes(write_lines(DOCUMENTS[:100]))
+    (tmp_path / "2.txt.zst").write_bytes(zstandard.compress("<|end|>".join(DOCUMENTS[100:200]).encode()))
+    write_parquet(tmp_path / "deep" / "3.parquet", DOCUMENTS[200:])
+    (tmp_path / "README.md").write_text("no corpus", encoding="utf-8")
+    assert of(tmp_path) == TRUTH
+    assert of(str(tmp_path / "**" / "*.*[lt]*")) == TRUTH
+    assert of([tmp_path / "2.txt.zst", tmp_path / "deep", tmp_path / "1.jsonl"]) == TRUTH
+    assert of(Files(paths=(tmp_path / "1.jsonl", str(tmp_path / "2*"), tmp_path / "deep"))) == TRUTH
+    assert of(f"file://{tmp_path}") == TRUTH
+    memory = fsspec.filesystem("memory")
+    for path in (tmp_path / "1.jsonl", tmp_path / "2.txt.zst", tmp_path / "deep" / "3.parquet"):
+        memory.pipe(f"/corpus/{path.name}", path.read_bytes())
+    assert of("memory://corpus") == TRUTH
+    assert of("memory://corpus/*") == TRUTH
+
+
+def test_other_fields_columns_and_formats_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.data").write_bytes(b"".join(json.dumps({"body": text}).encode() + b"\n" for text in DOCUMENTS))
+    assert of(Files(paths=(tmp_path / "a.data",), format="jsonl", field="body")) == TRUTH
+    pyarrow.parquet.write_table(pyarrow.table({"body": DOCUMENTS}), tmp_path / "a.parquet")
+    assert of(Files(paths=(tmp_path / "a.parquet",), column="body")) == TRUTH
+
+
+def test_counts_can_be_kept_and_come_from_elsewhere(tmp_path: Path) -> None:
+    counts = counted(iter(DOCUMENTS), SETTINGS)
+    for name in ("all.counts", "all.counts.zst"):
+        counts.save(tmp_path / name)
+        assert of(tmp_path / name) == TRUTH
+    assert train(counts, 400, pattern="gpt2", special_tokens=["<|end|>"]).hash == (
+        train(iter(DOCUMENTS), 400, pattern="gpt2", special_tokens=["<|end|>"]).hash
+    )
+    counted(iter(DOCUMENTS[:90]), SETTINGS).save(tmp_path / "1.counts")
+    lines = counted(iter(DOCUMENTS[90:]), SETTINGS)
+    shuffled = lines.pieces.lines(0, len(lines.pieces)).splitlines(keepends=True)
+    random.Random(1).shuffle(shuffled)
+    (tmp_path / "2.counts").write_bytes(b"".join(shuffled))
+    assert of([tmp_path / "1.counts", tmp_path / "2.counts"]) == TRUTH
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_counts_of_other_rules_are_refused(tmp_path: Path) -> None:
+    counts = counted(iter(DOCUMENTS), SETTINGS)
+    counts.save(tmp_path / "a.counts")
+    for corpus in (counts, tmp_path / "a.counts"):
+        with pytest.raises((InvalidOption, InvalidCorpus), match="with another"):
+            train(corpus, 300, pattern="cl100k_base", special_tokens=["<|end|>"])
+        with pytest.raises((InvalidOption, InvalidCorpus), match="with another special_tokens"):
+            train(corpus, 300, pattern="gpt2")
+
+
+def test_a_document_counts_the_same_wherever_its_bytes_are_cut(tmp_path: Path) -> None:
+    # Large enough to be given to the threads in many parts.
+    text = "".join(DOCUMENTS) * 60
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8", newline="")
+    assert len(text.encode()) > 1 << 20
+    whole = counted(iter([text]), SETTINGS, threads=1)
+    for threads in (1, 2, 5):
+        assert of(tmp_path / "a.txt", threads=threads) == whole.hash
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_invalid_utf8_stops_with_file_and_byte_or_is_replaced(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"bad.txt{suffix}"
+    path.write_bytes(PACKED[suffix](b"good " * 240_000 + b"\xe6\x97" + b"good"))
+    with pytest.raises(InvalidCorpus) as raised:
+        of(path)
+    assert raised.value.code == "invalid_utf8"
+    assert raised.value.place == {"file": str(path), "byte": 1_200_000}
+    assert of(path, replace_invalid=True) == of(iter(["good " * 240_000 + "\ufffdgood"]))
+    lines = tmp_path / f"bad.jsonl{suffix}"
+    lines.write_bytes(PACKED[suffix](write_lines(["good"]) + b'{"text": "ba\xffd"}\n'))
+    with pytest.raises(InvalidCorpus) as raised:
+        of(lines)
+    assert raised.value.place == {"file": str(lines), "byte": len(write_lines(["good"])) + 12}
+    assert of(lines, replace_invalid=True) == of(iter(["good", "ba\ufffdd"]))
+
+
+def test_a_text_that_ends_inside_a_character_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes("good é".encode()[:-1])
+    with pytest.raises(InvalidCorpus) as raised:
+        of(tmp_path / "bad.txt")
+    assert raised.value.place == {"file": str(tmp_path / "bad.txt"), "byte": 5}
+
+
+def test_a_lone_surrogate_in_a_string_is_refused_with_its_document() -> None:
+    with pytest.raises(InvalidUnicode) as raised:
+        of(iter(["good", "good", "ba\ud800d"]))
+    assert raised.value.place["document"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.jsonl", b'{"text": "a"}\n{"other": "b"}\n', "line 2, column 14: there is no field"),
+        ("a.jsonl", b'{"text": 7}\n', "line 1, column 10: invalid type: integer"),
+        ("a.jsonl", b'\n\n{"text": "a", "text": "b"}\n', 'line 3, column 26: the field "text" stands twice'),
+        ("a.jsonl", b'["text"]\n', "line 1, column 0: invalid type: sequence, expected an object"),
+        ("a.jsonl", b'{"text": "a"} {"text": "b"}\n', "line 1, column 15: trailing characters"),
+        ("a.jsonl", b'{"text": "a\n', "line 1, column"),
+        ("a.jsonl", b'{"text": "\\ud800"}\n', "line 1, column"),
+        ("a.jsonl", b"[" * 200_000, "line 1, column"),
+        ("a.counts", b'5\t"a"\n-1\t"b"\n', "line 2 is not a count"),
+        ("a.counts", b'5\t"a"\n5\t""\n', "line 2 is not a count"),
+        ("a.counts", b'5 "a"\n', "line 1 is not a count"),
+        ("a.counts", b'99999999999999999999999\t"a"\n', "line 1 is not a count"),
+        ("a.counts", b'{"format": "tokd counts 2"}\n', "does not name the format"),
+        ("a.txt.gz", gzip.compress(b"text")[:-3], "cannot be read"),
+        ("a.txt.gz", b"no gzip", "cannot be read"),
+        ("a.txt.zst", zstandard.compress(b"text" * 99)[:-3], "cut short"),
+        ("a.txt.zst", b"no zstd", "cannot be read"),
+        ("a.parquet", b"no parquet", "cannot be read"),
+        ("a.parquet.zst", b"", "compressed inside"),
+        ("a.pdf", b"text", "does not say what is in it"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_files_that_are_not_what_they_say_are_refused(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InvalidCorpus) as raised:
+        of(tmp_path / name)
+    assert reason in raised.value.message
+    assert raised.value.place["file"] == str(tmp_path / name)
+
+
+def test_parquet_without_the_column_or_with_another_type_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"body": ["a"], "number": [1], "gap": ["a"]}), path)
+    with pytest.raises(InvalidCorpus, match="no column 'text', only body, number, gap"):
+        of(path)
+    with pytest.raises(InvalidCorpus, match="holds int64, not strings"):
+        of(Files(paths=(path,), column="number"))
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", None]}), path)
+    with pytest.raises(InvalidCorpus, match=r"row 1 of .* has no text"):
+        of(path)
+
+
+def test_the_first_failure_in_the_order_of_the_files_is_told(tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / f"{number}.jsonl").write_bytes(write_lines(["good"]) + (b"{}\n" if number in (2, 4) else b""))
+    for threads in (1, 4):
+        with pytest.raises(InvalidCorpus) as raised:
+            of(tmp_path, threads=threads)
+        assert raised.value.place["file"] == str(tmp_path / "2.jsonl")
+
+
+@pytest.mark.parametrize("corpus", [[], [""], ["", "<|end|>"]], ids=str)
+def test_an_empty_corpus_is_refused(corpus: list[str]) -> None:
+    with pytest.raises(EmptyCorpus):
+        of(corpus)
+
+
+@pytest.mark.parametrize("path", ["nowhere.txt", "*.txt", "", "a\0b", "memory://nowhere.txt", "strange://a.txt"])
+def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
+    with pytest.raises(CorpusNotFound) as raised:
+        of(path)
+    assert raised.value.place["field"] == "corpus"
+
+
+def test_a_list_that_could_be_files_or_texts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+    with pytest.raises(InvalidOption, match=r"pathlib\.Path"):
+        of([str(tmp_path / "a.txt")])
+    assert of(iter([str(tmp_path / "a.txt")])) != of([tmp_path / "a.txt"])
+
+
+@pytest.mark.parametrize("corpus", [7, None, [b"text"], iter([7])], ids=str)
+def test_what_is_no_corpus_is_refused(corpus: Any) -> None:
+    with pytest.raises((InvalidOption, CorpusError)) as raised:
+        of(corpus)
+    assert raised.value.place["field"] == "corpus"

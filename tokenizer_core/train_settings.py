@@ -1,0 +1,167 @@
+"""What to train, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from tokenizer_core._kernel import Pipeline, Vocabulary
+from tokenizer_core.config import Pattern, PipelineConfig, Rewrite, Split
+from tokenizer_core.errors import ArtifactError, InvalidOption
+
+TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
+IdLayout = Literal["specials_first", "specials_last"]
+Normalization = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
+
+MAX_VOCAB_SIZE = 1 << 22
+"""The kernel's bound on ids: sixteen times the largest public vocabulary."""
+
+BYTES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainSettings:
+    """What to train. Every field is checked when the settings are made, before any work.
+
+    Args:
+        vocab_size: tokens in all: the 256 bytes, the special tokens and what is learned.
+        pattern: of the pretokenizer: a known name, a regular expression, or ``None`` for whole documents as one piece.
+        normalizer: rewrites of the text, in order.
+        special_tokens: literals that end a document, are never counted, and get ids of their own.
+        tie_break: which of several equally frequent pairs is merged first: the smallest pair of byte strings, the
+            largest (as in CS336), or the smallest pair of ids (as in Hugging Face).
+        min_frequency: a pair that occurs less often is not merged; 2 stops when no pair repeats.
+        max_token_length: in bytes.
+        max_piece_length: in bytes; longer pieces are left out. By default none is.
+        id_layout: whether special tokens have the lowest or the highest ids.
+        initial_merges: made before anything is learned, in this order.
+        sixteen_bit: refuse a vocabulary whose ids do not fit into 16 bits.
+
+    Raises:
+        InvalidOption: with the field.
+    """
+
+    vocab_size: int = 32_000
+    pattern: str | None = "cl100k_base"
+    normalizer: Sequence[Normalization] = ()
+    special_tokens: Sequence[str] = ()
+    tie_break: TieBreak = "lexicographic_low"
+    min_frequency: int = 1
+    max_token_length: int | None = None
+    max_piece_length: int | None = None
+    id_layout: IdLayout = "specials_last"
+    initial_merges: Sequence[tuple[bytes, bytes]] = ()
+    sixteen_bit: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_types()
+        for field, values in (
+            ("tie_break", get_args(TieBreak)),
+            ("id_layout", get_args(IdLayout)),
+        ):
+            _choice(field, getattr(self, field), values)
+        for index, name in enumerate(self.normalizer):
+            _choice(f"normalizer[{index}]", name, get_args(Normalization))
+        for field in ("max_token_length", "max_piece_length"):
+            value = getattr(self, field)
+            if value is not None and value < 1:
+                raise InvalidOption(f"{field} is at least 1, not {value}", field=field)
+        if self.min_frequency < 0:
+            raise InvalidOption(f"min_frequency is at least 0, not {self.min_frequency}", field="min_frequency")
+        self._check_special_tokens()
+        products = self._check_initial_merges()
+        least = BYTES + products + len(self.special_tokens)
+        most = 1 << 16 if self.sixteen_bit else MAX_VOCAB_SIZE
+        if not least <= self.vocab_size <= most:
+            raise InvalidOption(
+                f"vocab_size is {least} (what there is before the first merge) to {most}, not {self.vocab_size}",
+                field="vocab_size",
+            )
+        self._check_pipeline()
+
+    def pipeline(self) -> PipelineConfig:
+        """Describe the pipeline, as yet without special tokens."""
+        cuts = () if self.pattern is None else (Split(Pattern.named_or_regex(self.pattern)),)
+        return PipelineConfig(normalizer=tuple(Rewrite(name) for name in self.normalizer), pretokenizer=cuts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what can be written as JSON; of the initial merges only how many they are."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {
+            "normalizer": list(self.normalizer),
+            "special_tokens": list(self.special_tokens),
+            "initial_merges": len(self.initial_merges),
+        }
+
+    def _check_types(self) -> None:
+        numbers = {"vocab_size", "min_frequency"}
+        optional = {"max_token_length", "max_piece_length"}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in numbers | optional:
+                whole = isinstance(value, int) and not isinstance(value, bool)
+                if not whole and not (value is None and field.name in optional):
+                    raise InvalidOption(f"{field.name} is a whole number, not {value!r:.80}", field=field.name)
+                if whole and value >= 1 << 32:
+                    raise InvalidOption(f"{field.name} is less than 2 ** 32, not {value}", field=field.name)
+            elif field.name in ("normalizer", "special_tokens"):
+                if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+                    raise InvalidOption(f"{field.name} is a sequence of strings", field=field.name)
+                object.__setattr__(self, field.name, tuple(value))
+            elif field.name == "pattern" and not isinstance(value, str | None):
+                raise InvalidOption(f"pattern is a string or nothing, not {type(value).__name__}", field="pattern")
+            elif field.name == "initial_merges":
+                object.__setattr__(self, field.name, tuple(value))
+            elif field.name == "sixteen_bit" and not isinstance(value, bool):
+                raise InvalidOption(f"sixteen_bit is true or false, not {value!r:.80}", field="sixteen_bit")
+
+    def _check_special_tokens(self) -> None:
+        seen: set[str] = set()
+        for index, literal in enumerate(self.special_tokens):
+            field = f"special_tokens[{index}]"
+            if not literal:
+                raise InvalidOption("a special token is empty; give it a text", field=field)
+            if literal in seen:
+                raise InvalidOption(f"the special token {literal[:80]!r} stands twice", field=field)
+            if any("\ud800" <= character <= "\udfff" for character in literal):
+                raise InvalidOption("a special token holds a lone surrogate, which no text does", field=field)
+            if len(literal) == 1 and ord(literal) < 0x180:
+                raise InvalidOption(
+                    f"the special token {literal!r} is the name of a byte in tokenizer.json; take a longer one",
+                    field=field,
+                )
+            seen.add(literal)
+
+    def _check_initial_merges(self) -> int:
+        """Return how many tokens they make."""
+        known = {bytes([byte]) for byte in range(BYTES)}
+        given: Sequence[object] = self.initial_merges
+        for index, merge in enumerate(given):
+            field = f"initial_merges[{index}]"
+            parts = merge if isinstance(merge, tuple | list) else ()
+            if len(parts) != 2 or not all(isinstance(part, bytes) for part in parts):
+                raise InvalidOption(f"initial merge {index} is not a pair of bytes", field=field)
+            left, right = parts
+            for part in parts:
+                if part not in known:
+                    raise InvalidOption(
+                        f"initial merge {index} has the part {part!r:.80}, which no merge before it makes",
+                        field=field,
+                    )
+            known.add(left + right)
+        return len(known) - BYTES
+
+    def _check_pipeline(self) -> None:
+        """Compile the pattern and the normalizer."""
+        single = [(byte, bytes([byte])) for byte in range(BYTES)]
+        try:
+            Pipeline(Vocabulary.from_tokens(single, []), self.pipeline().to_json())
+        except ArtifactError as error:
+            raise InvalidOption(error.message, field="pattern") from error
+
+
+def _choice(field: str, value: object, values: tuple[str, ...]) -> None:
+    if value not in values:
+        names = ", ".join(f"{known!r}" for known in values)
+        raise InvalidOption(f"{field} is one of {names}, not {value!r:.80}", field=field)
