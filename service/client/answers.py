@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from service.schemas import Side
+from service.schemas.fields import Side
 
 
 class Answer:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, TokenizerInfo
-from service.schemas import Part, Side, SpecialTokens, Unit
+from service.schemas.fields import Part, Side, SpecialTokens, Unit
 
 T = TypeVar("T")
 A = TypeVar("A", bound=Answer)
