@@ -24,6 +24,9 @@ READ_SECONDS = 30.0
 """Time in which a caller must read some of an answer that waits."""
 
 
+_OFFER_BYTES = 4096
+"""How far into a head an offer of another protocol is looked for: client libraries write it among the first headers."""
+
 _UPGRADE = re.compile(rb"\r\nUpgrade:", re.IGNORECASE)
 
 
@@ -55,7 +58,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle_bytes += len(data)
-        if self._expects_head and b"pgrade" in data[:MAX_HEAD_BYTES]:
+        if self._expects_head and data.find(b"pgrade", 0, _OFFER_BYTES) >= 0:
             data = _without_upgrade(data)
         super().data_received(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():

@@ -11,7 +11,7 @@ from service.schemas.answers import (
     TokenizerInfo,
     TokenizerList,
 )
-from service.schemas.fields import Unit
+from service.schemas.fields import Part, Side, SpecialTokens, Unit
 from service.schemas.requests import (
     INLINE_ITEMS,
     CountRequest,
@@ -38,9 +38,12 @@ __all__ = [
     "Health",
     "OffsetsAnswer",
     "OffsetsRequest",
+    "Part",
     "ProblemAnswer",
     "Request",
     "Requests",
+    "Side",
+    "SpecialTokens",
     "TextRequest",
     "TokenizerInfo",
     "TokenizerList",
