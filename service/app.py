@@ -16,12 +16,13 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from service.access_log import AccessLog
-from service.errors import MEDIA_TYPE, ServiceError, from_query, from_status
+from service.errors import Dialect, ServiceError, from_query, from_status
 from service.exchange import Exchange
 from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
 from service.routes import check, count, decode, docs, encode, health, offsets, tokenizers
+from service.routes.compat import sglang, vllm
 from service.routes.json_route import JsonRoute, refuse
 from service.schemas import ProblemAnswer, under_limits
 from service.settings import Settings
@@ -39,7 +40,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
     """
     settings = Settings.load() if settings is None else settings
-    registry = Registry.open(settings.artifacts, settings.default_tokenizer)
+    registry = Registry.open(settings.artifacts, settings.default_tokenizer, settings.models)
     metrics = Metrics(registry.loaded)
     return App(
         State(
@@ -70,9 +71,14 @@ class App(FastAPI):
         self.tokd = state
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
-        for module in (encode, decode, offsets, count, tokenizers, check, health, docs):
+        for module in (encode, decode, offsets, count, vllm, sglang, tokenizers, check, health, docs):
             module.mount(self, state)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
+
+    def dialect(self, path: str) -> Dialect | None:
+        """Return how errors of a path are said, or ``None`` if they are problems."""
+        route = self._hot.get(path)
+        return None if route is None else route.dialect
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -138,7 +144,8 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         error = from_status(error.status_code, headers)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    refused = refuse(error)
+    app: App = request.app
+    refused = refuse(error, app.dialect(request.scope["path"]))
     request.scope["exchange"].code = refused.code
     headers_out = {name.decode("latin-1"): value.decode("latin-1") for name, value in refused.headers}
-    return Response(refused.body, refused.status, headers_out, MEDIA_TYPE)
+    return Response(refused.body, refused.status, headers_out, refused.media_type)

@@ -7,7 +7,7 @@ was: what a caller sent is quoted in part or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -90,6 +90,10 @@ class ServiceError(Exception):
         self.members = members
 
 
+Dialect = Callable[[Mapping[str, Any]], tuple[int, dict[str, Any]]]
+"""How a route that speaks as another server does says a problem: its status and its JSON."""
+
+
 class Refusal(NamedTuple):
     """An error as it leaves the server."""
 
@@ -97,9 +101,10 @@ class Refusal(NamedTuple):
     code: str
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...]
+    media_type: str
 
 
-def refusal(error: Exception) -> Refusal:
+def refusal(error: Exception, dialect: Dialect | None = None) -> Refusal:
     """Turn any exception into an answer; what is no error of ours or of the core is ``internal``, no more."""
     if isinstance(error, TokdError):
         error = from_core(error)
@@ -115,7 +120,11 @@ def refusal(error: Exception) -> Refusal:
         "path": None if error.path is None else _cut(error.path, MAX_PATH),
         **error.members,
     }
-    return Refusal(status, error.code, json.dumps(problem, separators=(",", ":")).encode("ascii"), error.headers)
+    said: dict[str, Any] = problem
+    if dialect is not None:
+        status, said = dialect(problem)
+    body = json.dumps(said, separators=(",", ":")).encode("ascii")
+    return Refusal(status, error.code, body, error.headers, MEDIA_TYPE if dialect is None else "application/json")
 
 
 def from_core(error: TokdError, path: str | None = None) -> ServiceError:

@@ -61,9 +61,12 @@ class Registry:
     Args:
         tokenizers: by the path they were opened at, in the order of the settings; no two of one name.
         default: a reference to one of them; the first if ``None``.
+        models: ``model=reference``: what callers of other servers call a tokenizer.
     """
 
-    def __init__(self, tokenizers: Mapping[str, Tokenizer], default: str | None = None) -> None:
+    def __init__(
+        self, tokenizers: Mapping[str, Tokenizer], default: str | None = None, models: Sequence[str] = ()
+    ) -> None:
         self.loaded = tuple(
             Loaded(tokenizer, path, tokenizer.name, tokenizer.hash) for path, tokenizer in tokenizers.items()
         )
@@ -71,11 +74,12 @@ class Registry:
         if default is not None and default not in self._by_reference:
             raise InvalidSetting(f"default_tokenizer {quote(default)} is none of the loaded: {self._names()}")
         self.default = self.loaded[0] if default is None else self._by_reference[default]
+        self._by_model = dict(map(self._read_model, models))
 
     @classmethod
-    def open(cls, paths: Sequence[str], default: str | None = None) -> Registry:
+    def open(cls, paths: Sequence[str], default: str | None = None, models: Sequence[str] = ()) -> Registry:
         """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
-        return cls({path: Tokenizer.open(path) for path in paths}, default)
+        return cls({path: Tokenizer.open(path) for path in paths}, default, models)
 
     def get(self, reference: str | None) -> Loaded:
         """Find a tokenizer.
@@ -98,6 +102,30 @@ class Registry:
         raise ServiceError(
             "tokenizer_not_found", f"no tokenizer {quote(reference)} is loaded; there are {self._names()}", "tokenizer"
         )
+
+    def of_model(self, model: str | None) -> Loaded:
+        """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.
+
+        Errors:
+            ``tokenizer_not_found``
+        """
+        if model is None:
+            return self.default
+        found = self._by_model.get(model) or self._by_reference.get(model)
+        if found is None:
+            names = ", ".join([*self._by_model, self._names()][:10])
+            raise ServiceError(
+                "tokenizer_not_found",
+                f"the model {quote(model)} does not exist; there are {names}, and the setting models adds names",
+                "model",
+            )
+        return found
+
+    def _read_model(self, setting: str) -> tuple[str, Loaded]:
+        model, _, reference = setting.rpartition("=")
+        if not model or reference not in self._by_reference:
+            raise InvalidSetting(f"models has {quote(setting)}; write model=tokenizer, with one of {self._names()}")
+        return model, self._by_reference[reference]
 
     def _index(self) -> dict[str, Loaded]:
         index: dict[str, Loaded] = {}

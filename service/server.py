@@ -44,7 +44,7 @@ def run(settings: Settings) -> None:
 
 def _run_workers(settings: Settings) -> None:
     # Every process verifies the artifacts for itself; this one does it first, so that an error is told once.
-    Registry.open(settings.artifacts, settings.default_tokenizer)
+    Registry.open(settings.artifacts, settings.default_tokenizer, settings.models)
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory

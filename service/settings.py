@@ -25,8 +25,17 @@ class InvalidSetting(ValueError):
     """A setting is unknown, cannot be read or lies outside its range; the message names its source."""
 
 
-def _setting(default: Any, meaning: str, *, least: int | None = None, most: int | None = None) -> Any:
-    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
+def _setting(
+    default: Any,
+    meaning: str,
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    item: str = "",
+    separator: str = "",
+) -> Any:
+    metadata = {"meaning": meaning, "least": least, "most": most, "item": item, "separator": separator}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +45,17 @@ class Settings:
     artifacts: tuple[str, ...] = _setting(
         ("artifacts/base",),
         "artifact directories to serve, in the variable separated as in `PATH`",
+        item="PATH",
+        separator=os.pathsep,
     )
     default_tokenizer: str | None = _setting(
         None, "name, hash or name@hash that answers requests without `tokenizer`; the first artifact if not set"
+    )
+    models: tuple[str, ...] = _setting(
+        (),
+        "names of models for the drop-in routes, each as `model=tokenizer`, in the variable separated by commas",
+        item="MODEL=TOKENIZER",
+        separator=",",
     )
     host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
@@ -101,8 +118,8 @@ class Settings:
 
     def environment(self) -> dict[str, str]:
         """Return the variables that make ``load`` give these settings again; server processes are handed them."""
-        values = {row.env: getattr(self, row.name) for row in table()}
-        return {env: _write(value) for env, value in values.items() if value is not None}
+        values = {row: getattr(self, row.name) for row in table()}
+        return {row.env: _write(row, value) for row, value in values.items() if value not in (None, ())}
 
 
 class Row(NamedTuple):
@@ -116,11 +133,13 @@ class Row(NamedTuple):
     meaning: str
     least: int | None
     most: int | None
+    item: str
+    separator: str
 
     @property
     def default_text(self) -> str:
         """The default as it stands in help and documentation."""
-        if self.default is None:
+        if self.default is None or self.default == ():
             return "not set"
         if isinstance(self.default, bool):
             return str(self.default).lower()
@@ -138,7 +157,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help_text = f"{row.meaning} (default: {row.default_text}; {row.env})".replace("%", "%%")
         if isinstance(row.default, tuple):
             help_text += "; repeatable"
-            parser.add_argument(row.flag, dest=row.name, action="append", metavar="PATH", help=help_text)
+            parser.add_argument(row.flag, dest=row.name, action="append", metavar=row.item, help=help_text)
         else:
             parser.add_argument(row.flag, dest=row.name, metavar=row.name.rsplit("_")[-1].upper(), help=help_text)
 
@@ -150,15 +169,15 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write(value: Any) -> str:
+def _write(row: Row, value: Any) -> str:
     if isinstance(value, tuple):
-        return os.pathsep.join(value)
+        return row.separator.join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _read(row: Row, text: str, source: str) -> Any:
     if row.type == tuple[str, ...]:
-        return tuple(text.split(os.pathsep))
+        return tuple(text.split(row.separator))
     if row.type is bool:
         lowered = text.strip().lower()
         if lowered in _TRUE + _FALSE:

@@ -18,14 +18,13 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from service.answers import BLOCK_BYTES, Answer
-from service.errors import MEDIA_TYPE, Refusal, refusal
+from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser
 from service.limits import Disconnected, Limits
-from service.schemas import Request
+from service.schemas import RequestBody
 
 _JSON = (b"content-type", b"application/json")
-_PROBLEM = (b"content-type", MEDIA_TYPE.encode("ascii"))
 _log = logging.getLogger("tokd")
 
 Endpoint = Callable[[Any], Answer]
@@ -44,10 +43,13 @@ class JsonRoute(APIRoute):
     answer: Callable[[Any], Answer]
     parse: Callable[[bytes], Any]
     limits: Limits
+    dialect: Dialect | None
 
-    def bind(self, answer: Callable[[Any], Answer], model: type[Request], limits: Limits) -> None:
-        """Set what turns a checked body of ``model`` into an answer, and the limits it is read under."""
-        self.answer, self.parse, self.limits = answer, parser(model), limits
+    def bind(
+        self, answer: Callable[[Any], Answer], model: type[RequestBody], limits: Limits, dialect: Dialect | None
+    ) -> None:
+        """Set what turns a checked body of ``model`` into an answer, its limits, and how errors are said."""
+        self.answer, self.parse, self.limits, self.dialect = answer, parser(model), limits, dialect
 
     def work(self, body: bytes) -> Answer:
         """Answer a body."""
@@ -65,7 +67,7 @@ class JsonRoute(APIRoute):
         except Disconnected:
             return
         except Exception as error:
-            await send_refusal(refuse(error), exchange, receive, send, self.limits)
+            await send_refusal(refuse(error, self.dialect), exchange, receive, send, self.limits)
             return
         exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
@@ -99,9 +101,9 @@ class JsonRoute(APIRoute):
         return self.answer(request)
 
 
-def refuse(error: Exception) -> Refusal:
+def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
     """Turn an exception into what is sent; a bug is logged by place: its message may quote a caller."""
-    refused = refusal(error)
+    refused = refusal(error, dialect)
     if refused.code == "internal":
         _log.error("bug: %s\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return refused
@@ -110,7 +112,8 @@ def refuse(error: Exception) -> Refusal:
 async def send_refusal(refused: Refusal, exchange: Exchange, receive: Receive, send: Send, limits: Limits) -> None:
     """Send a problem; if the body was not read whole, end the connection."""
     exchange.status, exchange.code, exchange.bytes_out = refused.status, refused.code, len(refused.body)
-    headers = [_PROBLEM, (b"content-length", b"%d" % len(refused.body)), *refused.headers]
+    media_type = (b"content-type", refused.media_type.encode("ascii"))
+    headers = [media_type, (b"content-length", b"%d" % len(refused.body)), *refused.headers]
     if not exchange.unread:
         await send({"type": "http.response.start", "status": refused.status, "headers": headers})
         await send({"type": "http.response.body", "body": refused.body})
@@ -123,9 +126,20 @@ async def send_refusal(refused: Refusal, exchange: Exchange, receive: Receive, s
 
 
 def post(
-    app: FastAPI, path: str, model: type[Request], answer: type[BaseModel], limits: Limits
+    app: FastAPI,
+    path: str,
+    model: type[RequestBody],
+    answer: type[BaseModel],
+    limits: Limits,
+    *,
+    dialect: Dialect | None = None,
+    responses: dict[int | str, dict[str, Any]] = PROBLEM_RESPONSES,
 ) -> Callable[[Endpoint], None]:
-    """Declare a route that takes ``model`` and whose answer looks like the model ``answer``."""
+    """Declare a route that takes ``model`` and whose answer looks like the model ``answer``.
+
+    Args:
+        dialect: how errors are said, if not as problems; ``responses`` documents them.
+    """
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}
         for name, example in model.EXAMPLES.items()
@@ -139,9 +153,9 @@ def post(
             endpoint,
             methods=["POST"],
             response_model=answer,
-            responses=PROBLEM_RESPONSES,
+            responses=responses,
             route_class_override=JsonRoute,
         )
-        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits)
+        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect)
 
     return declare

@@ -21,12 +21,12 @@ INLINE_WIDTH = 1 << 15
 LEFT_TO_RIGHT = Field(union_mode="left_to_right")
 
 
-def _list(item: Any, most: int | None = None) -> Any:
+def list_of(item: Any, most: int | None = None) -> Any:
     """Return the type of a list that stops at its first bad item."""
     return Annotated[list[item], Field(max_length=most, fail_fast=True)]
 
 
-def _either(*types: Any) -> Any:
+def either(*types: Any) -> Any:
     """Return the type of a value that is the first of ``types`` that it can be."""
     return Annotated[Union[types], LEFT_TO_RIGHT]  # noqa: UP007
 
@@ -39,21 +39,27 @@ class Example(NamedTuple):
     status: int = 200
 
 
-class Request(BaseModel):
-    """A body that a caller sends."""
+class RequestBody(BaseModel):
+    """A body that a caller sends, to a route of ours or to one that speaks as another server does."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True)
 
     EXAMPLES: ClassVar[dict[str, Example]] = {}
+
+    def heavy(self) -> bool:
+        """Tell whether a small body asks for work that does not belong on the event loop."""
+        return False
+
+
+class Request(RequestBody):
+    """A body of a route of ours: it names a tokenizer and holds nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid")
 
     tokenizer: str | None = Field(
         None,
         description="Which tokenizer: a name, a hash (`sha256:` and 64 digits) or `name@hash`. There is a default.",
     )
-
-    def heavy(self) -> bool:
-        """Tell whether a small body asks for work that does not belong on the event loop."""
-        return False
 
 
 class TextRequest(Request):
@@ -185,7 +191,7 @@ class DecodeRequest(Request):
         return len(self.ids) > INLINE_ITEMS and type(self.ids[0]) is list
 
 
-M = TypeVar("M", bound=Request)
+M = TypeVar("M", bound=RequestBody)
 
 
 class Requests(NamedTuple):
@@ -199,17 +205,18 @@ class Requests(NamedTuple):
 
 def under_limits(*, max_items: int, max_ids: int) -> Requests:
     """Build the request models of a server, so that its OpenAPI names its own limits."""
-    texts = _either(str, _list(str, max_items))
-    ids = _either(_list(Id, max_ids), _list(_list(Id, max_ids), max_items))
-    spans = _either(_list(Span, max_ids), _list(_list(Span, max_ids), max_items), None)
+    texts = either(str, list_of(str, max_items))
+    ids = either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
+    spans = either(list_of(Span, max_ids), list_of(list_of(Span, max_ids), max_items), None)
     return Requests(
-        to_encode=_narrow(EncodeRequest, text=texts),
-        to_count=_narrow(CountRequest, text=texts),
-        to_offsets=_narrow(OffsetsRequest, text=texts, target_spans=spans),
-        to_decode=_narrow(DecodeRequest, ids=ids),
+        to_encode=narrow(EncodeRequest, text=texts),
+        to_count=narrow(CountRequest, text=texts),
+        to_offsets=narrow(OffsetsRequest, text=texts, target_spans=spans),
+        to_decode=narrow(DecodeRequest, ids=ids),
     )
 
 
-def _narrow(model: type[M], **types: Any) -> type[M]:
+def narrow(model: type[M], **types: Any) -> type[M]:
+    """Return a model some of whose fields have narrower types."""
     fields: dict[str, Any] = {name: (type_, model.model_fields[name]) for name, type_ in types.items()}
-    return create_model(model.__name__, __base__=model, __module__=__name__, __doc__=model.__doc__, **fields)
+    return create_model(model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields)

@@ -11,7 +11,7 @@ from schemathesis import GenerationMode, checks
 
 from tests.service.conftest import MakeClient
 
-POSTS = ("/encode", "/decode", "/offsets", "/count")
+POSTS = ("/encode", "/decode", "/offsets", "/count", "/tokenize", "/detokenize", "/v1/tokenize", "/v1/detokenize")
 GETS = ("/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
 CHECKS = [
     checks.not_a_server_error,

@@ -21,6 +21,7 @@ def parse(*arguments: str) -> dict[str, Any]:
 OTHER = {
     "artifacts": ("a/b", "c"),
     "default_tokenizer": "c",
+    "models": ("a/b=c", "d=c"),
     "host": "0.0.0.0",
     "port": 0,
     "uds": "/run/tokd.sock",

@@ -1,0 +1,72 @@
+"""What every drop-in route for prompts needs: ids of prompts and texts of ids, read as an engine reads them.
+
+A prompt's literals of special tokens become tokens: whoever sends a prompt to an engine has rendered it. Content that
+users wrote belongs into ``messages``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from service.answers import Answer, Blocks
+from service.encoding import Ids
+from service.errors import ServiceError, from_core
+from service.registry import Loaded
+from tokenizer_core import TokdError
+
+UNKNOWN_LENGTH = (1 << 31) - 1
+"""The answer to ``max_model_len`` when the artifact names no length: engines know one always, and it is an int."""
+
+
+def max_model_len(loaded: Loaded) -> int:
+    """Return how many ids the model takes."""
+    length = loaded.tokenizer.settings.model_max_length
+    return UNKNOWN_LENGTH if length is None else length
+
+
+def encode_json(loaded: Loaded, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> tuple[bytes, int]:
+    """Return the ids of a prompt as JSON, and how many they are."""
+    try:
+        return loaded.tokenizer.encode_json(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
+    except TokdError as error:
+        raise from_core(error, path) from error
+
+
+def encode(loaded: Loaded, prompt: str, *, add_special_tokens: bool) -> Ids:
+    """Return the ids of a prompt."""
+    try:
+        return loaded.tokenizer.encode(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
+    except TokdError as error:
+        raise from_core(error, "prompt") from error
+
+
+def decode(loaded: Loaded, tokens: Sequence[int], *, skip_special_tokens: bool, path: str = "tokens") -> str:
+    """Return the text of ids."""
+    try:
+        return loaded.tokenizer.decode(np.array(tokens, np.uint32), skip_special_tokens=skip_special_tokens)
+    except TokdError as error:
+        raise from_core(error, path) from error
+
+
+def refuse_template(template: object) -> None:
+    """Refuse a template that comes with a request.
+
+    Errors:
+        ``invalid_option``
+    """
+    if template is not None:
+        raise ServiceError(
+            "invalid_option",
+            "a template comes with the tokenizer, never with a request; leave this out",
+            "chat_template",
+        )
+
+
+def written(loaded: Loaded, tokens: int, *parts: bytes) -> Answer:
+    """Return an answer that is written in parts."""
+    blocks = Blocks()
+    for part in parts:
+        blocks.add(part)
+    return Answer(blocks.finish(), tokens, loaded.hash)

@@ -1,0 +1,173 @@
+"""``POST /v1/tokenize`` and ``POST /v1/detokenize`` as SGLang has them: one prompt or many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import orjson
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from service.answers import Answer
+from service.errors import ServiceError
+from service.registry import Loaded, Registry
+from service.routes.compat import prompts
+from service.routes.compat.vllm import error_info
+from service.routes.json_route import post
+from service.schemas.fields import Id
+from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
+from service.state import State
+
+DEFAULT_MODEL = "default"
+"""What SGLang's clients call whatever is served."""
+
+_MODEL = Field(DEFAULT_MODEL, description="A model of the settings, a name, hash or `name@hash`, or `default`.")
+
+
+class SglangTokenizeRequest(RequestBody):
+    """Prompts to encode. Fields that are not named here are ignored."""
+
+    model: str = _MODEL
+    prompt: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
+        None, description="One text or a list. Literals of special tokens in it become tokens."
+    )
+    messages: Any = Field(None, description="Not taken yet; send the rendered chat as `prompt`.")
+    add_special_tokens: bool = Field(True, description="Put what the tokenizer puts around a text.")
+    chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one prompt": Example("ids and their number", {"prompt": "Hello, world"}),
+        "many prompts": Example("one list of ids a prompt", {"prompt": ["one", "one two"]}),
+        "another model": Example("no such model is served", {"model": "someone/else", "prompt": "Hi"}, status=404),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether there are many prompts."""
+        return type(self.prompt) is list and len(self.prompt) > INLINE_ITEMS
+
+
+class SglangTokenizeAnswer(BaseModel):
+    """Ids."""
+
+    tokens: list[int] | list[list[int]]
+    count: int | list[int]
+    max_model_len: int = Field(description="2147483647 if the artifact names no length.")
+
+
+class SglangDetokenizeRequest(RequestBody):
+    """Ids to decode. Fields that are not named here are ignored."""
+
+    model: str = _MODEL
+    tokens: Annotated[list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(description="One list of ids, or many.")
+    skip_special_tokens: bool = Field(True, description="Leave the special tokens out.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one list": Example("ids that every tokenizer has", {"tokens": [40, 41, 42]}),
+        "many lists": Example("one text a list", {"tokens": [[40, 41], [42]]}),
+        "no id": Example("the error has the place", {"tokens": [40, "41"]}, status=400),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether there are many lists."""
+        return len(self.tokens) > INLINE_ITEMS and type(self.tokens[0]) is list
+
+
+class SglangDetokenizeAnswer(BaseModel):
+    """Text, or one text a list."""
+
+    text: str | list[str]
+
+
+class SglangError(BaseModel):
+    """Any error of these routes."""
+
+    object: Literal["error"]
+    message: str
+    type: str
+    param: str | None
+    code: int
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request cannot be answered as it is.", "model": SglangError},
+    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": SglangError},
+}
+
+
+def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Say a problem as SGLang does."""
+    status, info = error_info(problem)
+    return status, {"object": "error", **info}
+
+
+def find(registry: Registry, model: str) -> Loaded:
+    """Find a tokenizer as SGLang's clients name it."""
+    return registry.default if model == DEFAULT_MODEL else registry.of_model(model)
+
+
+def tokenize_prompts(loaded: Loaded, texts: str | list[str], *, add_special_tokens: bool) -> Answer:
+    """Answer one prompt, or many with a list for each."""
+    many = isinstance(texts, list)
+    rows = [
+        prompts.encode_json(
+            loaded, text, add_special_tokens=add_special_tokens, path=f"prompt[{index}]" if many else "prompt"
+        )
+        for index, text in enumerate(texts if isinstance(texts, list) else [texts])
+    ]
+    parts = [b'{"tokens":', b"[" if many else b""]
+    for index, (ids, _) in enumerate(rows):
+        parts += [b"," if index else b"", ids]
+    counts = [count for _, count in rows]
+    tail = (orjson.dumps(counts if many else counts[0]), prompts.max_model_len(loaded))
+    return prompts.written(
+        loaded, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail
+    )
+
+
+def detokenize_lists(loaded: Loaded, body: SglangDetokenizeRequest, max_ids: int) -> Answer:
+    """Answer one list of ids, or many with a text for each."""
+    tokens: Any = body.tokens
+    many = bool(tokens) and isinstance(tokens[0], list)
+    rows = tokens if many else [tokens]
+    total = sum(map(len, rows))
+    if total > max_ids:
+        raise ServiceError("too_many_ids", f"there are more than {max_ids} ids; send fewer in one request", "tokens")
+    texts = [
+        prompts.decode(
+            loaded,
+            row,
+            skip_special_tokens=body.skip_special_tokens,
+            path=f"tokens[{index}]" if many else "tokens",
+        )
+        for index, row in enumerate(rows)
+    ]
+    return prompts.written(loaded, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}")
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the routes."""
+    registry, limits = state.registry, state.limits
+    max_ids, max_items = state.settings.max_ids, state.settings.max_items
+    to_tokenize = narrow(SglangTokenizeRequest, prompt=either(str, list_of(str, max_items), None))
+    to_detokenize = narrow(
+        SglangDetokenizeRequest, tokens=either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
+    )
+
+    @post(app, "/v1/tokenize", to_tokenize, SglangTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    def sglang_tokenize(body: SglangTokenizeRequest) -> Answer:
+        """Turn a prompt, or many, into ids, as SGLang's `/v1/tokenize`."""
+        prompts.refuse_template(body.chat_template)
+        loaded = find(registry, body.model)
+        if body.messages is not None:
+            raise ServiceError(
+                "invalid_option", "chats are not taken here; send the rendered chat as prompt", "messages"
+            )
+        if body.prompt is None:
+            raise ServiceError("missing_field", "this field is required", "prompt")
+        return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens)
+
+    @post(app, "/v1/detokenize", to_detokenize, SglangDetokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    def sglang_detokenize(body: SglangDetokenizeRequest) -> Answer:
+        """Turn ids into text, as SGLang's `/v1/detokenize`."""
+        return detokenize_lists(find(registry, body.model), body, max_ids)

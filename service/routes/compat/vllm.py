@@ -1,0 +1,175 @@
+"""``POST /tokenize`` and ``POST /detokenize`` as vLLM has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+import orjson
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from service.answers import Answer
+from service.encoding import Ids
+from service.errors import ServiceError
+from service.registry import Loaded
+from service.routes.compat import prompts
+from service.routes.json_route import post
+from service.schemas.fields import Id
+from service.schemas.requests import Example, RequestBody, list_of, narrow
+from service.state import State
+
+INLINE_STRINGS = 8192
+"""Characters of a prompt whose tokens are written as strings on the event loop: a millisecond or two."""
+
+_PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+_ALPHABET = {byte: 0x100 + place for place, byte in enumerate(_OTHERS)}
+"""The characters that stand for bytes in GPT-2's vocabulary, where they are not those of Latin-1."""
+
+
+class VllmTokenizeRequest(RequestBody):
+    """A prompt to encode. Fields that are not named here are ignored."""
+
+    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
+    prompt: str | None = Field(None, description="The text. Literals of special tokens in it become tokens.")
+    messages: Any = Field(None, description="Not taken yet; send the rendered chat as `prompt`.")
+    add_special_tokens: bool = Field(True, description="Put what the tokenizer puts around a text.")
+    return_token_strs: bool | None = Field(False, description="Also return every token as the vocabulary writes it.")
+    chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "a prompt": Example("ids and their number", {"prompt": "Hello, world"}),
+        "with strings": Example("tokens as the vocabulary writes them", {"prompt": "Hi", "return_token_strs": True}),
+        "a template": Example("refused", {"prompt": "Hi", "chat_template": "{{ messages }}"}, status=400),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether many strings are asked for."""
+        return bool(self.return_token_strs) and len(self.prompt or "") > INLINE_STRINGS
+
+
+class VllmTokenizeAnswer(BaseModel):
+    """Ids."""
+
+    count: int
+    max_model_len: int = Field(description="2147483647 if the artifact names no length.")
+    tokens: list[int]
+    token_strs: list[str] | None
+
+
+class VllmDetokenizeRequest(RequestBody):
+    """Ids to decode. Fields that are not named here are ignored."""
+
+    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
+    tokens: list[Id] = Field(description="The ids; special tokens are kept in the text.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "ids": Example("ids that every tokenizer has", {"tokens": [40, 41, 42]}),
+        "no id": Example("the error has the place", {"tokens": [40, "41"]}, status=400),
+    }
+
+
+class VllmDetokenizeAnswer(BaseModel):
+    """Text."""
+
+    prompt: str
+
+
+class VllmErrorInfo(BaseModel):
+    """What is wrong."""
+
+    message: str
+    type: str
+    param: str | None
+    code: int
+
+
+class VllmError(BaseModel):
+    """Any error of these routes."""
+
+    error: VllmErrorInfo
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request cannot be answered as it is.", "model": VllmError},
+    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": VllmError},
+}
+_TYPES = {400: "BadRequestError", 404: "NotFoundError", 500: "InternalServerError"}
+_OF_THE_BODY = ("invalid_json", "invalid_type", "invalid_unicode", "invalid_value", "missing_field")
+"""What engines find when they check a body, before they look at it: they give it the name of its status."""
+
+
+def status_of(problem: Mapping[str, Any]) -> int:
+    """Return the status that engines give: what they find in a body is 400."""
+    return 400 if problem["status"] in (415, 422) else int(problem["status"])
+
+
+def error_info(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Say a problem with OpenAI's four members, which engines share."""
+    status = status_of(problem)
+    of_the_body = problem["code"].startswith("unsupported_") or problem["code"] in _OF_THE_BODY
+    kind = HTTPStatus(status).phrase if of_the_body or status not in _TYPES else _TYPES[status]
+    return status, {"message": problem["detail"], "type": kind, "param": problem["path"], "code": status}
+
+
+def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Say a problem as vLLM does."""
+    status, info = error_info(problem)
+    return status, {"error": info}
+
+
+def token_strings(loaded: Loaded, ids: Ids) -> list[str]:
+    """Return every token as its vocabulary writes it: bytes in GPT-2's alphabet, added tokens as they are."""
+    tokenizer, vocabulary = loaded.tokenizer, loaded.tokenizer.parts.vocabulary
+    literals = {token.id: token.content for token in tokenizer.added_tokens}
+
+    def write(id: int) -> str:
+        if id in literals:
+            return literals[id]
+        data = tokenizer.token_bytes(id)
+        return data.decode("utf-8") if vocabulary.is_opaque(id) else data.decode("latin-1").translate(_ALPHABET)
+
+    listed: list[int] = ids.tolist()
+    strings = {id: write(id) for id in set(listed)}
+    return [strings[id] for id in listed]
+
+
+def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> Answer:
+    """Answer a prompt; without strings no Python integer is made for an id."""
+    strings = b"null"
+    if body.return_token_strs:
+        ids = prompts.encode(loaded, prompt, add_special_tokens=body.add_special_tokens)
+        tokens, count = orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY), len(ids)
+        strings = orjson.dumps(token_strings(loaded, ids))
+    else:
+        tokens, count = prompts.encode_json(loaded, prompt, add_special_tokens=body.add_special_tokens)
+    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (count, prompts.max_model_len(loaded))
+    return prompts.written(loaded, count, head, tokens, b',"token_strs":', strings, b"}")
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the routes."""
+    registry, limits = state.registry, state.limits
+    to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
+
+    @post(app, "/tokenize", VllmTokenizeRequest, VllmTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    def tokenize(body: VllmTokenizeRequest) -> Answer:
+        """Turn a prompt into ids, as vLLM's `/tokenize`: its clients need only this address."""
+        prompts.refuse_template(body.chat_template)
+        loaded = registry.of_model(body.model)
+        if body.messages is not None:
+            raise ServiceError(
+                "invalid_option", "chats are not taken here; send the rendered chat as prompt", "messages"
+            )
+        if body.prompt is None:
+            raise ServiceError("missing_field", "this field is required", "prompt")
+        return tokenize_prompt(loaded, body, body.prompt)
+
+    @post(app, "/detokenize", to_detokenize, VllmDetokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    def detokenize(body: VllmDetokenizeRequest) -> Answer:
+        """Turn ids into text, as vLLM's `/detokenize`."""
+        loaded = registry.of_model(body.model)
+        text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)
+        return prompts.written(loaded, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")
