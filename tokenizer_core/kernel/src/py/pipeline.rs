@@ -71,7 +71,7 @@ impl PyPipeline {
         special_tokens: &str,
         add_special_tokens: bool,
     ) -> PyResult<Array<'py>> {
-        let ids = self.ids(text, special_tokens, add_special_tokens)?;
+        let ids = self.encoded(text, special_tokens, add_special_tokens, |ids| ids)?;
         Ok(PyArray1::from_vec(text.py(), ids))
     }
 
@@ -83,10 +83,12 @@ impl PyPipeline {
         add_special_tokens: bool,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let py = text.py();
-        let ids = self.ids(text, special_tokens, add_special_tokens)?;
-        let mut json = Vec::new();
-        write_json(&ids, &mut json);
-        Ok((PyBytes::new(py, &json), ids.len()))
+        let (json, count) = self.encoded(text, special_tokens, add_special_tokens, |ids| {
+            let mut json = Vec::new();
+            write_json(&ids, &mut json);
+            (json, ids.len())
+        })?;
+        Ok((PyBytes::new(py, &json), count))
     }
 
     #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]
@@ -181,14 +183,21 @@ impl PyPipeline {
 }
 
 impl PyPipeline {
-    fn ids(&self, text: &Bound<'_, PyString>, special_tokens: &str, add_special_tokens: bool) -> PyResult<Vec<u32>> {
+    /// Encode and make `output` of the ids, all of it without the GIL.
+    fn encoded<T: Send>(
+        &self,
+        text: &Bound<'_, PyString>,
+        special_tokens: &str,
+        add_special_tokens: bool,
+        output: impl FnOnce(Vec<u32>) -> T + Send,
+    ) -> PyResult<T> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let text = utf8(text, None)?;
         run(py, text.len(), || {
             let mut ids = Vec::with_capacity(text.len() / 3);
             self.0.encode(text, options, &mut ids)?;
-            Ok(ids)
+            Ok(output(ids))
         })
         .map_err(|error| exception(py, &error, Some(text)))
     }
