@@ -4,6 +4,7 @@
 >>> tokenizer = Tokenizer.open("artifacts/base")
 """
 
+from tokenizer_core.chat import ChatPolicy, EncodedChat, Message, RenderedChat, ReservedSpan
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
 from tokenizer_core.corpus import Files
@@ -25,6 +26,10 @@ from tokenizer_core.errors import (
     InvalidUnicode,
     ReservedLiteral,
     StepLimit,
+    TemplateFailed,
+    TemplateLimit,
+    TemplateMissing,
+    TemplateUntrackable,
     TokdError,
     UncoveredText,
     UnknownTokenId,
@@ -32,6 +37,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
 from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
+from tokenizer_core.template import Span
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
 from tokenizer_core.train import TrainingWarning, counted, extend, train, train_sizes
 from tokenizer_core.train_settings import TrainSettings
@@ -42,6 +48,7 @@ __all__ = [
     "ArtifactNotFound",
     "Beside",
     "Cancelled",
+    "ChatPolicy",
     "CheckReport",
     "CorpusError",
     "CorpusNotFound",
@@ -50,6 +57,7 @@ __all__ = [
     "Cut",
     "EmptyCorpus",
     "EncodedBatch",
+    "EncodedChat",
     "Files",
     "HashMismatch",
     "InputError",
@@ -58,18 +66,26 @@ __all__ = [
     "InvalidCorpus",
     "InvalidOption",
     "InvalidUnicode",
+    "Message",
     "Offsets",
     "Padding",
     "PipelineConfig",
     "Point",
     "Progress",
+    "RenderedChat",
     "ReservedLiteral",
+    "ReservedSpan",
     "Row",
     "Settings",
     "Side",
+    "Span",
     "SpecialTokens",
     "Status",
     "StepLimit",
+    "TemplateFailed",
+    "TemplateLimit",
+    "TemplateMissing",
+    "TemplateUntrackable",
     "TokdError",
     "Tokenizer",
     "TrainSettings",

@@ -6,6 +6,10 @@ TokdError
 │   ├── InvalidOption        invalid_option
 │   ├── ReservedLiteral      reserved_literal: a special token's literal in the text
 │   ├── StepLimit            step_limit: a regular expression took too long on this text
+│   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is no template
+│   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
+│   ├── TemplateMissing      template_missing: the tokenizer has no chat template
+│   ├── TemplateUntrackable  template_untrackable: it cannot be told who wrote what in the rendered text
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
 ├── CorpusError              what a tokenizer is to be trained on
@@ -73,6 +77,30 @@ class StepLimit(InputError):
     """A regular expression took more steps on this text than it may."""
 
     codes = ("step_limit",)
+
+
+class TemplateFailed(InputError):
+    """The chat template refuses these messages, fails on them, or is no template."""
+
+    codes = ("template_failed",)
+
+
+class TemplateLimit(InputError):
+    """The chat template takes more time or memory on these messages than a chat can need."""
+
+    codes = ("template_limit",)
+
+
+class TemplateMissing(InputError):
+    """The tokenizer has no chat template."""
+
+    codes = ("template_missing",)
+
+
+class TemplateUntrackable(InputError):
+    """The chat template does to these messages what hides who wrote what."""
+
+    codes = ("template_untrackable",)
 
 
 class UncoveredText(InputError):
@@ -172,6 +200,10 @@ CLASS_OF_CODE: dict[str, type[TokdError]] = {
         InvalidOption,
         ReservedLiteral,
         StepLimit,
+        TemplateFailed,
+        TemplateLimit,
+        TemplateMissing,
+        TemplateUntrackable,
         UncoveredText,
         UnknownTokenId,
         CorpusNotFound,

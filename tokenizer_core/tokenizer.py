@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core import artifact
+from tokenizer_core import artifact, chat, template
 from tokenizer_core._kernel import UNICODE_VERSION, Pipeline, StreamDecoder
+from tokenizer_core.chat import ChatPolicy, EncodedChat, Message, RenderedChat
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
@@ -247,6 +248,83 @@ class Tokenizer:
     ) -> Offsets:
         """Encode a text with the span of every id in the text as it was given, through any normalizer."""
         return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens))
+
+    def with_template(self, source: str) -> Tokenizer:
+        """Return the same tokenizer with another chat template: equal ids for texts, another template hash.
+
+        Raises:
+            TemplateFailed: the source is no Jinja template.
+        """
+        template.compiled(source)
+        twin = Tokenizer.__new__(Tokenizer)
+        settings = replace(self.settings, chat_template=source, named_templates=())
+        twin._parts, twin._pipeline = replace(self._parts, settings=settings), self._pipeline
+        return twin
+
+    def render_chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool = False,
+        template_args: Mapping[str, Any] | None = None,
+    ) -> RenderedChat:
+        """Render messages by the chat template, as Hugging Face does, and tell who wrote what.
+
+        Args:
+            tools, documents: JSON objects, handed to the template.
+            add_generation_prompt: end with the beginning of the assistant's next turn.
+            continue_final_message: end within the last message, for the model to go on.
+            template_args: further variables of the template, such as ``enable_thinking``.
+
+        Raises:
+            InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable
+        """
+        return chat.render(
+            self.settings,
+            messages,
+            tools=tools,
+            documents=documents,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
+            template_args=template_args,
+        )
+
+    def encode_chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool = False,
+        template_args: Mapping[str, Any] | None = None,
+        special_tokens: ChatPolicy = "text",
+    ) -> EncodedChat:
+        """Render messages and encode the text; only what the template itself writes becomes an added token.
+
+        Args:
+            special_tokens: what an added token's literal in a caller's text means: ``"text"``, or an error with
+                ``"reject"``. With ``"parse"`` it becomes the token: for callers who may write control tokens.
+
+        Raises:
+            ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText, and as ``render_chat``
+        """
+        rendered = self.render_chat(
+            messages,
+            tools=tools,
+            documents=documents,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
+            template_args=template_args,
+        )
+        return chat.encode(self._pipeline, self._special_ids, rendered, special_tokens)
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self.special_tokens.values())
 
     def decode(self, ids: IdsLike, *, skip_special_tokens: bool = False) -> str:
         """Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.

@@ -1,5 +1,6 @@
 //! The pipeline: added tokens, normalizer, pretokenizer, merges; one pass over the text, into any sink.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
+use crate::guard::{Guard, Reading};
 use crate::load::text_to_bytes;
 use crate::normalize::{Alignment, Normalizer, prefix_space};
 use crate::piece_cache::{IDS_LIMIT, Key};
@@ -89,8 +91,10 @@ impl Pipeline {
     /// # Errors
     /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
     pub fn new(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize) -> Result<Self> {
-        let index = TokenIndex::new(&vocabulary);
-        check_added_tokens(config, &vocabulary, &index)?;
+        check_added_tokens(config, &vocabulary, &TokenIndex::new(&vocabulary, &HashSet::new()))?;
+        // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
+        let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
+        let specials: HashSet<u32> = specials.map(|token| token.id).collect();
         let tokens = TokenBytes::new(&vocabulary, &config.added_tokens);
         for (field, ids) in [("prefix_ids", &config.prefix_ids), ("suffix_ids", &config.suffix_ids)] {
             for (at, id) in ids.iter().enumerate() {
@@ -103,8 +107,8 @@ impl Pipeline {
         let normalizer = Normalizer::new(&config.normalizer)?;
         Ok(Self {
             tokens,
-            merges: MergeTable::new(&vocabulary)?,
-            whole_pieces: config.ignore_merges.then_some(index),
+            merges: MergeTable::new(&vocabulary, &specials)?,
+            whole_pieces: config.ignore_merges.then(|| TokenIndex::new(&vocabulary, &specials)),
             safe_split: SafeSplit::new(&vocabulary),
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
@@ -133,14 +137,42 @@ impl Pipeline {
     /// `reserved_literal`, `step_limit`, `uncovered_text`, with the byte range in `text`; `invalid_option` for a text
     /// of 4 GiB or more.
     pub fn encode(&self, text: &str, options: EncodeOptions, sink: &mut impl Sink) -> Result<()> {
+        self.encode_as(text, &mut Reading::plain(options.policy), options.add_special_tokens, sink)
+    }
+
+    /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
+    /// `text`, stands in one of the caller's ranges. These are on borders of characters, in order and disjoint. Returns the
+    /// literals that were refused, with the id each would have had.
+    ///
+    /// # Errors
+    /// As [`Self::encode`], but for `reserved_literal`.
+    pub fn encode_chat(
+        &self,
+        text: &str,
+        caller: &[Range<usize>],
+        add_special_tokens: bool,
+        sink: &mut impl Sink,
+    ) -> Result<Vec<(Range<usize>, u32)>> {
+        let mut reading = Reading::guarded(Guard::new(caller));
+        self.encode_as(text, &mut reading, add_special_tokens, sink)?;
+        Ok(reading.refused())
+    }
+
+    fn encode_as(
+        &self,
+        text: &str,
+        reading: &mut Reading<'_>,
+        add_special_tokens: bool,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }
-        if options.add_special_tokens {
+        if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }
-        self.scratch.with(|scratch| self.encode_text(text, options.policy, scratch, sink))?;
-        if options.add_special_tokens {
+        self.scratch.with(|scratch| self.encode_text(text, reading, scratch, sink))?;
+        if add_special_tokens {
             self.suffix_ids.iter().for_each(|id| sink.added(*id, text.len()..text.len()));
         }
         Ok(())
@@ -164,19 +196,22 @@ impl Pipeline {
     fn encode_text(
         &self,
         text: &str,
-        policy: SpecialPolicy,
+        reading: &mut Reading<'_>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if self.added_tokens.is_empty(Pass::Raw, policy) {
-            return self.encode_raw_segment(text, 0, policy, scratch, sink);
+        if self.added_tokens.is_empty(Pass::Raw, reading.policy) {
+            return self.encode_raw_segment(text, 0, reading, scratch, sink);
         }
         let mut segments = Vec::new();
-        self.added_tokens.split(text, Pass::Raw, policy, &mut segments)?;
+        match &mut reading.guard {
+            None => self.added_tokens.split(text, Pass::Raw, reading.policy, &mut segments)?,
+            Some(guard) => guard.split_raw(&self.added_tokens, text, &mut segments),
+        }
         for Segment { bytes, id } in segments {
             match id {
                 Some(id) => sink.added(id, bytes),
-                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, policy, scratch, sink)?,
+                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, reading, scratch, sink)?,
             }
         }
         Ok(())
@@ -187,7 +222,7 @@ impl Pipeline {
         &self,
         text: &str,
         start: usize,
-        policy: SpecialPolicy,
+        reading: &mut Reading<'_>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -195,13 +230,17 @@ impl Pipeline {
         let alignment = normalized.as_ref().map(|normalized| &normalized.alignment);
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let whole = Stretch { start, alignment, inner: 0, spaced: None };
-        if self.added_tokens.is_empty(Pass::Normalized, policy) {
+        if self.added_tokens.is_empty(Pass::Normalized, reading.policy) {
             return self.encode_stretch(text, whole, scratch, sink);
         }
         let mut segments = Vec::new();
-        self.added_tokens
-            .split(text, Pass::Normalized, policy, &mut segments)
-            .map_err(|error| error.moved(|range| whole.source(range)))?;
+        match &mut reading.guard {
+            None => self
+                .added_tokens
+                .split(text, Pass::Normalized, reading.policy, &mut segments)
+                .map_err(|error| error.moved(|range| whole.source(range)))?,
+            Some(guard) => guard.split_normalized(&self.added_tokens, text, &whole, &mut segments),
+        }
         for Segment { bytes, id } in segments {
             match id {
                 Some(id) => sink.added(id, whole.source(bytes)),

@@ -2,6 +2,7 @@
 //!
 //! The modules are the pipeline, in order:
 //! `load` reads vocabularies, `added_tokens` cuts out literals, `normalize` rewrites what is between them,
+//! `guard` keeps the caller of a chat out of them,
 //! `pretokenize` cuts pieces, `ranks` and `merge` turn a piece into ids, `encode` drives all of it,
 //! `offsets`, `output` and `decode` are the ways out; `expression` and `unicode` serve all of them. `py` alone knows Python.
 
@@ -12,6 +13,7 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 mod expression;
+mod guard;
 pub mod load;
 pub mod merge;
 pub mod normalize;

@@ -1,6 +1,7 @@
 //! The two questions a merge asks: what do these neighbours become, and is this piece a token already.
 
 use rustc_hash::FxHasher;
+use std::collections::HashSet;
 use std::hash::Hasher;
 
 use crate::error::Result;
@@ -50,11 +51,12 @@ pub struct MergeTable {
 }
 
 impl MergeTable {
-    /// Index the merges of a vocabulary. Of two merges of one pair the later counts, as in Hugging Face.
+    /// Index the merges of a vocabulary but for those whose product is one of `never`: text must not merge into a control
+    /// token. Of two merges of one pair the later counts, as in Hugging Face.
     ///
     /// # Errors
     /// `missing_byte`.
-    pub fn new(vocabulary: &Vocabulary) -> Result<Self> {
+    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Result<Self> {
         let merges = vocabulary.merges();
         let bits = (merges.len().max(8) * 2).next_power_of_two().trailing_zeros();
         let empty = Slot { pair: EMPTY_PAIR, merged: Merged::NEVER };
@@ -63,7 +65,7 @@ impl MergeTable {
             slots: vec![empty; 1 << bits].into_boxed_slice(),
             shift: 64 - bits,
         };
-        for (rank, merge) in merges.iter().enumerate() {
+        for (rank, merge) in merges.iter().enumerate().filter(|(_, merge)| !never.contains(&merge.product)) {
             let pair = pair_key(merge.left, merge.right);
             let at = table.find(pair);
             table.slots[at] = Slot { pair, merged: Merged::new(rank as u32, merge.product) };
@@ -109,12 +111,12 @@ pub struct TokenIndex {
 }
 
 impl TokenIndex {
-    /// Index every token that text can become; opaque entries are no text.
-    pub fn new(vocabulary: &Vocabulary) -> Self {
+    /// Index every token that text can become, but for those in `never`; opaque entries are no text.
+    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Self {
         let size = (vocabulary.id_limit().max(8) as usize * 2).next_power_of_two();
         let mut index = Self { slots: vec![NO_TOKEN; size].into_boxed_slice() };
         for (id, bytes) in vocabulary.tokens() {
-            if !vocabulary.is_opaque(id) {
+            if !vocabulary.is_opaque(id) && !never.contains(&id) {
                 let at = index.find(vocabulary, bytes);
                 if index.slots[at] == NO_TOKEN {
                     index.slots[at] = id;

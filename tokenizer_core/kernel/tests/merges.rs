@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use tokd_kernel::merge::Merger;
 use tokd_kernel::ranks::MergeTable;
@@ -11,7 +13,7 @@ use tokd_kernel::ranks::MergeTable;
 fn the_leftmost_of_equals_merges_first() {
     //  a a a a a   ->   aa aa a
     let vocabulary = common::vocabulary(&[("a", "a")]);
-    let table = MergeTable::new(&vocabulary).unwrap();
+    let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
     let mut merger = Merger::default();
     let a = u32::from(b'a');
     for (piece, ids) in
@@ -24,14 +26,14 @@ fn the_leftmost_of_equals_merges_first() {
 #[test]
 fn a_later_merge_of_the_same_pair_takes_the_place_of_the_earlier() {
     let vocabulary = common::vocabulary(&[("a", "b"), ("b", "c"), ("a", "b")]);
-    let table = MergeTable::new(&vocabulary).unwrap();
+    let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
     // With (a, b) at rank 2, (b, c) at rank 1 goes first.
     assert_eq!(Merger::default().merge(&table, b"abc"), [u32::from(b'a'), 257]);
 }
 
 #[test]
 fn an_empty_piece_has_no_ids() {
-    let table = MergeTable::new(&common::vocabulary(&[])).unwrap();
+    let table = MergeTable::new(&common::vocabulary(&[]), &HashSet::new()).unwrap();
     assert!(Merger::default().merge(&table, b"").is_empty());
 }
 
@@ -45,7 +47,7 @@ proptest! {
         piece in prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 0..160),
     ) {
         let vocabulary = common::drawn_vocabulary(&[b"abc"], &draws);
-        let table = MergeTable::new(&vocabulary).unwrap();
+        let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
         let ids = Merger::default().merge(&table, &piece).to_vec();
         prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
     }

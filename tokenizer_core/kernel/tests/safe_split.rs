@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use tokd_kernel::merge::Merger;
 use tokd_kernel::ranks::MergeTable;
@@ -19,7 +21,7 @@ fn parts<'t>(split: &SafeSplit, piece: &'t str) -> Vec<&'t str> {
 }
 
 fn merge_in_parts(vocabulary: &Vocabulary, piece: &str) -> Vec<u32> {
-    let (table, split) = (MergeTable::new(vocabulary).unwrap(), SafeSplit::new(vocabulary).unwrap());
+    let (table, split) = (MergeTable::new(vocabulary, &HashSet::new()).unwrap(), SafeSplit::new(vocabulary).unwrap());
     let mut merger = Merger::default();
     parts(&split, piece).iter().flat_map(|part| merger.merge(&table, part.as_bytes()).to_vec()).collect()
 }

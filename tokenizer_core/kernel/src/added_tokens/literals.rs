@@ -92,16 +92,18 @@ impl Literals {
         self.specials < self.tokens.len()
     }
 
-    /// The literals of `text`, leftmost-longest, none overlapping. One that ought to be a single word and is not
-    /// hides what it overlaps, as in Hugging Face.
-    pub(super) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Found<'t>> {
+    /// The literals of `text` that stand inside `within`, leftmost-longest, none overlapping. One that ought to be a
+    /// single word and is not hides what it overlaps, as in Hugging Face; words go beyond `within`.
+    pub(super) fn find<'t>(&'t self, text: &'t str, within: Range<usize>) -> impl Iterator<Item = Found<'t>> {
+        let part = &text[within.clone()];
         let matches = match &self.search {
             Search::Nothing => Matches::Nothing,
-            Search::Anchored(candidates, automaton) => Matches::Anchored { candidates, automaton, text, at: 0 },
-            Search::Forward(automaton) => Matches::Forward(automaton.find_iter(text)),
-            Search::Backward(backward) => Matches::Backward(backward.find(text.as_bytes())),
+            Search::Anchored(candidates, automaton) => Matches::Anchored { candidates, automaton, text: part, at: 0 },
+            Search::Forward(automaton) => Matches::Forward(automaton.find_iter(part)),
+            Search::Backward(backward) => Matches::Backward(backward.find(part.as_bytes())),
         };
-        matches.filter_map(|(literal, bytes)| {
+        matches.filter_map(move |(literal, bytes)| {
+            let bytes = bytes.start + within.start..bytes.end + within.start;
             let token = &self.tokens[literal];
             let inside_word = token.single_word
                 && (text[..bytes.start].chars().next_back().is_some_and(is_word)

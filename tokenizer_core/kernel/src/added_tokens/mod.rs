@@ -113,49 +113,21 @@ impl AddedTokens {
     /// # Errors
     /// `reserved_literal` with the byte range in `text`, under [`SpecialPolicy::Reject`].
     pub fn split(&self, text: &str, pass: Pass, policy: SpecialPolicy, segments: &mut Vec<Segment>) -> Result<()> {
-        // Where the text between tokens begins.
-        let mut rest = 0;
-        // White space behind a token with `rstrip`, looked at once however many tokens end in it.
-        let mut space_end = 0;
-        let first = segments.len();
-        let found = if self.is_empty(pass, policy) { None } else { Some(self.pass(pass).find(text)) };
-        for Found { token, bytes: Range { mut start, mut end } } in found.into_iter().flatten() {
-            if token.special && policy == SpecialPolicy::Text {
-                continue;
-            }
-            if token.special && policy == SpecialPolicy::Reject {
-                return Err(reserved(token, start..end));
-            }
-            if token.lstrip {
-                let stripped = text[rest..start.max(rest)].trim_end().len();
-                start = rest + stripped;
-                if start >= end {
-                    // The token before has taken all of it as white space.
-                    continue;
-                }
-            }
-            if token.rstrip {
-                if space_end <= end {
-                    space_end = text.len() - text[end..].trim_start().len();
-                }
-                end = space_end.max(end);
-            }
-            if start < rest {
-                // It begins in the white space that the token before took: there the one before ends.
-                if let Some(before) = segments.last_mut() {
-                    before.bytes.end = start;
-                }
-            } else if start > rest {
-                segments.push(Segment { bytes: rest..start, id: None });
-            }
-            segments.push(Segment { bytes: start..end, id: Some(token.id) });
-            rest = end;
-        }
-        if rest < text.len() {
-            segments.push(Segment { bytes: rest..text.len(), id: None });
-        }
-        debug_assert!(segments[first..].iter().all(|segment| !segment.bytes.is_empty()), "a segment is empty");
-        Ok(())
+        let found = if self.is_empty(pass, policy) { None } else { Some(self.pass(pass).find(text, 0..text.len())) };
+        cut(text, policy, found.into_iter().flatten(), segments)
+    }
+
+    /// Cut `text` as [`SpecialPolicy::Parse`] does, with the literals of `pass` that stand wholly inside one of `within`:
+    /// ranges on borders of characters, in order and disjoint.
+    pub fn split_within(&self, text: &str, pass: Pass, within: &[Range<usize>], segments: &mut Vec<Segment>) {
+        let found = within.iter().flat_map(|range| self.pass(pass).find(text, range.clone()));
+        // Nothing is reserved in what is parsed, so there is no error.
+        let _ = cut(text, SpecialPolicy::Parse, found, segments);
+    }
+
+    /// The literals of `pass`, special or not, as [`SpecialPolicy::Parse`] finds them in the whole text.
+    pub fn literals<'t>(&'t self, text: &'t str, pass: Pass) -> impl Iterator<Item = (Range<usize>, u32)> + 't {
+        self.pass(pass).find(text, 0..text.len()).map(|found| (found.bytes, found.token.id))
     }
 
     /// Every literal of a special token that `text` holds, with the byte range of the literal and the id, in order.
@@ -163,7 +135,7 @@ impl AddedTokens {
     /// # Errors
     /// `step_limit` from the normalizer.
     pub fn reserved_literals(&self, text: &str, normalizer: &Normalizer) -> Result<Vec<(Range<usize>, u32)>> {
-        let mut reserved = special(self.raw.find(text));
+        let mut reserved = special(self.raw.find(text, 0..text.len()));
         if self.normalized.has_special() {
             let mut segments = Vec::new();
             self.split(text, Pass::Raw, SpecialPolicy::Parse, &mut segments)?;
@@ -171,8 +143,8 @@ impl AddedTokens {
                 let offset = bytes.start;
                 let rewritten = normalizer.normalize(&text[bytes.clone()])?;
                 let found = match &rewritten {
-                    None => special(self.normalized.find(&text[bytes])),
-                    Some(new) => special(self.normalized.find(&new.text))
+                    None => special(self.normalized.find(&text[bytes.clone()], 0..bytes.len())),
+                    Some(new) => special(self.normalized.find(&new.text, 0..new.text.len()))
                         .into_iter()
                         .map(|(bytes, id)| (new.alignment.source(bytes), id))
                         .collect(),
@@ -190,6 +162,57 @@ impl AddedTokens {
             Pass::Normalized => &self.normalized,
         }
     }
+}
+
+/// Cut `text` at what was found in it, with the white space that its flags take.
+fn cut<'t>(
+    text: &str,
+    policy: SpecialPolicy,
+    found: impl Iterator<Item = Found<'t>>,
+    segments: &mut Vec<Segment>,
+) -> Result<()> {
+    // Where the text between tokens begins.
+    let mut rest = 0;
+    // White space behind a token with `rstrip`, looked at once however many tokens end in it.
+    let mut space_end = 0;
+    let first = segments.len();
+    for Found { token, bytes: Range { mut start, mut end } } in found {
+        if token.special && policy == SpecialPolicy::Text {
+            continue;
+        }
+        if token.special && policy == SpecialPolicy::Reject {
+            return Err(reserved(token, start..end));
+        }
+        if token.lstrip {
+            let stripped = text[rest..start.max(rest)].trim_end().len();
+            start = rest + stripped;
+            if start >= end {
+                // The token before has taken all of it as white space.
+                continue;
+            }
+        }
+        if token.rstrip {
+            if space_end <= end {
+                space_end = text.len() - text[end..].trim_start().len();
+            }
+            end = space_end.max(end);
+        }
+        if start < rest {
+            // It begins in the white space that the token before took: there the one before ends.
+            if let Some(before) = segments.last_mut() {
+                before.bytes.end = start;
+            }
+        } else if start > rest {
+            segments.push(Segment { bytes: rest..start, id: None });
+        }
+        segments.push(Segment { bytes: start..end, id: Some(token.id) });
+        rest = end;
+    }
+    if rest < text.len() {
+        segments.push(Segment { bytes: rest..text.len(), id: None });
+    }
+    debug_assert!(segments[first..].iter().all(|segment| !segment.bytes.is_empty()), "a segment is empty");
+    Ok(())
 }
 
 fn special<'t>(found: impl Iterator<Item = Found<'t>>) -> Vec<(Range<usize>, u32)> {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::raise::{exception, invalid_option, run, text as utf8};
-use super::{ids, vocabulary::PyVocabulary};
+use super::{chat, ids, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
@@ -23,7 +23,7 @@ const CACHE_BYTES: usize = 8 << 20;
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
 pub struct PyPipeline(Arc<Pipeline>);
 
-type Array<'py> = Bound<'py, PyArray1<u32>>;
+pub type Array<'py> = Bound<'py, PyArray1<u32>>;
 
 fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: bool) -> PyResult<EncodeOptions> {
     let policy = match special_tokens {
@@ -155,6 +155,17 @@ impl PyPipeline {
         let rows = spans.len();
         let spans = PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2])?;
         Ok((PyArray1::from_vec(py, ids), spans))
+    }
+
+    #[pyo3(signature = (text, caller, add_special_tokens=false))]
+    #[allow(clippy::type_complexity, reason = "a tuple is what Python gets")]
+    fn encode_chat<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        caller: Vec<(usize, usize)>,
+        add_special_tokens: bool,
+    ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Vec<(usize, usize, String)>)> {
+        chat::encode(&self.0, text, &caller, add_special_tokens)
     }
 
     fn pieces(&self, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {

@@ -1,5 +1,7 @@
 //! What pieces are made of before the first merge: bytes, characters, or the tokens of an older vocabulary.
 
+use std::collections::HashSet;
+
 use rustc_hash::FxHashMap;
 
 use super::counts::Counts;
@@ -53,8 +55,8 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
     for (id, bytes) in vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id)) {
         symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32);
     }
-    let (table, mut merger) = (MergeTable::new(vocabulary)?, Merger::default());
-    let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary));
+    let (table, mut merger) = (MergeTable::new(vocabulary, &HashSet::new())?, Merger::default());
+    let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary, &HashSet::new()));
     let mut words = Words::with_capacity(positions(counts));
     for (piece, count) in counts.iter() {
         let whole = whole_pieces.as_ref().and_then(|index| index.get(vocabulary, piece));

@@ -1,0 +1,130 @@
+//! Rendered chats: which bytes the caller wrote, and that none of them can be part of a control token.
+
+use std::ops::Range;
+
+use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
+use crate::encode::Stretch;
+
+/// How literals are read in one text, and what was refused on the way.
+#[derive(Debug)]
+pub struct Reading<'c> {
+    /// What literals of special tokens mean.
+    pub policy: SpecialPolicy,
+    /// Present for a chat.
+    pub guard: Option<Guard<'c>>,
+}
+
+/// The caller's bytes in a rendered chat.
+///
+/// A literal without a byte of the caller lies wholly in one stretch between them, so the stretches are searched one by
+/// one: what the caller begins can neither be completed by the template nor hide a literal of it, and every byte
+/// is read once.
+#[derive(Debug)]
+pub struct Guard<'c> {
+    /// Half-open ranges in bytes of the text, in order and disjoint.
+    caller: &'c [Range<usize>],
+    /// Literals with a byte of the caller, in bytes of the text, and their ids.
+    refused: Vec<(Range<usize>, u32)>,
+}
+
+impl<'c> Reading<'c> {
+    /// A text that is all of one author.
+    pub fn plain(policy: SpecialPolicy) -> Self {
+        Self { policy, guard: None }
+    }
+
+    /// A rendered chat.
+    pub fn guarded(guard: Guard<'c>) -> Self {
+        Self { policy: SpecialPolicy::Parse, guard: Some(guard) }
+    }
+
+    /// The literals that were refused, in order.
+    pub fn refused(self) -> Vec<(Range<usize>, u32)> {
+        let mut refused = self.guard.map(|guard| guard.refused).unwrap_or_default();
+        refused.sort_unstable_by_key(|(bytes, _)| (bytes.start, bytes.end));
+        refused
+    }
+}
+
+impl<'c> Guard<'c> {
+    /// Guard the caller's ranges: on borders of characters, in order and disjoint.
+    pub fn new(caller: &'c [Range<usize>]) -> Self {
+        Self { caller, refused: Vec::new() }
+    }
+
+    /// Cut a whole text at the literals of the first pass.
+    pub fn split_raw(&mut self, added: &AddedTokens, text: &str, segments: &mut Vec<Segment>) {
+        let free = self.free(0..text.len());
+        added.split_within(text, Pass::Raw, &free, segments);
+        self.refuse(added.literals(text, Pass::Raw));
+    }
+
+    /// Cut the normalized `text` of a stretch at the literals of the second pass.
+    pub fn split_normalized(
+        &mut self,
+        added: &AddedTokens,
+        text: &str,
+        stretch: &Stretch<'_>,
+        segments: &mut Vec<Segment>,
+    ) {
+        let free = self.free_of_normalized(text, stretch);
+        added.split_within(text, Pass::Normalized, &free, segments);
+        let source = |(bytes, id): (Range<usize>, u32)| (stretch.source(bytes), id);
+        self.refuse(added.literals(text, Pass::Normalized).map(source));
+    }
+
+    fn refuse(&mut self, literals: impl Iterator<Item = (Range<usize>, u32)>) {
+        let caller = self.caller;
+        self.refused.extend(literals.filter(|(bytes, _)| touched(caller, bytes)));
+    }
+
+    /// What the caller did not write of `whole`.
+    fn free(&self, whole: Range<usize>) -> Vec<Range<usize>> {
+        let mut free = Vec::with_capacity(self.caller.len() + 1);
+        let mut start = whole.start;
+        for range in self.caller.iter().filter(|range| !range.is_empty()) {
+            if range.start > start {
+                free.push(start..range.start);
+            }
+            start = start.max(range.end);
+        }
+        if whole.end > start {
+            free.push(start..whole.end);
+        }
+        free
+    }
+
+    /// What of a normalized text came from the template alone: it ends before each character that a byte of the caller
+    /// went into, and wherever the normalizer dropped one.
+    fn free_of_normalized(&self, text: &str, stretch: &Stretch<'_>) -> Vec<Range<usize>> {
+        let mut free: Vec<Range<usize>> = Vec::new();
+        let mut open = false;
+        let mut source_end = stretch.source(0..0).start;
+        for (at, character) in text.char_indices() {
+            let bytes = at..at + character.len_utf8();
+            let source = stretch.source(bytes.clone());
+            // The bytes of the source between the character before and this one were dropped.
+            let dropped = source_end.min(source.start)..source.start;
+            let caller = !source.is_empty() && touched(self.caller, &source);
+            if open && !caller && !touched(self.caller, &dropped) {
+                if let Some(last) = free.last_mut() {
+                    last.end = bytes.end;
+                }
+            } else if !caller {
+                free.push(bytes);
+            }
+            open = !caller;
+            source_end = source_end.max(source.end);
+        }
+        free
+    }
+}
+
+/// Whether `bytes` share one with the ranges, which are in order and disjoint.
+fn touched(ranges: &[Range<usize>], bytes: &Range<usize>) -> bool {
+    let first = ranges.partition_point(|range| range.end <= bytes.start);
+    ranges[first..]
+        .iter()
+        .find(|range| !range.is_empty())
+        .is_some_and(|range| range.start < bytes.end && bytes.start < bytes.end)
+}

@@ -1,0 +1,72 @@
+//! `Pipeline.encode_chat`: character spans in, the ids of a rendered chat and what was refused out.
+
+use std::ops::Range;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::pipeline::Array;
+use super::raise::{exception, invalid_option, run, text as utf8};
+use crate::encode::Pipeline;
+use crate::offsets::{Offsets, Unit};
+
+/// `(start, end, literal)` in characters.
+type Refused = Vec<(usize, usize, String)>;
+
+/// See `_kernel.pyi`.
+pub fn encode<'py>(
+    pipeline: &Pipeline,
+    text: &Bound<'py, PyString>,
+    caller: &[(usize, usize)],
+    add_special_tokens: bool,
+) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Refused)> {
+    let py = text.py();
+    let text = utf8(text, None)?;
+    let Some(caller) = to_bytes(text, caller) else {
+        let message = "caller holds half-open spans in characters of the text, in order and disjoint".to_owned();
+        return Err(invalid_option(py, message, "caller"));
+    };
+    let (ids, spans, refused) = run(py, text.len(), || {
+        let mut offsets = Offsets::new(pipeline.tokens());
+        let refused = pipeline.encode_chat(text, &caller, add_special_tokens, &mut offsets)?;
+        let (ids, spans) = offsets.into_unit(text, Unit::Char);
+        Ok((ids, spans, to_characters(text, pipeline, refused)))
+    })
+    .map_err(|error| exception(py, &error, Some(text)))?;
+    let rows = spans.len();
+    let spans = PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2])?;
+    Ok((PyArray1::from_vec(py, ids), spans, refused))
+}
+
+/// Spans in characters as ranges of bytes; `None` if they are not in order, overlap or leave the text.
+fn to_bytes(text: &str, spans: &[(usize, usize)]) -> Option<Vec<Range<usize>>> {
+    let mut positions = text.char_indices().map(|(at, _)| at).chain(std::iter::once(text.len())).enumerate();
+    let (mut character, mut byte) = positions.next()?;
+    let mut ranges = Vec::with_capacity(spans.len());
+    let mut seek = |target: usize| {
+        if target < character {
+            return None;
+        }
+        while character < target {
+            (character, byte) = positions.next()?;
+        }
+        Some(byte)
+    };
+    for (start, end) in spans {
+        ranges.push(seek(*start)?..seek(*end)?);
+    }
+    Some(ranges)
+}
+
+/// Refused literals with their places in characters and their text; they may overlap, but their starts are in order.
+fn to_characters(text: &str, pipeline: &Pipeline, refused: Vec<(Range<usize>, u32)>) -> Refused {
+    let (mut byte, mut character) = (0, 0);
+    let place = |(bytes, id): (Range<usize>, u32)| {
+        character += text[byte..bytes.start].chars().count();
+        byte = bytes.start;
+        let literal = pipeline.tokens().get(id).unwrap_or_default();
+        (character, character + text[bytes].chars().count(), String::from_utf8_lossy(literal).into_owned())
+    };
+    refused.into_iter().map(place).collect()
+}

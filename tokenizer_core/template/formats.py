@@ -1,0 +1,168 @@
+"""How a template writes values into text: ``%``, ``format`` and ``tojson``, with origins and within bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from string import Formatter
+from typing import Any
+
+import regex
+
+from tokenizer_core.template.meter import charge, charge_weight
+from tokenizer_core.template.tracked import Tracked, code_of, concat, cut, text_of, written
+
+_DIRECTIVE = regex.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*\d*(?:\.\d*)?[hlL]?(?P<kind>.)?", regex.DOTALL)
+_DIGITS = regex.compile(r"\d+")
+
+
+def percent(template: str, values: Any) -> str:
+    """Format as ``template % values`` does."""
+    width = sum(min(int(digits[-9:]) if len(digits) < 10 else 10**9, 10**9) for digits in _DIGITS.findall(template))
+    stars = sum(abs(int(value)) for value in _listed(values) if isinstance(value, int)) if "*" in template else 0
+    charge_weight(values)
+    charge(len(template) + width + stars)
+    if isinstance(template, Tracked) or "*" in template:
+        code = code_of(template) or code_of(values)
+        return written("".join((template,)) % values, code)
+    pieces: list[str] = []
+    end, used = 0, 0
+    listed = _listed(values)
+    for found in _DIRECTIVE.finditer(template):
+        pieces.append(template[end : found.start()])
+        end = found.end()
+        if found["kind"] == "%":
+            pieces.append("%")
+            continue
+        if found["key"] is not None:
+            value: Any = values[found["key"]] if isinstance(values, Mapping) else None
+            pieces.append(written(found[0] % values, code_of(value)))
+            continue
+        if used >= len(listed):
+            break
+        value = listed[used]
+        used += 1
+        if found[0] == "%s":
+            pieces.append(text_of(value))
+        else:
+            pieces.append(written(found[0] % (value,), code_of(value)))
+    text = concat([*pieces, template[end:]])
+    plain = template % values
+    # Python's own answer decides; where the reading above is another, the caller's values count for everything.
+    return text if text == plain else written(plain, code_of(values))
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+def braces(template: str, args: Any, kwargs: Any, formatter: Formatter) -> str:
+    """Format as ``template.format(*args, **kwargs)`` does, with fields looked up by ``formatter``."""
+    charge(len(template))
+    numbered = iter(range(len(args) + 1))
+
+    def fill(source: str, depth: int) -> Iterator[str]:
+        for literal, name, spec, conversion in formatter.parse(source):
+            yield written(literal, code_of(template))
+            if name is None:
+                continue
+            if name == "" or name[0] in ".[":
+                name = f"{next(numbered)}{name}"
+            value, _ = formatter.get_field(name, args, kwargs)
+            if conversion:
+                value = (
+                    text_of(value)
+                    if conversion == "s"
+                    else written(formatter.convert_field(value, conversion), code_of(value))
+                )
+            if depth == 0 and spec:
+                raise ValueError("Max string recursion exceeded")
+            spec = "".join(fill(spec, depth - 1)) if spec else ""
+            yield _formatted(value, spec)
+
+    return concat(list(fill("".join((template,)), 1)))
+
+
+def _formatted(value: Any, spec: str) -> str:
+    charge(sum(int(digits) if len(digits) < 10 else 10**9 for digits in _DIGITS.findall(spec)))
+    if not spec:
+        charge_weight(value)
+        return text_of(value)
+    return written(format(value, spec), code_of(value))
+
+
+def tojson(
+    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """Write JSON as Python's ``json.dumps`` does, characters as they are, with the origins of strings and numbers."""
+    charge_weight(value)
+    if separators is None:
+        separators = (", " if indent is None else ",", ": ")
+    item_separator, key_separator = separators
+    if indent is not None and not isinstance(indent, str):
+        charge(max(int(indent), 0))
+        indent = " " * indent
+    encode: Callable[[str], str] = json.JSONEncoder(ensure_ascii=ensure_ascii).encode
+    pieces: list[str] = []
+
+    def string(text: str) -> str:
+        if not isinstance(text, Tracked):
+            return encode(text)
+        parts, start = ['"'], 0
+        for end, code in text._runs:
+            parts.append(written(encode("".join((cut(text, start, end),)))[1:-1], code))
+            start = end
+        return concat([*parts, '"'])
+
+    def key_text(key: Any) -> str:
+        if isinstance(key, str):
+            return string(key)
+        if key is None or isinstance(key, (bool, int, float)):
+            return concat(['"', scalar(key), '"'])
+        raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+
+    def scalar(item: Any) -> str:
+        if item is None or isinstance(item, bool):
+            return json.dumps(item)
+        if isinstance(item, (int, float)):
+            plain = int(item) if isinstance(item, int) else float(item)
+            return written(json.dumps(plain), code_of(item))
+        raise TypeError(f"Object of type {type(item).__name__} is not JSON serializable")
+
+    def write(item: Any, level: int) -> None:
+        if isinstance(item, str):
+            pieces.append(string(item))
+        elif isinstance(item, (list, tuple)):
+            write_all("[]", [(None, part) for part in item], level)
+        elif isinstance(item, dict):
+            write_all("{}", sorted(item.items()) if sort_keys else list(item.items()), level)
+        else:
+            pieces.append(scalar(item))
+
+    def write_all(brackets: str, items: list[tuple[Any, Any]], level: int) -> None:
+        if not items:
+            pieces.append(brackets)
+            return
+        line = ""
+        if indent is not None:
+            charge((len(items) + 1) * (len(indent) * (level + 1) + 1))
+            line = "\n" + indent * (level + 1)
+        pieces.append(brackets[0])
+        for at, (key, item) in enumerate(items):
+            pieces.append(item_separator + line if at else line)
+            if brackets == "{}":
+                pieces.extend((key_text(key), key_separator))
+            write(item, level + 1)
+        if indent is not None:
+            pieces.append("\n" + indent * level)
+        pieces.append(brackets[1])
+
+    write(value, 0)
+    return concat(pieces)
+
+
+def plain_json(
+    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """Write JSON as Hugging Face does, without origins."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)

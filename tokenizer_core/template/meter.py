@@ -1,0 +1,116 @@
+"""What one rendering may cost: work, time and nesting, counted by everything that a template can make grow."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from tokenizer_core.errors import TemplateLimit
+
+BASE_WORK = 4_000_000
+WORK_PER_CHARACTER = 64
+"""Templates look at every message a few times, and a few of them at all messages for each."""
+
+BASE_SECONDS = 1.0
+SECONDS_PER_CHARACTER = 1e-6
+
+MAX_NUMBER_BITS = 1024
+
+
+class Meter:
+    """Count the work of one rendering; a character made, an item looped over or a call is one unit."""
+
+    def __init__(self, size: int) -> None:
+        """Allow what a chat of ``size`` characters may need."""
+        self.allowance = self.work = BASE_WORK + WORK_PER_CHARACTER * size
+        self.seconds = BASE_SECONDS + SECONDS_PER_CHARACTER * size
+        self.deadline = time.monotonic() + self.seconds
+        self.now = datetime.now()
+        self._weights: dict[int, tuple[int, Any]] = {}
+
+    def charge(self, units: int) -> None:
+        """Take ``units`` off what is left, before the work is done.
+
+        Raises:
+            TemplateLimit
+        """
+        self.work -= units
+        if self.work < 0:
+            raise TemplateLimit("the chat template makes more text or takes more steps than a chat can need")
+        if time.monotonic() > self.deadline:
+            raise TemplateLimit("the chat template takes too long on these messages")
+
+    def weigh(self, value: Any) -> int:
+        """Return how long the value is when everything in it is written out, however often a part of it is shared.
+
+        Each container is walked once, when it is made; its parts are known by then, so nesting cannot hide growth.
+        """
+        if isinstance(value, str):
+            return len(value)
+        if not isinstance(value, (list, tuple, dict)):
+            return 1
+        known = self._weights.get(id(value))
+        if known is not None:
+            return known[0]
+        self.charge(len(value))
+        parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+        weight = 1 + sum(1 + self.weigh(part) for part in parts)
+        if weight > max(self.work, 0):
+            raise TemplateLimit("the chat template nests more values than a chat can need")
+        # The value is kept with its weight, or another could get its identity.
+        self._weights[id(value)] = (weight, value)
+        return weight
+
+
+class _Current(threading.local):
+    meter: Meter | None = None
+
+
+_CURRENT = _Current()
+
+
+@contextmanager
+def metered(meter: Meter) -> Iterator[None]:
+    """Count what this thread renders."""
+    _CURRENT.meter = meter
+    try:
+        yield
+    finally:
+        _CURRENT.meter = None
+
+
+def charge(units: int) -> None:
+    """Charge the rendering of this thread, if there is one."""
+    meter = _CURRENT.meter
+    if meter is not None:
+        meter.charge(units)
+
+
+def weigh(value: Any) -> Any:
+    """Note a value that the template made, and return it."""
+    meter = _CURRENT.meter
+    if meter is not None and isinstance(value, (list, tuple, dict)):
+        meter.weigh(value)
+    return value
+
+
+def charge_weight(value: Any) -> None:
+    """Charge for writing a container out."""
+    meter = _CURRENT.meter
+    if meter is not None and isinstance(value, (list, tuple, dict)):
+        meter.charge(meter.weigh(value))
+
+
+def now() -> datetime:
+    """Return the time of this rendering, the same however often it is asked for."""
+    meter = _CURRENT.meter
+    return datetime.now() if meter is None else meter.now
+
+
+def size_of(values: Any) -> int:
+    """Add up the lengths of the values that have one."""
+    return sum(len(value) for value in values if isinstance(value, Sized))

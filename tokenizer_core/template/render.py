@@ -1,0 +1,201 @@
+"""A chat template: messages in, text out, with the place that every character came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jinja2
+
+from tokenizer_core.errors import InputError, InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
+from tokenizer_core.template.meter import Meter, metered
+from tokenizer_core.template.sandbox import PlainEnvironment, TrackingEnvironment
+from tokenizer_core.template.tracked import GENERATED, Tracked, concat, number, runs_of, written
+
+MAX_SOURCE = 1 << 20
+MAX_DEPTH = 100
+"""Values nested deeper than this are refused: no JSON of a chat is, and Python's stack is not endless."""
+
+
+class Span(NamedTuple):
+    """Characters that came from the caller.
+
+    Attributes:
+        message: the index of the message, or ``None`` for tools, documents and template arguments.
+        field: the path of the field, such as ``content`` or ``tools[0].function.name``.
+        start, end: half-open, in characters of the rendered text.
+    """
+
+    message: int | None
+    field: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A rendered text, what of it the caller wrote, and what stands in ``{% generation %}`` blocks."""
+
+    text: str
+    spans: tuple[Span, ...]
+    generated: tuple[tuple[int, int], ...]
+
+
+class Fields:
+    """Turn a caller's values into tracked ones, and number their fields."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[int | None, str]] = [(None, "")]
+        self.size = 0
+
+    def place(self, code: int) -> tuple[int | None, str]:
+        """Return the message and the field behind a code."""
+        return self._places[code >> 1]
+
+    def track(self, value: Any, message: int | None, field: str, depth: int = 0) -> Any:
+        """Copy a JSON value with the origin of every text and number in it.
+
+        Raises:
+            InvalidOption: the value is no JSON, or nested too deeply.
+        """
+        if depth > MAX_DEPTH:
+            raise InvalidOption(f"values are nested deeper than {MAX_DEPTH} levels", field=_path(message, field)[:200])
+        self.size += 1
+        if isinstance(value, str):
+            self.size += len(value)
+            return written("".join((value,)), self._code(message, field)) if value else Tracked("")
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, (int, float)):
+            plain = int(value) if isinstance(value, int) else float(value)
+            return number(plain, self._code(message, field))
+        if isinstance(value, Mapping):
+            copy = {}
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise InvalidOption("a key is no string", field=_path(message, field)[:200])
+                inner = f"{field}.{key}" if field else key
+                copy[self.track(key, message, inner, depth + 1)] = self.track(item, message, inner, depth + 1)
+            return copy
+        if isinstance(value, (list, tuple)):
+            return [self.track(item, message, f"{field}[{at}]", depth + 1) for at, item in enumerate(value)]
+        raise InvalidOption(f"a value of a chat is JSON, not {type(value).__name__}", field=_path(message, field)[:200])
+
+    def _code(self, message: int | None, field: str) -> int:
+        place = (message, field)
+        if self._places[-1] != place:
+            self._places.append(place)
+        return (len(self._places) - 1) * 2
+
+
+def plain(value: Any) -> Any:
+    """Copy a tracked value without its origins."""
+    if isinstance(value, str):
+        return "".join((value,))
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
+    return [plain(item) for item in value]
+
+
+def _path(message: int | None, field: str) -> str:
+    return field if message is None else f"messages[{message}].{field}" if field else f"messages[{message}]"
+
+
+class Template:
+    """A compiled template; immutable, safe to share between threads."""
+
+    def __init__(self, source: str) -> None:
+        """Compile a template.
+
+        Raises:
+            TemplateFailed: the source is no template.
+        """
+        if len(source) > MAX_SOURCE:
+            raise TemplateFailed(f"the chat template is longer than {MAX_SOURCE} characters")
+        self.source = source
+        with _failures():
+            self._plain = PlainEnvironment().from_string(source)
+            self._tracking = TrackingEnvironment().from_string(source)
+
+    def render(self, fields: Fields, variables: Mapping[str, Any]) -> Rendering:
+        """Render tracked variables, and once more without origins to see that the text is the same.
+
+        Raises:
+            TemplateFailed, TemplateLimit, TemplateUntrackable
+        """
+        meter = Meter(fields.size)
+        with metered(meter), _failures():
+            text = concat(list(self._tracking.root_render_func(self._tracking.new_context(dict(variables)))))
+        expected = self._render_plain(meter, variables)
+        if expected != "".join((text,)):
+            raise TemplateUntrackable("the chat template does to these messages what cannot be tracked exactly")
+        return _rendering(text, fields)
+
+    def _render_plain(self, meter: Meter, variables: Mapping[str, Any]) -> str:
+        again = Meter(0)
+        again.work, again.deadline, again.now = meter.allowance, meter.deadline + meter.seconds, meter.now
+        with metered(again):
+            try:
+                return self._plain.render(plain(dict(variables)))
+            except InputError:
+                raise
+            except Exception as error:
+                raise TemplateUntrackable(
+                    "the chat template fails on these messages when they are not tracked"
+                ) from error
+
+
+class _failures:  # noqa: N801 - used as a function
+    """Raise whatever a template runs into as one of this package's errors."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, InputError) or not isinstance(error, Exception):
+            return
+        if isinstance(error, (RecursionError, MemoryError)):
+            raise TemplateLimit("the chat template calls itself deeper than a chat can need") from error
+        if isinstance(error, OverflowError):
+            raise TemplateLimit("the chat template counts further than a chat can need") from error
+        line = getattr(error, "lineno", None)
+        where = f" in line {line}" if line else ""
+        message = str(getattr(error, "message", None) or error) or type(error).__name__
+        if isinstance(error, jinja2.exceptions.TemplateError):
+            raise TemplateFailed(f"the chat template refuses these messages{where}: {message[:500]}") from error
+        raise TemplateFailed(f"the chat template fails on these messages: {message[:500]}") from error
+
+
+def _rendering(text: str, fields: Fields) -> Rendering:
+    spans: list[Span] = []
+    blocks: list[tuple[int, int]] = []
+    start = 0
+    for end, code in runs_of(text):
+        if code > GENERATED:
+            message, field = fields.place(code)
+            last = spans[-1] if spans else None
+            if last is not None and last.end == start and last[:2] == (message, field):
+                spans[-1] = last._replace(end=end)
+            else:
+                spans.append(Span(message, field, start, end))
+        if code & GENERATED:
+            if blocks and blocks[-1][1] == start:
+                blocks[-1] = (blocks[-1][0], end)
+            else:
+                blocks.append((start, end))
+        start = end
+    return Rendering("".join((text,)), tuple(spans), tuple(blocks))
+
+
+@lru_cache(maxsize=64)
+def compiled(source: str) -> Template:
+    """Compile a template once."""
+    return Template(source)

@@ -1,0 +1,330 @@
+"""Text that knows which of its characters the caller wrote.
+
+A ``Tracked`` is a string with *runs*: ``(end, code)`` for each stretch of one origin. Code 0 is the template; other
+codes are twice the number of a field, plus one for what stands in a ``{% generation %}`` block. Whatever cannot be
+followed character by character counts as the caller's, whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from operator import index
+from typing import Any, SupportsIndex
+
+from tokenizer_core.template.meter import charge
+
+Runs = tuple[tuple[int, int], ...]
+
+TEMPLATE = 0
+GENERATED = 1
+
+
+def runs_of(text: str) -> Runs:
+    """Return the runs of any string; one without runs is the template's."""
+    if isinstance(text, Tracked):
+        return text._runs
+    return ((len(text), TEMPLATE),) if text else ()
+
+
+def make(text: str, runs: Runs) -> str:
+    """Join a text and its runs; what is all of the template stays a plain string."""
+    if not runs or (len(runs) == 1 and runs[0][1] == TEMPLATE):
+        return str.__str__(text) if type(text) is str else "".join((text,))
+    tracked = Tracked(text)
+    tracked._runs = runs
+    return tracked
+
+
+def written(text: str, code: int) -> str:
+    """Return ``text`` as wholly of one origin."""
+    return make(text, ((len(text), code),) if text else ())
+
+
+def code_of(value: Any) -> int:
+    """Return the code of the first character or number of a caller in ``value``, or that of the template."""
+    if isinstance(value, Tracked):
+        return next((code for _, code in value._runs if code > GENERATED), TEMPLATE)
+    if isinstance(value, (TrackedInt, TrackedFloat)):
+        return value._code
+    if isinstance(value, dict):
+        return next((code for item in value.items() if (code := code_of(item))), TEMPLATE)
+    if isinstance(value, (list, tuple)):
+        return next((code for item in value if (code := code_of(item))), TEMPLATE)
+    return TEMPLATE
+
+
+def concat(parts: Iterable[str]) -> str:
+    """Join strings with their runs."""
+    parts = parts if isinstance(parts, (list, tuple)) else list(parts)
+    text = "".join(parts)
+    charge(len(text) + len(parts))
+    runs: list[tuple[int, int]] = []
+    end, last = 0, -1
+    for part in parts:
+        if not isinstance(part, Tracked):
+            if part:
+                end += len(part)
+                if last == TEMPLATE:
+                    runs[-1] = (end, TEMPLATE)
+                else:
+                    runs.append((end, TEMPLATE))
+                    last = TEMPLATE
+            continue
+        for stop, code in part._runs:
+            if code == last:
+                runs[-1] = (end + stop, code)
+            else:
+                runs.append((end + stop, code))
+                last = code
+        end += len(part)
+    return make(text, tuple(runs))
+
+
+def cut(text: str, start: int, end: int) -> str:
+    """Return ``text[start:end]`` for places inside the text."""
+    part = str.__getitem__(text, slice(start, end))
+    charge(len(part) + 1)
+    if not isinstance(text, Tracked) or not part:
+        return part
+    runs = text._runs
+    first = bisect_right(runs, start, key=lambda run: run[0])
+    cropped = []
+    for stop, code in runs[first:]:
+        if stop >= end:
+            cropped.append((end - start, code))
+            break
+        cropped.append((stop - start, code))
+    return make(part, tuple(cropped))
+
+
+def generated(text: str) -> str:
+    """Mark everything in ``text`` as the model's turn."""
+    return make(text, tuple((end, code | GENERATED) for end, code in runs_of(text)))
+
+
+def _mapped(name: str) -> Callable[[Tracked], str]:
+    method: Callable[[str], str] = getattr(str, name)
+
+    def mapped(self: Tracked) -> str:
+        text = method(self)
+        charge(len(text))
+        if len(text) == len(self):
+            return make(text, self._runs)
+        ends, end = [0], 0
+        for character in str.__iter__(self):
+            end += len(method(character))
+            ends.append(end)
+        if end != len(text):
+            return written(text, code_of(self))
+        return make(text, tuple((ends[stop], code) for stop, code in self._runs))
+
+    return mapped
+
+
+def _padded(name: str) -> Callable[..., str]:
+    method: Callable[..., str] = getattr(str, name)
+
+    def padded(self: Tracked, width: SupportsIndex, fill: str = " ") -> str:
+        charge(max(int(width), 0))
+        text = method(self, width, fill)
+        padding = len(text) - len(self)
+        left = {"ljust": 0, "rjust": padding, "center": padding // 2 + (padding & int(width) & 1)}[name]
+        return concat([fill * left, self, fill * (padding - left)])
+
+    return padded
+
+
+class Tracked(str):
+    """A string and the origin of each of its characters; its methods are those of ``str`` and keep the origins."""
+
+    __slots__ = ("_runs",)
+    _runs: Runs
+
+    def __new__(cls, text: str) -> Tracked:
+        tracked = super().__new__(cls, text)
+        tracked._runs = ((len(text), TEMPLATE),) if text else ()
+        return tracked
+
+    def __str__(self) -> str:
+        return self
+
+    def __repr__(self) -> str:
+        return written(super().__repr__(), code_of(self))
+
+    def __add__(self, other: object) -> str:
+        return concat([self, other]) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: object) -> str:
+        return concat([other, self]) if isinstance(other, str) else NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> str:
+        times = max(times.__index__(), 0)
+        charge(times * (len(self) + 1))
+        return concat([self] * times)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        if isinstance(key, slice):
+            start, end, step = key.indices(len(self))
+            if step == 1:
+                return cut(self, start, max(start, end))
+            text, codes = super().__getitem__(key), self._codes()[key]
+            return concat([written(character, code) for character, code in zip(text, codes, strict=True)])
+        at = index(key)
+        at += len(self) if at < 0 else 0
+        if not 0 <= at < len(self):
+            raise IndexError("string index out of range")
+        return cut(self, at, at + 1)
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        for end, code in self._runs:
+            for character in super().__getitem__(slice(start, end)):
+                yield written(character, code)
+            start = end
+
+    def _codes(self) -> list[int]:
+        codes: list[int] = []
+        for end, code in self._runs:
+            codes.extend([code] * (end - len(codes)))
+        return codes
+
+    def _cuts(self, parts: list[str], gap: int) -> list[str]:
+        """Find parts that follow one another with ``gap`` characters between."""
+        charge(len(self) + len(parts))
+        cuts, at = [], 0
+        for part in parts:
+            cuts.append(cut(self, at, at + len(part)))
+            at += len(part) + gap
+        return cuts
+
+    def _words(self, parts: list[str]) -> list[str]:
+        charge(len(self) + len(parts))
+        cuts, at = [], 0
+        for part in parts:
+            at = super().find(part, at)
+            cuts.append(cut(self, at, at + len(part)))
+            at += len(part)
+        return cuts
+
+    def strip(self, chars: str | None = None, /) -> str:
+        start = len(self) - len(super().lstrip(chars))
+        return cut(self, start, start + len(super().strip(chars)))
+
+    def lstrip(self, chars: str | None = None, /) -> str:
+        return cut(self, len(self) - len(super().lstrip(chars)), len(self))
+
+    def rstrip(self, chars: str | None = None, /) -> str:
+        return cut(self, 0, len(super().rstrip(chars)))
+
+    def removeprefix(self, prefix: str, /) -> str:
+        return cut(self, len(self) - len(super().removeprefix(prefix)), len(self))
+
+    def removesuffix(self, suffix: str, /) -> str:
+        return cut(self, 0, len(super().removesuffix(suffix)))
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        parts = super().split(sep, maxsplit)
+        return self._words(parts) if sep is None else self._cuts(parts, len(sep))
+
+    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        parts = super().rsplit(sep, maxsplit)
+        return self._words(parts) if sep is None else self._cuts(parts, len(sep))
+
+    def splitlines(self, keepends: bool = False) -> list[str]:
+        lines = self._cuts(super().splitlines(True), 0)
+        if keepends:
+            return lines
+        return [cut(line, 0, len(bare)) for line, bare in zip(lines, super().splitlines(), strict=True)]
+
+    def partition(self, sep: str, /) -> tuple[str, str, str]:
+        return tuple(self._cuts(list(super().partition(sep)), 0))  # type: ignore[return-value]
+
+    def rpartition(self, sep: str, /) -> tuple[str, str, str]:
+        return tuple(self._cuts(list(super().rpartition(sep)), 0))  # type: ignore[return-value]
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
+        limit = count.__index__()
+        times = super().count(old) if limit < 0 else min(super().count(old), limit)
+        charge(len(self) + times * (len(new) + 2))
+        if times == 0:
+            return self
+        if old:
+            parts: list[str] = Tracked.split(self, old, times)
+            return concat([piece for part in parts for piece in (new, part)][1:])
+        characters = list(self)
+        joined = [piece for character in characters[:times] for piece in (new, character)]
+        return concat([*joined, *characters[times:], *([new] if times > len(characters) else [])])
+
+    def join(self, parts: Iterable[str], /) -> str:
+        items: list[str] = []
+        for at, part in enumerate(parts):
+            if not isinstance(part, str):
+                raise TypeError(f"sequence item {at}: expected str instance, {type(part).__name__} found")
+            charge(len(self) + len(part))
+            items += (self, part)
+        return concat(items[1:])
+
+    def zfill(self, width: SupportsIndex, /) -> str:
+        charge(max(int(width), 0))
+        return written(super().zfill(width), code_of(self))
+
+    def expandtabs(self, tabsize: SupportsIndex = 8) -> str:
+        charge(len(self) + super().count("\t") * max(int(tabsize), 0))
+        return written(super().expandtabs(tabsize), code_of(self))
+
+    ljust = _padded("ljust")
+    rjust = _padded("rjust")
+    center = _padded("center")
+    upper = _mapped("upper")
+    lower = _mapped("lower")
+    title = _mapped("title")
+    capitalize = _mapped("capitalize")
+    swapcase = _mapped("swapcase")
+    casefold = _mapped("casefold")
+
+
+def tracked(text: str) -> Tracked:
+    """Return the text with the methods that keep origins."""
+    return text if isinstance(text, Tracked) else Tracked(text)
+
+
+class TrackedInt(int):
+    """A number of the caller: its digits are the caller's characters."""
+
+    _code: int
+
+    def __repr__(self) -> str:
+        return written(super().__repr__(), self._code)
+
+    __str__ = __repr__
+
+
+class TrackedFloat(float):
+    """See ``TrackedInt``."""
+
+    _code: int
+
+    def __repr__(self) -> str:
+        return written(super().__repr__(), self._code)
+
+    __str__ = __repr__
+
+
+def number(value: Any, code: int) -> Any:
+    """Mark a number with a code; whatever is no number, or the template's own, stays as it is."""
+    if code == TEMPLATE or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    tracked: TrackedInt | TrackedFloat = TrackedInt(value) if isinstance(value, int) else TrackedFloat(value)
+    tracked._code = code
+    return tracked
+
+
+def text_of(value: Any) -> str:
+    """Return ``str(value)`` with its origins: a container of the caller's values is theirs as a whole."""
+    text = str(value)
+    if isinstance(value, (list, tuple, dict)):
+        return written(text, code_of(value))
+    return text
