@@ -119,6 +119,8 @@ def _mapped(name: str) -> Callable[[Tracked], str]:
             return written(text, code_of(self))
         return make(text, tuple((ends[stop], code) for stop, code in self._runs))
 
+    # The sandbox knows methods by their names.
+    mapped.__name__ = name
     return mapped
 
 
@@ -132,6 +134,7 @@ def _padded(name: str) -> Callable[..., str]:
         left = {"ljust": 0, "rjust": padding, "center": padding // 2 + (padding & int(width) & 1)}[name]
         return concat([fill * left, self, fill * (padding - left)])
 
+    padded.__name__ = name
     return padded
 
 

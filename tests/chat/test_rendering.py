@@ -1,0 +1,223 @@
+"""Rendered chats are what Hugging Face renders, character for character, and tell who wrote what.
+
+Transformers itself is heavy, so its documented set-up of Jinja stands here; ``docs/chats.md`` says how both were held
+against transformers 5.23.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import jinja2
+import pytest
+from jinja2.ext import Extension, loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tests import vocabularies
+from tests.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, source, tokenizer
+from tokenizer_core import InvalidOption, TemplateFailed, TemplateMissing, TemplateUntrackable, Tokenizer
+from tokenizer_core.template.tracked import Tracked, concat, runs_of, written
+
+
+class _Generation(Extension):
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Any) -> Any:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+@cache
+def plain_template(source: str) -> jinja2.Template:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+
+    def refuse(message: str) -> None:
+        raise jinja2.TemplateError(message)
+
+    def tojson(value: Any, ensure_ascii: bool = False, **options: Any) -> str:
+        return json.dumps(value, ensure_ascii=ensure_ascii, **options)
+
+    environment.filters["tojson"] = tojson
+    environment.globals |= {"raise_exception": refuse, "strftime_now": lambda form: datetime.now().strftime(form)}
+    return environment.from_string(source)
+
+
+def plainly(template: str, **variables: Any) -> str | None:
+    """Render as Hugging Face does, or return ``None`` where the template fails."""
+    try:
+        return plain_template(template).render(bos_token="<s>", eos_token="</s>", **variables)
+    except Exception:
+        return None
+
+
+def named_alike(message: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is null, and give reasoning the names that templates read it by."""
+    kept = {key: value for key, value in message.items() if value is not None}
+    reasoning = next((kept[name] for name in ("reasoning_content", "thinking", "reasoning") if name in kept), None)
+    return kept if reasoning is None else {"thinking": reasoning, **kept, "reasoning_content": reasoning}
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_chats_are_rendered_as_hugging_face_renders_them(template: str) -> None:
+    tok, rendered = tokenizer(template), 0
+    for name, messages in CONVERSATIONS.items():
+        for tools in (None, TOOLS):
+            for prompt in (False, True):
+                expected = plainly(
+                    source(template),
+                    messages=[named_alike(message) for message in messages],
+                    tools=tools,
+                    documents=None,
+                    add_generation_prompt=prompt,
+                )
+                try:
+                    chat = tok.render_chat(messages, tools=tools, add_generation_prompt=prompt)
+                except TemplateFailed:
+                    assert expected is None, (name, tools is None, prompt)
+                    continue
+                assert chat.text == expected, (name, tools is None, prompt)
+                assert all(0 <= span.start < span.end <= len(chat.text) for span in chat.spans)
+                assert all(before.end <= after.start for before, after in zip(chat.spans, chat.spans[1:], strict=False))
+                ids = tok.encode_chat(messages, tools=tools, add_generation_prompt=prompt)
+                if not ids.reserved_literals:
+                    assert ids.ids.tolist() == tok.encode(chat.text, special_tokens="parse").tolist()
+                rendered += 1
+    needs_more = ("CohereForAI-c4ai-command-r-plus-tool_use", "fireworks-ai-llama-3-firefunction-v2")
+    assert rendered or template in needs_more
+
+
+def chat_of(template: str, *contents: str, **options: Any) -> Any:
+    tok = vocabularies.tokenizer("tiny").with_template(template)
+    return tok.render_chat([{"role": "user", "content": content} for content in contents], **options)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "callers"),
+    [
+        ("{{ m.content }}", " a-B ", " a-B "),
+        ("{{ m.content | trim }}!", "a-B!", "a-B"),
+        ("{{ m['content'].strip().split('-')[-1] }}", "B", "B"),
+        ("{{ m.content.replace('-', ' to ') }}", " a to B ", " aB "),
+        ("<{{ m.content[1:3] ~ 'x' }}>", "<a-x>", "a-"),
+        ("{{ m.content | upper | trim }}", "A-B", "A-B"),
+        ("{{ m.content | tojson }}", '" a-B "', " a-B "),
+        ("{{ {'k': m.content} | tojson(indent=1) }}", '{\n "k": " a-B "\n}', " a-B "),
+        ("{{ '%s/%s' % (m.content, 1) }}", " a-B /1", " a-B "),
+        ("{{ '{0}{{}}{0!s:}'.format(m.content) }}", " a-B {} a-B ", " a-B  a-B "),
+        ("{{ [m.content, 'z'] | join('+') }}", " a-B +z", " a-B "),
+        ("{{ 'z'.join([m.content, m.content]) }}", " a-B z a-B ", " a-B  a-B "),
+        ("{% set x %}({{ m.content }}){% endset %}{{ x }}", "( a-B )", " a-B "),
+        ("{% macro f(x) %}[{{ x }}]{% endmacro %}{{ f(m.content) }}", "[ a-B ]", " a-B "),
+        ("{% filter upper %}q{{ m.content }}{% endfilter %}", "Q A-B ", " A-B "),
+        ("{% for c in m.content %}{{ c }},{% endfor %}", " ,a,-,B, ,", " a-B "),
+        ("{{ m.content | indent(2, true) }}", "   a-B ", " a-B "),
+        ("{{ [m.content] }}", "[' a-B ']", "[' a-B ']"),
+        ("{{ m.content[::-1] }}", " B-a ", " B-a "),
+        ("{{ m.content.center(9, '*') }}", "** a-B **", " a-B "),
+        ("{{ (m.content | length + 1) }}", "6", ""),
+    ],
+)
+def test_spans_follow_text_through_what_templates_do(expression: str, text: str, callers: str) -> None:
+    chat = chat_of("{% set m = messages[0] %}" + expression, " a-B ")
+    assert chat.text == text
+    assert "".join(chat.text[span.start : span.end] for span in chat.spans) == callers
+    assert {(span.message, span.field) for span in chat.spans} <= {(0, "content")}
+
+
+def test_numbers_and_keys_are_the_callers() -> None:
+    tok = vocabularies.tokenizer("tiny").with_template("{{ messages[0].n + 1 }}|{{ messages[0].args | tojson }}")
+    chat = tok.render_chat([{"role": "user", "n": 41, "args": {"key": [1.5]}}])
+    assert chat.text == '42|{"key": [1.5]}'
+    found = [(chat.text[span.start : span.end], span.field) for span in chat.spans]
+    assert found == [("42", "n"), ("key", "args.key"), ("1.5", "args.key[0]")]
+
+
+def test_what_cannot_be_tracked_is_refused() -> None:
+    for template in (
+        "{{ messages[0].content.encode() }}",
+        "{{ messages[0].content | wordwrap(3) }}",
+        "{{ messages[0].content.translate({97: 'b'}) }}",
+        "{{ ['x', 'y', 'z'] | random }}",
+    ):
+        with pytest.raises(TemplateUntrackable):
+            chat_of(template, "abc")
+
+
+def test_a_final_message_is_continued_behind_its_last_character() -> None:
+    template = "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}</{{ m.role }}>{% endfor %}"
+    chat = chat_of(template, "q", "half an ans ", continue_final_message=True)
+    assert chat.text == "<user>q</user><user>half an ans"
+    assert chat.spans[-1][:2] == (1, "content")
+    assert chat.spans[-1].end == len(chat.text)
+    with pytest.raises(InvalidOption, match="choose one"):
+        chat_of(template, "q", continue_final_message=True, add_generation_prompt=True)
+    with pytest.raises(InvalidOption, match="cannot be continued"):
+        chat_of("{{ messages[0].role }}{# content #}", "q", continue_final_message=True)
+
+
+def test_templates_come_from_artifacts_only() -> None:
+    for name in ("chat_template", "messages", "tools"):
+        with pytest.raises(InvalidOption, match=name):
+            chat_of("x", "q", template_args={name: "{{ 7 * 7 }}"})
+    assert chat_of("{{ a.b }}", "q", template_args={"a": {"b": "{{ 7 * 7 }}"}}).text == "{{ 7 * 7 }}"
+
+
+def test_what_is_no_chat_is_refused_by_its_place() -> None:
+    for messages, field in (
+        ([], "messages"),
+        ("text", "messages"),
+        (["text"], "messages[0]"),
+        ([{"role": "user", "content": [{"type": "image_url"}]}], "messages[0].content[0].type"),
+        ([{"role": "user", "content": object()}], "messages[0].content"),
+    ):
+        with pytest.raises(InvalidOption) as caught:
+            vocabularies.tokenizer("tiny").with_template("x").render_chat(messages)
+        assert caught.value.place["field"] == field
+
+
+def test_a_tokenizer_without_a_template_says_so(tiny: Tokenizer) -> None:
+    with pytest.raises(TemplateMissing):
+        tiny.render_chat([{"role": "user", "content": "x"}])
+    with pytest.raises(TemplateFailed, match="line 1"):
+        tiny.with_template("{% for %}")
+    twin = tiny.with_template("{{ messages[0].content }}")
+    assert twin.render_chat([{"role": "user", "content": "x"}]).text == "x"
+    assert (twin.hash, twin.template_hash != tiny.template_hash) == (tiny.hash, True)
+
+
+@pytest.mark.parametrize("method", ["strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "swapcase"])
+def test_tracked_strings_are_strings(method: str) -> None:
+    for text in ("  aß İx\tΣΑΣ ", "", " ", "ǆx\n"):
+        tracked = concat([written(text[:3], 2), text[3:], written(text, 4)])
+        result = getattr(tracked, method)()
+        assert result == getattr(text + text, method)()
+        assert not runs_of(result) or runs_of(result)[-1][0] == len(result)
+
+
+@pytest.mark.parametrize("arguments", [(), (None, 1), (" ",), ("b", 1), ("ab",), ("xx",)])
+def test_tracked_cuts_are_cuts(arguments: tuple[Any, ...]) -> None:
+    for text in ("  ab ab  b\nx ", "", "ab", "a b\r\nc\x85 d"):
+        tracked = Tracked(text)
+        assert tracked.split(*arguments) == text.split(*arguments)
+        assert tracked.rsplit(*arguments) == text.rsplit(*arguments)
+        assert tracked.splitlines() == text.splitlines()
+        assert tracked.splitlines(True) == text.splitlines(True)
+        assert tracked.partition("b") == text.partition("b")
+        assert tracked.rpartition("b") == text.rpartition("b")
+        for old, new, count in (
+            ("b", "cc", -1),
+            ("", "-", -1),
+            ("", "-", 2),
+            ("ab", "", 1),
+            ("q", "r", 3),
+            ("b", "", 0),
+        ):
+            assert tracked.replace(old, new, count) == text.replace(old, new, count)
+        assert list(tracked) == list(text)
+        assert [tracked[at] for at in range(-len(text), len(text))] == list(text) * 2
+        assert tracked[::2] + tracked[1:9] * 2 == text[::2] + text[1:9] * 2
