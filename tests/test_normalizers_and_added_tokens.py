@@ -192,10 +192,15 @@ marked = st.lists(st.one_of(st.sampled_from(CONTENTS), st.sampled_from(TRICKY)),
 
 
 def with_ids_of_the_vocabulary(document: Json) -> Json:
-    """Give added tokens that are entries of the vocabulary the entry's id, as Hugging Face does."""
+    """Give added tokens that are entries of the vocabulary the entry's id, as Hugging Face does.
+
+    None that merges make is special: there text merges into a control token, and here it never does.
+    """
     vocabulary = document["model"]["vocab"]
+    merged = {merge.replace(" ", "") for merge in MERGES}
     for token in document["added_tokens"]:
         token["id"] = vocabulary.get(token["content"], token["id"])
+        token["special"] = token.get("special", False) and token["content"] not in merged
     free = itertools.count(len(vocabulary))
     for token in document["added_tokens"]:
         if token["id"] >= len(vocabulary):
