@@ -36,7 +36,7 @@ pub fn byte_order() -> [u8; 256] {
 pub fn bytes(counts: &Counts) -> Result<(Symbols, Words)> {
     let (mut symbols, mut ids) = (Symbols::default(), [0; 256]);
     for byte in byte_order() {
-        ids[usize::from(byte)] = symbols.push(&[byte], 1);
+        ids[usize::from(byte)] = symbols.push(&[byte], 1)?;
     }
     let mut words = Words::with_capacity(positions(counts));
     for (piece, count) in counts.iter() {
@@ -53,7 +53,7 @@ pub fn bytes(counts: &Counts) -> Result<(Symbols, Words)> {
 pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> Result<(Symbols, Words)> {
     let (mut symbols, mut symbol_of_id) = (Symbols::default(), vec![BORDER; vocabulary.id_limit() as usize]);
     for (id, bytes) in vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id)) {
-        symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32);
+        symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32)?;
     }
     let (table, mut merger) = (MergeTable::new(vocabulary, &HashSet::new())?, Merger::default());
     let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary, &HashSet::new()));
@@ -97,13 +97,13 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
     let mut symbols = Symbols::default();
     let plain: FxHashMap<char, u32> = kept
         .iter()
-        .map(|(character, _)| (*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)))
-        .collect();
+        .map(|(character, _)| Ok((*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)?)))
+        .collect::<Result<_>>()?;
     let marked: FxHashMap<char, u32> = kept
         .iter()
         .filter(|(character, _)| !mark.is_empty() && ends.contains_key(character))
-        .map(|(character, _)| (*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)))
-        .collect();
+        .map(|(character, _)| Ok((*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)?)))
+        .collect::<Result<_>>()?;
     let mut words = Words::default();
     for (piece, count) in texts(counts) {
         let last = if mark.is_empty() { piece.len() } else { piece.char_indices().last().map_or(0, |(at, _)| at) };

@@ -28,7 +28,7 @@ pub struct Births {
 }
 
 impl Births {
-    /// Note the pairs that `product` is in at `positions`, which rise.
+    /// Note the pairs that `product` is in at `positions`: all that it has, and rising.
     pub fn gather(&mut self, product: u32, positions: &[u32], words: &Words, symbols: &Symbols) {
         self.groups.clear();
         self.events.clear();

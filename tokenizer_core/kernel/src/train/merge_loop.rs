@@ -90,7 +90,7 @@ impl Learner {
         while self.symbols.len() < self.goal.tokens {
             tick(self.symbols.len())?;
             match self.next() {
-                Some(slot) => self.merge(slot),
+                Some(slot) => self.merge(slot, &mut tick)?,
                 None if self.any_below => self.count_all(&mut tick)?,
                 None => break,
             }
@@ -119,12 +119,15 @@ impl Learner {
         }
     }
 
-    fn merge(&mut self, slot: u32) {
+    fn merge(&mut self, slot: u32, tick: &mut impl FnMut(usize) -> Result<()>) -> Result<()> {
         let pair = *self.pairs.get(slot);
         let bytes = self.symbols.product(pair.left, pair.right);
         let known = self.symbols.find(&bytes);
         let lengths = (self.symbols.length(pair.left), self.symbols.length(pair.right));
-        let product = known.unwrap_or_else(|| self.symbols.push(&bytes, lengths.0 + lengths.1));
+        let product = match known {
+            Some(product) => product,
+            None => self.symbols.push(&bytes, lengths.0 + lengths.1)?,
+        };
         let learned = Learned { left: pair.left, right: pair.right, product, count: pair.count };
         // A known product can bring a pair back that was merged before; its first rank stays.
         if known.is_none() || !self.learned.iter().any(|old| (old.left, old.right) == pair.ids()) {
@@ -139,15 +142,16 @@ impl Learner {
             }
             stands
         });
-        if known.is_some() {
-            // Its pairs may become more frequent, which nothing here allows for: they are born anew.
-            self.pairs.forget_pairs_of(product);
-            places = self.words.starts_of(product, &self.symbols);
-        }
         self.steps += 1;
+        if known.is_some() {
+            // Inside a token the merges do not depend on what is around it, so only one pair ever makes it; unless an
+            // older vocabulary had it already. Then its pairs may become more frequent, which nothing else allows for.
+            return self.count_all(tick);
+        }
         self.births.gather(product, &places, &self.words, &self.symbols);
         self.keep_births();
         self.pairs.compact();
+        Ok(())
     }
 
     fn keep_births(&mut self) {

@@ -104,26 +104,12 @@ impl Pairs {
         places
     }
 
-    /// Forget a pair; its slot may be given to another one.
+    /// Forget a pair that was taken from the queue; its slot may be given to another one.
     pub fn remove(&mut self, slot: u32) {
-        self.forget_places(slot);
-        self.free.push(slot);
-    }
-
-    /// Forget the places of all pairs with this token: their entries in the queue find nothing left to count.
-    pub fn forget_pairs_of(&mut self, token: u32) {
-        for slot in 0..self.slots.len() as u32 {
-            let pair = self.get(slot);
-            if pair.left == token || pair.right == token {
-                self.forget_places(slot);
-            }
-        }
-    }
-
-    fn forget_places(&mut self, slot: u32) {
         let pair = &mut self.slots[slot as usize];
         self.garbage += pair.places as usize;
-        *pair = Pair { places: 0, counted_at: u32::MAX, ..*pair };
+        pair.places = 0;
+        self.free.push(slot);
     }
 
     /// Move the places together when most of them belong to no pair any more.

@@ -2,6 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::error::{Code, Error, Result};
+
+/// All tokens together; the 100,000 of a large vocabulary have less than 1 MB.
+const MAX_BYTES: usize = 1 << 30;
+
 /// Byte strings by id, and ids by byte string.
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
@@ -44,13 +49,21 @@ impl Symbols {
     }
 
     /// Add a byte string that is not yet there.
-    pub fn push(&mut self, bytes: &[u8], length: u32) -> u32 {
+    ///
+    /// # Errors
+    /// `corpus_too_large` when the tokens grow beyond any use, as the pairs of one long piece do when none of them repeats.
+    pub fn push(&mut self, bytes: &[u8], length: u32) -> Result<u32> {
+        if self.arena.len() + bytes.len() > MAX_BYTES {
+            let message =
+                "the tokens are longer than 1 GB together; bound max_token_length, or raise min_frequency to 2";
+            return Err(Error::new(Code::CorpusTooLarge, message).at_field("max_token_length"));
+        }
         let id = self.ends.len() as u32;
         self.arena.extend_from_slice(bytes);
         self.ends.push(self.arena.len());
         self.lengths.push(length);
         self.ids.insert(bytes.into(), id);
-        id
+        Ok(id)
     }
 
     /// The byte string that a merge makes.

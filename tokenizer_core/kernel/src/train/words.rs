@@ -153,16 +153,4 @@ impl Words {
         }
         Ok(())
     }
-
-    /// Every position that `token` begins at.
-    pub fn starts_of(&self, token: u32, symbols: &Symbols) -> Vec<u32> {
-        let (mut starts, mut position) = (Vec::new(), 0);
-        while let Some(&found) = self.tokens.get(position) {
-            if found == token {
-                starts.push(position as u32);
-            }
-            position += if found == BORDER { 1 } else { symbols.length(found) as usize };
-        }
-        starts
-    }
 }
