@@ -23,11 +23,18 @@ class Answer(NamedTuple):
     tokenizer: str
 
 
-def write(loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int) -> Answer:
-    """Write fields that have one entry a text; for a single text the entry stands alone."""
+def write(
+    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, head: bytes | None = None
+) -> Answer:
+    """Write fields that have one entry a text; for a single text the entry stands alone.
+
+    Args:
+        head: the beginning with a comma at its end, if it is more than the tokenizer's hash.
+    """
     blocks = Blocks()
+    head = loaded.head if head is None else head
     # The head ends in a comma, which an answer without fields must lose.
-    blocks.add(loaded.head if rows else loaded.head[:-1])
+    blocks.add(head if rows else head[:-1])
     for index, (name, values) in enumerate(rows.items()):
         blocks.add(b'%b"%b":' % (b"," if index else b"", name.encode("ascii")))
         if isinstance(text, str):

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from service.answers import BLOCK_BYTES, Answer, write
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
-from service.schemas import CountRequest, EncodeRequest, TextRequest, Unit
+from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest, Unit
+from service.schemas.fields import CHAT_PARTS
+from service.schemas.requests import TextOrChatRequest
 from tokenizer_core import Offsets, Row, TokdError, Tokenizer, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]
@@ -22,13 +24,14 @@ _PLAIN = ("ids", "count")
 
 
 def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int) -> Answer:
-    """Answer ``/encode``.
+    """Answer ``/encode`` for texts.
 
     Args:
         max_ids: what padding may bring the request to.
         threads: how many may work on a list of texts.
     """
     text = request.text
+    _require_text(request)
     if request.parts == _PLAIN and isinstance(text, str) and _is_unshaped(request):
         try:
             ids, count = loaded.tokenizer.encode_json(
@@ -60,7 +63,7 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
         rows = _encode_rows(tokenizer, request, threads)
     framed = request.add_special_tokens
     try:
-        _refuse_much_padding(rows, request, max_ids)
+        refuse_much_padding(rows, request, max_ids)
         shaped = shape_rows(
             rows,
             max_length=request.max_length,
@@ -74,16 +77,20 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
         )
     except TokdError as error:
         raise from_core(error) from error
+    alien = next((part for part in request.parts if part in CHAT_PARTS), None)
+    if alien is not None:
+        raise ServiceError("invalid_option", f"{alien} is a part of chats; send messages, or leave it out", "return")
     fields: dict[str, list[Any]] = {}
     for part in dict.fromkeys(request.parts):
         if part == "spans":
             fields[part] = [row.carry(own) for row, own in zip(shaped, spans, strict=True)]
         else:
-            fields[part] = [_PARTS[part](tokenizer, row) for row in shaped]
+            fields[part] = [PARTS[part](tokenizer, row) for row in shaped]
     return write(loaded, request.text, fields, sum(row.count for row in shaped))
 
 
-def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
+def refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
+    """Refuse to pad to more ids than the server takes."""
     lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
     width = padded_width(
         lengths,
@@ -106,7 +113,7 @@ def _labels(row: Row) -> Array:
     return labels
 
 
-_PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
+PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
     "ids": lambda _, row: row.ids,
     "count": lambda _, row: row.count,
     "tokens": lambda tokenizer, row: token_texts(tokenizer, row.ids),
@@ -119,7 +126,8 @@ _PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 
 
 def count(loaded: Loaded, request: CountRequest) -> Answer:
-    """Answer ``/count``."""
+    """Answer ``/count`` for texts."""
+    _require_text(request)
     counts = []
     for index, text in enumerate(texts_of(request)):
         try:
@@ -131,6 +139,14 @@ def count(loaded: Loaded, request: CountRequest) -> Answer:
         except TokdError as error:
             raise _about_text(error, request, index) from error
     return write(loaded, request.text, {"count": counts}, sum(counts))
+
+
+def _require_text(request: TextOrChatRequest) -> None:
+    if "text" not in request.model_fields_set:
+        raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
+    for name in ChatOptions.model_fields:
+        if name in request.model_fields_set:
+            raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)
 
 
 def token_texts(tokenizer: Tokenizer, ids: Ids) -> list[str]:

@@ -24,6 +24,7 @@ _EXPECTED = {
     "list_type": "a list",
     "tuple_type": "a list",
     "model_type": "an object",
+    "dict_type": "an object",
 }
 
 

@@ -164,6 +164,7 @@ def test_every_route_is_documented() -> None:
         ("POST /decode", schemas.DecodeRequest),
         ("POST /offsets", schemas.OffsetsRequest),
         ("POST /count", schemas.CountRequest),
+        ("POST /render", schemas.RenderRequest),
     ],
 )
 def test_every_option_of_a_route_is_documented(route: str, model: type[schemas.Request]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import encoding
+from service import chats, encoding
 from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import CountAnswer, CountRequest
@@ -18,4 +18,6 @@ def mount(app: FastAPI, state: State) -> None:
     @post(app, "/count", state.requests.to_count, CountAnswer, state.limits)
     def count(body: CountRequest) -> Answer:
         """Count the ids of text, without building them: as many as `/encode` gives."""
+        if body.messages is not None:
+            return chats.count(registry.get(body.tokenizer), body)
         return encoding.count(registry.get(body.tokenizer), body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import encoding
+from service import chats, encoding
 from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import EncodeAnswer, EncodeRequest
@@ -19,4 +19,6 @@ def mount(app: FastAPI, state: State) -> None:
     @post(app, "/encode", state.requests.to_encode, EncodeAnswer, limits)
     def encode(body: EncodeRequest) -> Answer:
         """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
+        if body.messages is not None:
+            return chats.encode(registry.get(body.tokenizer), body, max_ids=max_ids)
         return encoding.encode(registry.get(body.tokenizer), body, max_ids=max_ids, threads=threads)

@@ -8,17 +8,20 @@ from service.schemas.answers import (
     Health,
     OffsetsAnswer,
     ProblemAnswer,
+    RenderAnswer,
     TokenizerInfo,
     TokenizerList,
 )
 from service.schemas.fields import Part, Side, SpecialTokens, Unit
 from service.schemas.requests import (
     INLINE_ITEMS,
+    ChatOptions,
     CountRequest,
     DecodeRequest,
     EncodeRequest,
     Example,
     OffsetsRequest,
+    RenderRequest,
     Request,
     RequestBody,
     Requests,
@@ -28,6 +31,7 @@ from service.schemas.requests import (
 
 __all__ = [
     "INLINE_ITEMS",
+    "ChatOptions",
     "CheckAnswer",
     "CountAnswer",
     "CountRequest",
@@ -41,6 +45,8 @@ __all__ = [
     "OffsetsRequest",
     "Part",
     "ProblemAnswer",
+    "RenderAnswer",
+    "RenderRequest",
     "Request",
     "RequestBody",
     "Requests",

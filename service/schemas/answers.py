@@ -30,6 +30,14 @@ class Answer(BaseModel):
     tokenizer: str = Field(description="The hash of the tokenizer that made this answer: equal hashes mean equal ids.")
 
 
+class ReservedLiteral(BaseModel):
+    """The literal of an added token in a caller's text, with its place in the rendered text, in characters."""
+
+    start: int
+    end: int
+    literal: str
+
+
 class EncodeAnswer(Answer):
     """What was asked for, one entry a text if the request has a list of texts."""
 
@@ -40,13 +48,37 @@ class EncodeAnswer(Answer):
     attention_mask: Rows = _if_asked("1 for ids, 0 for padding.")
     special_tokens_mask: Rows = _if_asked("1 for padding and for what was added round the text.")
     position_ids: Rows = _if_asked("0, 1, 2, ... over the ids; 0 on padding.")
-    labels: Rows = _if_asked("The ids, with -100 on padding.")
+    labels: Rows = _if_asked("The ids, with -100 on padding, and in chats where nothing is trained on.")
+    template: str | None = _if_asked("The hash of the template, in answers to chats.")
+    assistant_mask: Rows = _if_asked("1 on what the assistant says.")
+    message_index: Rows = _if_asked("The message that a token has text of; -1 where it has none.")
+    reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
+        "Literals that were encoded as text."
+    )
 
 
 class CountAnswer(Answer):
     """The number of ids."""
 
     count: int | list[int] = Field(description="One number, or one a text.")
+    template: str | None = _if_asked("The hash of the template, in answers to chats.")
+
+
+class CallerSpan(BaseModel):
+    """What of a rendered text the caller wrote."""
+
+    message: int | None = Field(description="Null for tools, documents and template arguments.")
+    field: str
+    start: int
+    end: int
+
+
+class RenderAnswer(Answer):
+    """A chat as text."""
+
+    template: str | None = Field(description="The hash of the template.")
+    text: str
+    spans: list[CallerSpan] = Field(description="Half-open, in characters of the text, in order.")
 
 
 class OffsetsAnswer(Answer):

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 Side = Literal["left", "right"]
 SpecialTokens = Literal["reject", "text", "parse"]
 Unit = Literal["byte", "char", "utf16"]
-Part = Literal["ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels"]
+Part = Literal[
+    "ids",
+    "count",
+    "tokens",
+    "spans",
+    "attention_mask",
+    "special_tokens_mask",
+    "position_ids",
+    "labels",
+    "assistant_mask",
+    "message_index",
+    "reserved_literals",
+]
+CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals")
+"""What an answer holds of chats only."""
+
+Object = dict[str, Any]
 
 MAX_ID = (1 << 32) - 1
 MAX_POSITION = 1 << 31

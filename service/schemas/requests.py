@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from service.schemas.fields import MAX_POSITION, Id, Part, Side, Span, SpecialTokens, Unit
+from service.schemas.fields import MAX_POSITION, Id, Object, Part, Side, Span, SpecialTokens, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
@@ -37,6 +37,14 @@ class Example(NamedTuple):
     summary: str
     body: dict[str, Any]
     status: int = 200
+
+
+_NOT_SENT: Any = None
+"""The value of a field that may be missing and is never null."""
+
+
+def _drop_default(schema: dict[str, Any]) -> None:
+    del schema["default"]
 
 
 class RequestBody(BaseModel):
@@ -82,7 +90,57 @@ class TextRequest(Request):
         return type(self.text) is list and len(self.text) > INLINE_ITEMS
 
 
-class EncodeRequest(TextRequest):
+class ChatOptions(RequestBody):
+    """How a chat is rendered."""
+
+    tools: list[Object] | None = Field(None, description="Tools for the template, as JSON objects.")
+    documents: list[Object] | None = Field(None, description="Documents for the template, as JSON objects.")
+    add_generation_prompt: bool = Field(
+        False, description="End a chat with the beginning of the assistant's next turn."
+    )
+    continue_final_message: bool = Field(False, description="End a chat within its last message, to be gone on with.")
+    template_args: Object | None = Field(
+        None, description="Further variables of the template, such as `enable_thinking`. A template cannot be sent."
+    )
+
+
+class RenderRequest(Request, ChatOptions):
+    """A chat to render."""
+
+    messages: list[Object] = Field(description="One chat: what its fields hold is text, never a control token.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "a chat": Example(
+            "the text, and what of it the caller wrote", {"messages": [{"role": "user", "content": "Hello"}]}
+        ),
+        "no message": Example("a chat has at least one", {"messages": []}, status=422),
+    }
+
+    def heavy(self) -> bool:
+        """Render beside the event loop: a template is a program."""
+        return True
+
+
+class TextOrChatRequest(TextRequest, ChatOptions):
+    """A body with text or chats to encode."""
+
+    text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
+        _NOT_SENT,
+        json_schema_extra=_drop_default,
+        description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
+    )
+    messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
+        None,
+        description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
+        "`parse` is not taken, and `add_special_tokens` is false: the template writes its own.",
+    )
+
+    def heavy(self) -> bool:
+        """Tell whether there are chats, whose template is a program, or many texts."""
+        return self.messages is not None or super().heavy()
+
+
+class EncodeRequest(TextOrChatRequest):
     """Text to encode, and what the answer is to hold."""
 
     max_length: Annotated[int, Field(ge=0, le=MAX_POSITION)] | None = Field(
@@ -105,7 +163,12 @@ class EncodeRequest(TextRequest):
         description="What the answer holds. `count` leaves padding out. `tokens` is the text of every id alone: what "
         "is no whole character shows U+FFFD. `spans` are half-open, in characters (`/offsets` has other "
         "units). `special_tokens_mask` is 1 for padding and for what `add_special_tokens` added. `labels` are the "
-        "ids, with -100 on padding.",
+        "ids, with -100 on padding. Of chats, spans are in the rendered text, `labels` are -100 where `train_on` does "
+        "not train, `assistant_mask` is 1 on what the assistant says, `message_index` is the message a token has text "
+        "of, or -1, and `reserved_literals` are the caller's literals that were encoded as text.",
+    )
+    train_on: Literal["assistant", "last"] | list[str] = Field(
+        "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -122,6 +185,13 @@ class EncodeRequest(TextRequest):
         "tokens and spans": Example(
             "where every token stands in the text", {"text": "naïve café", "return": ["tokens", "spans"]}
         ),
+        "a chat": Example(
+            "what the assistant says is trained on",
+            {
+                "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}],
+                "return": ["ids", "labels", "assistant_mask"],
+            },
+        ),
         "a misspelt option": Example(
             "unknown fields are refused by name", {"text": "Hello", "special_token": "text"}, status=422
         ),
@@ -136,7 +206,7 @@ class EncodeRequest(TextRequest):
         return super().heavy()
 
 
-class CountRequest(TextRequest):
+class CountRequest(TextOrChatRequest):
     """Text whose ids are counted."""
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -206,11 +276,12 @@ class Requests(NamedTuple):
 def under_limits(*, max_items: int, max_ids: int) -> Requests:
     """Build the request models of a server, so that its OpenAPI names its own limits."""
     texts = either(str, list_of(str, max_items))
+    chats = either(list_of(Object, max_items), list_of(list_of(Object, max_items), max_items), None)
     ids = either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     spans = either(list_of(Span, max_ids), list_of(list_of(Span, max_ids), max_items), None)
     return Requests(
-        to_encode=narrow(EncodeRequest, text=texts),
-        to_count=narrow(CountRequest, text=texts),
+        to_encode=narrow(EncodeRequest, text=texts, messages=chats),
+        to_count=narrow(CountRequest, text=texts, messages=chats),
         to_offsets=narrow(OffsetsRequest, text=texts, target_spans=spans),
         to_decode=narrow(DecodeRequest, ids=ids),
     )

@@ -23,6 +23,11 @@ from service.app import create_app
 from service.settings import Settings
 from tokenizer_core import Tokenizer
 
+TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}[{{ message.role }}] "
+    "{{ message.content }}{{ eos_token }}{% endfor %}"
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% if add_generation_prompt %}[assistant] {% endif %}"
+)
 SPECIALS = ("<|bos|>", "<|eos|>", "<|pad|>")
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 TEXTS = (
@@ -58,6 +63,8 @@ def _write_layout(directory: Path, *, framed: bool) -> Path:
     directory.mkdir()
     tokenizer.save(str(directory / "tokenizer.json"))
     roles = {"bos_token": "<|bos|>", "eos_token": "<|eos|>", "pad_token": "<|pad|>"} if framed else {}
+    if framed:
+        roles["chat_template"] = TEMPLATE
     (directory / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "padding_side": "right", **roles})
     )

@@ -11,7 +11,17 @@ from schemathesis import GenerationMode, checks
 
 from tests.service.conftest import MakeClient
 
-POSTS = ("/encode", "/decode", "/offsets", "/count", "/tokenize", "/detokenize", "/v1/tokenize", "/v1/detokenize")
+POSTS = (
+    "/encode",
+    "/decode",
+    "/offsets",
+    "/count",
+    "/render",
+    "/tokenize",
+    "/detokenize",
+    "/v1/tokenize",
+    "/v1/detokenize",
+)
 GETS = ("/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
 CHECKS = [
     checks.not_a_server_error,
@@ -22,8 +32,9 @@ CHECKS = [
 CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": ["400", "404", "413", "415", "422"]}}}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def schema(make_client: MakeClient) -> Any:
+    """Read the document of a new server: schemathesis ends the one it asked, and with it its threads."""
     app = make_client(max_body_bytes=1 << 16, max_items=8, max_ids=64).app
     config = schemathesis.Config.from_dict(CONFIG)
     return schemathesis.openapi.from_asgi("/openapi.json", app, config=config)

@@ -9,10 +9,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.routes.compat import sglang, vllm
-from service.schemas import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer
+from service.schemas import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
 from tests.service.conftest import MakeClient
 
-ANSWERS = {"/encode": EncodeAnswer, "/decode": DecodeAnswer, "/offsets": OffsetsAnswer, "/count": CountAnswer}
+ANSWERS = {
+    "/encode": EncodeAnswer,
+    "/decode": DecodeAnswer,
+    "/offsets": OffsetsAnswer,
+    "/count": CountAnswer,
+    "/render": RenderAnswer,
+}
 DROP_IN_REQUESTS = (
     "VllmTokenizeRequest",
     "VllmDetokenizeRequest",

@@ -32,7 +32,7 @@ class SglangTokenizeRequest(RequestBody):
     prompt: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
         None, description="One text or a list. Literals of special tokens in it become tokens."
     )
-    messages: Any = Field(None, description="Not taken yet; send the rendered chat as `prompt`.")
+    messages: Any = Field(None, description="Not taken; send a chat to `/tokenize`.")
     add_special_tokens: bool = Field(True, description="Put what the tokenizer puts around a text.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
@@ -160,9 +160,7 @@ def mount(app: FastAPI, state: State) -> None:
         prompts.refuse_template(body.chat_template)
         loaded = find(registry, body.model)
         if body.messages is not None:
-            raise ServiceError(
-                "invalid_option", "chats are not taken here; send the rendered chat as prompt", "messages"
-            )
+            raise ServiceError("invalid_option", "chats are not taken here; send them to /tokenize", "messages")
         if body.prompt is None:
             raise ServiceError("missing_field", "this field is required", "prompt")
         return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens)

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+import numpy as np
 import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
+from service import chats
 from service.answers import Answer
 from service.encoding import Ids
 from service.errors import ServiceError
 from service.registry import Loaded
 from service.routes.compat import prompts
 from service.routes.json_route import post
-from service.schemas.fields import Id
+from service.schemas.fields import Id, Object
 from service.schemas.requests import Example, RequestBody, list_of, narrow
 from service.state import State
 
@@ -34,20 +36,31 @@ class VllmTokenizeRequest(RequestBody):
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     prompt: str | None = Field(None, description="The text. Literals of special tokens in it become tokens.")
-    messages: Any = Field(None, description="Not taken yet; send the rendered chat as `prompt`.")
-    add_special_tokens: bool = Field(True, description="Put what the tokenizer puts around a text.")
+    messages: list[Object] | None = Field(
+        None, description="A chat, in place of `prompt`: what its fields hold is text, never a control token."
+    )
+    add_special_tokens: bool | None = Field(
+        None, description="Put what the tokenizer puts around a text: true for a prompt, false for a chat."
+    )
+    add_generation_prompt: bool | None = Field(
+        None, description="End a chat with the beginning of the next turn: true, unless the last message goes on."
+    )
+    continue_final_message: bool = Field(False, description="End a chat within its last message.")
+    chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
+    tools: list[Object] | None = Field(None, description="Tools for the template.")
     return_token_strs: bool | None = Field(False, description="Also return every token as the vocabulary writes it.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a prompt": Example("ids and their number", {"prompt": "Hello, world"}),
+        "a chat": Example("with the assistant's turn begun", {"messages": [{"role": "user", "content": "Hello"}]}),
         "with strings": Example("tokens as the vocabulary writes them", {"prompt": "Hi", "return_token_strs": True}),
         "a template": Example("refused", {"prompt": "Hi", "chat_template": "{{ messages }}"}, status=400),
     }
 
     def heavy(self) -> bool:
-        """Tell whether many strings are asked for."""
-        return bool(self.return_token_strs) and len(self.prompt or "") > INLINE_STRINGS
+        """Tell whether there is a chat, or many strings are asked for."""
+        return self.messages is not None or (bool(self.return_token_strs) and len(self.prompt or "") > INLINE_STRINGS)
 
 
 class VllmTokenizeAnswer(BaseModel):
@@ -138,13 +151,38 @@ def token_strings(loaded: Loaded, ids: Ids) -> list[str]:
 
 def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> Answer:
     """Answer a prompt; without strings no Python integer is made for an id."""
-    strings = b"null"
+    framed = body.add_special_tokens is not False
     if body.return_token_strs:
-        ids = prompts.encode(loaded, prompt, add_special_tokens=body.add_special_tokens)
-        tokens, count = orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY), len(ids)
-        strings = orjson.dumps(token_strings(loaded, ids))
-    else:
-        tokens, count = prompts.encode_json(loaded, prompt, add_special_tokens=body.add_special_tokens)
+        return _answer(loaded, body, prompts.encode(loaded, prompt, add_special_tokens=framed))
+    return _write(loaded, *prompts.encode_json(loaded, prompt, add_special_tokens=framed))
+
+
+def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object]) -> Answer:
+    """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
+    begins = body.add_generation_prompt
+    encoded = chats.encode_one(
+        loaded,
+        chat,
+        "messages",
+        tools=body.tools,
+        add_generation_prompt=not body.continue_final_message if begins is None else begins,
+        continue_final_message=body.continue_final_message,
+        template_args=body.chat_template_kwargs,
+    )
+    ids: Ids = encoded.ids
+    if body.add_special_tokens:
+        config = loaded.tokenizer.config
+        around = [np.array(each, np.uint32) for each in (config.prefix_ids, config.suffix_ids)]
+        ids = np.concatenate((around[0], ids, around[1]))
+    return _answer(loaded, body, ids)
+
+
+def _answer(loaded: Loaded, body: VllmTokenizeRequest, ids: Ids) -> Answer:
+    strings = orjson.dumps(token_strings(loaded, ids)) if body.return_token_strs else b"null"
+    return _write(loaded, orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY), len(ids), strings)
+
+
+def _write(loaded: Loaded, tokens: bytes, count: int, strings: bytes = b"null") -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (count, prompts.max_model_len(loaded))
     return prompts.written(loaded, count, head, tokens, b',"token_strs":', strings, b"}")
 
@@ -156,13 +194,11 @@ def mount(app: FastAPI, state: State) -> None:
 
     @post(app, "/tokenize", VllmTokenizeRequest, VllmTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
     def tokenize(body: VllmTokenizeRequest) -> Answer:
-        """Turn a prompt into ids, as vLLM's `/tokenize`: its clients need only this address."""
+        """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
         prompts.refuse_template(body.chat_template)
         loaded = registry.of_model(body.model)
         if body.messages is not None:
-            raise ServiceError(
-                "invalid_option", "chats are not taken here; send the rendered chat as prompt", "messages"
-            )
+            return tokenize_chat(loaded, body, body.messages)
         if body.prompt is None:
             raise ServiceError("missing_field", "this field is required", "prompt")
         return tokenize_prompt(loaded, body, body.prompt)

@@ -1,0 +1,21 @@
+"""``POST /render``: a chat to text."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from service import chats
+from service.answers import Answer
+from service.routes.json_route import post
+from service.schemas import RenderAnswer, RenderRequest
+from service.state import State
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    registry = state.registry
+
+    @post(app, "/render", RenderRequest, RenderAnswer, state.limits)
+    def render(body: RenderRequest) -> Answer:
+        """Render a chat by the tokenizer's template, and say what of the text the caller wrote."""
+        return chats.render(registry.get(body.tokenizer), body)
