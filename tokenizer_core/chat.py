@@ -130,6 +130,15 @@ class EncodedChat:
         """
         return np.where(self._overlapping(self._trained(train_on)), self.ids.astype(np.int64), IGNORED)
 
+    def straddling(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.bool_]:
+        """Tell which tokens have characters that are trained on and characters that are not; their labels are ids."""
+        trained = np.zeros(len(self.rendered.text) + 1, dtype=np.int64)
+        for start, end in self._trained(train_on):
+            trained[start + 1 : end + 1] = 1
+        before = np.cumsum(trained)
+        inside = before[self.spans[:, 1]] - before[self.spans[:, 0]]
+        return (inside > 0) & (inside < self.spans[:, 1].astype(np.int64) - self.spans[:, 0])
+
     def _trained(self, train_on: str | Sequence[str]) -> list[tuple[int, int]]:
         roles = self.rendered.roles
         if train_on == "last":

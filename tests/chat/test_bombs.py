@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests import vocabularies
-from tokenizer_core import TemplateFailed, TemplateLimit, TemplateUntrackable
+from tokenizer_core import InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
 
 LOOP = "{%% set ns = namespace(s='aaaaaaaaaa', l=[0], d={}, t=(0,), n=9) %%}{%% for i in range(60) %%}%s{%% endfor %%}"
 
@@ -71,8 +71,6 @@ def test_a_deep_value_is_refused_by_its_place() -> None:
     value: list[object] = []
     for _ in range(200_000):
         value = [value]
-    from tokenizer_core import InvalidOption
-
     tok = vocabularies.tokenizer("tiny").with_template("x")
     with pytest.raises(InvalidOption, match="nested deeper"):
         tok.render_chat([{"role": "user", "content": value}])

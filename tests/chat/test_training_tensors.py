@@ -48,6 +48,9 @@ def test_a_token_that_straddles_is_trained() -> None:
     straddling = chat.rendered.text.index("atwo!")
     token = next(at for at, (start, end) in enumerate(chat.spans) if start <= straddling + 1 < end)
     assert chat.labels()[token] == chat.ids[token]
+    start = chat.spans[token][0]
+    assert bool(chat.straddling()[token]) == (start <= straddling)
+    assert not encoded(PLAIN).straddling().any()
 
 
 def test_every_token_knows_its_message() -> None:

@@ -134,15 +134,15 @@ class Template:
         meter = Meter(fields.size)
         with metered(meter), _failures():
             text = concat(list(self._tracking.root_render_func(self._tracking.new_context(dict(variables)))))
-        expected = self._render_plain(meter, variables)
+        again = Meter(fields.size)
+        again.now = meter.now
+        expected = self._render_plain(again, variables)
         if expected != "".join((text,)):
             raise TemplateUntrackable("the chat template does to these messages what cannot be tracked exactly")
         return _rendering(text, fields)
 
     def _render_plain(self, meter: Meter, variables: Mapping[str, Any]) -> str:
-        again = Meter(0)
-        again.work, again.deadline, again.now = meter.allowance, meter.deadline + meter.seconds, meter.now
-        with metered(again):
+        with metered(meter):
             try:
                 return self._plain.render(plain(dict(variables)))
             except InputError:
