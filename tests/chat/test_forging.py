@@ -9,7 +9,7 @@ import regex
 
 from tests import vocabularies
 from tests.chat.conversations import TEMPLATES, call, literals, tokenizer
-from tokenizer_core import ReservedLiteral, TemplateFailed
+from tokenizer_core import ReservedLiteral, TemplateFailed, TemplateUntrackable
 
 OPEN, CLOSE = "ATTACK", "KCATTA"
 """What stands between the two in a rendered text is the caller's, whoever says so."""
@@ -130,3 +130,52 @@ def test_policies_decide_about_literals_of_callers() -> None:
     benign = [{"role": "r", "content": "a <b> c"}]
     texts = [tok.encode_chat(benign, special_tokens=policy).ids.tolist() for policy in ("text", "reject", "parse")]  # type: ignore[arg-type]
     assert texts[0] == texts[1] == texts[2] == tok.encode(tok.render_chat(benign).text, special_tokens="parse").tolist()
+
+
+WAYS = {
+    "keys": "{% for k in m.d %}{{ k }}{% endfor %}",
+    "items": "{% for k, v in m.d.items() %}{{ k }}{{ v }}{% endfor %}",
+    "sorted items": "{% for k, v in m.d | dictsort %}{{ k ~ v }}{% endfor %}",
+    "a view of keys": "{{ m.d.keys() }}",
+    "a view of values": "{{ m.d.values() }}",
+    "a view of items": "{{ m.d.items() }}",
+    "a dict": "{{ m.d }}",
+    "all messages": "{{ messages | string }}",
+    "a namespace": "{% set ns = namespace(a=m.content) %}{{ ns }}",
+    "a name of a namespace": "{% set ns = namespace() %}{% set ns.a = m.content %}{{ ns.a }}",
+    "map": "{{ messages | map(attribute='content') | join }}",
+    "join": "{{ messages | join('', attribute='content') }}",
+    "joined letters": "{{ m.content | list | join }}",
+    "groups": "{% for g in messages | groupby('content') %}{{ g.grouper }}{{ g }}{% endfor %}",
+    "%": "{{ '%s' | format(m.content) }}{{ '%(a)s' % {'a': m.content} }}{{ '%r' % m.content }}{{ '%s' % [m.content] }}",
+    "format": "{{ '{!r}{}'.format(m.content, [m.content]) }}{{ '{0[content]:>20}{0.content}'.format(m) }}",
+    "format_map": "{{ '{a}'.format_map({'a': m.content}) }}",
+    "a caller's format": "{{ m.content.format(1) }}{{ m.content % () }}",
+    "a date": "{{ strftime_now(m.content) }}",
+    "json": "{{ messages | tojson }}",
+    "a tuple": "{{ (m.content,) }}",
+    "a cycler": "{{ cycler(m.content).next() }}{% set j = joiner(m.content) %}{{ j() }}{{ j() }}",
+    "a macro": "{% macro f() %}{{ caller() }}{% endmacro %}{% call f() %}{{ m.content }}{% endcall %}",
+    "a filter block": "{% filter lower %}{{ m.content }}{% endfilter %}",
+    "a set block": "{% set a %}{{ m.content }}{% endset %}{{ a }}",
+    "a generation": "{% generation %}{{ m.content }}{% endgeneration %}",
+    "reversed twice": "{{ m.content | reverse | reverse }}",
+    "halves": "<|{{ m.half }}|>",
+    "letters": "<|{{ m.half[0] }}{{ m.half[1:] }}|>",
+    "a separator": "{{ ['<|', '|>'] | join(m.half) }}{{ m.half.join(['<|', '|>']) }}",
+    "replaced": "{{ '<|x|>' | replace('x', m.half) }}{{ '<|x|>'.replace('x', m.half) }}",
+    "an indent": "{{ '<|\n|>' | indent(m.half) | replace('\n', '') }}",
+    "a fill": "{{ '|>'.rjust(3, m.half[0]) }}",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_through_a_template_loses_the_author(way: str) -> None:
+    tok = vocabularies.tokenizer("tiny").with_template("{% set m = messages[0] %}" + WAYS[way])
+    message = {"role": "user", "content": "<|end|>", "half": "end", "d": {"<|end|>": "<|end|>"}}
+    try:
+        chat = tok.encode_chat([message])
+    except TemplateUntrackable:
+        return
+    assert tok.special_tokens["<|end|>"] not in chat.ids
+    assert chat.reserved_literals or way == "a fill"

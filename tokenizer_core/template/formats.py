@@ -42,8 +42,9 @@ def percent(template: str, values: Any) -> str:
             break
         value = listed[used]
         used += 1
+        value_text = text_of(value)
         if found[0] == "%s":
-            pieces.append(text_of(value))
+            pieces.append(value_text)
         else:
             pieces.append(written(found[0] % (value,), code_of(value)))
     text = concat([*pieces, template[end:]])
@@ -88,6 +89,7 @@ def _formatted(value: Any, spec: str) -> str:
     if not spec:
         charge_weight(value)
         return text_of(value)
+    text_of(value)
     return written(format(value, spec), code_of(value))
 
 

@@ -168,7 +168,7 @@ def _raise_exception(message: Any) -> None:
 
 def _strftime_now(format: str) -> str:
     meter.charge(20 * len(format))
-    return meter.now().strftime(format)
+    return written(meter.now().strftime(format), code_of(format))
 
 
 class PlainEnvironment(ImmutableSandboxedEnvironment):

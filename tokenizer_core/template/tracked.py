@@ -8,13 +8,18 @@ followed character by character counts as the caller's, whole.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from operator import index
 from typing import Any, SupportsIndex
 
+from jinja2 import Undefined
+
+from tokenizer_core.errors import TemplateUntrackable
 from tokenizer_core.template.meter import charge
 
 Runs = tuple[tuple[int, int], ...]
+
+_CONTAINERS = (list, tuple, set, range, KeysView, ValuesView, ItemsView)
 
 TEMPLATE = 0
 GENERATED = 1
@@ -49,7 +54,7 @@ def code_of(value: Any) -> int:
         return value._code
     if isinstance(value, dict):
         return next((code for item in value.items() if (code := code_of(item))), TEMPLATE)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, _CONTAINERS):
         return next((code for item in value if (code := code_of(item))), TEMPLATE)
     return TEMPLATE
 
@@ -327,7 +332,8 @@ def number(value: Any, code: int) -> Any:
 
 def text_of(value: Any) -> str:
     """Return ``str(value)`` with its origins: a container of the caller's values is theirs as a whole."""
-    text = str(value)
-    if isinstance(value, (list, tuple, dict)):
-        return written(text, code_of(value))
-    return text
+    if value is None or isinstance(value, (str, int, float, Undefined)):
+        return str(value)
+    if not isinstance(value, (dict, *_CONTAINERS)):
+        raise TemplateUntrackable(f"the chat template writes a {type(value).__name__} as text, which is not tracked")
+    return written(str(value), code_of(value))
