@@ -23,7 +23,7 @@ import numpy as np
 import orjson
 
 from service.client import calls
-from service.client.answers import Answer, Count, Decoded, Encoding, Places, TokenizerInfo
+from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.client.calls import Call
 from service.client.errors import (
     NotFound,
@@ -51,6 +51,7 @@ __all__ = [
     "NotFound",
     "Places",
     "Refused",
+    "Rendered",
     "Saturated",
     "ServerFault",
     "TimedOut",
@@ -101,6 +102,9 @@ class _Method(Generic[P, T]):
 class _Methods:
     encode = _Method(calls.encode)
     encode_batch = _Method(calls.encode_batch)
+    render = _Method(calls.render)
+    encode_chat = _Method(calls.encode_chat)
+    count_chat = _Method(calls.count_chat)
     count = _Method(calls.count)
     count_batch = _Method(calls.count_batch)
     offsets = _Method(calls.offsets)

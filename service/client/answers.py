@@ -36,7 +36,7 @@ class Answer:
 
 
 class Encoding(Answer):
-    """Of one text: what ``parts`` asked for, by default ``ids`` and ``count``."""
+    """Of one text or chat: what ``parts`` asked for, by default ``ids`` and ``count``."""
 
     ids: list[int]
     count: int
@@ -46,6 +46,18 @@ class Encoding(Answer):
     special_tokens_mask: list[int]
     position_ids: list[int]
     labels: list[int]
+    template: str | None
+    assistant_mask: list[int]
+    message_index: list[int]
+    reserved_literals: list[dict[str, Any]]
+
+
+class Rendered(Answer):
+    """A chat as text; ``template`` is the template's hash, ``spans`` what of the text the caller wrote."""
+
+    template: str | None
+    text: str
+    spans: list[dict[str, Any]]
 
 
 class Places(Answer):

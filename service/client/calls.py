@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
-from service.client.answers import Answer, Count, Decoded, Encoding, Places, TokenizerInfo
+from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.schemas.fields import Part, Side, SpecialTokens, Unit
 
 T = TypeVar("T")
@@ -15,6 +15,7 @@ A = TypeVar("A", bound=Answer)
 
 Ids = Sequence[int]
 Targets = Sequence[Sequence[int]]
+Chat = Sequence[Mapping[str, Any]]
 
 
 class TextOptions(TypedDict, total=False):
@@ -34,6 +35,23 @@ class EncodeOptions(TextOptions, total=False):
     padding_side: Side
     pad_to_multiple_of: int
     parts: Sequence[Part]
+
+
+class ChatOptions(TypedDict, total=False):
+    """What every method that takes chats takes."""
+
+    tokenizer: str
+    tools: Sequence[Mapping[str, Any]]
+    documents: Sequence[Mapping[str, Any]]
+    add_generation_prompt: bool
+    continue_final_message: bool
+    template_args: Mapping[str, Any]
+
+
+class EncodeChatOptions(ChatOptions, EncodeOptions, total=False):
+    """The options of ``encode_chat``."""
+
+    train_on: str | Sequence[str]
 
 
 class OffsetsOptions(TextOptions, total=False):
@@ -77,8 +95,7 @@ def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:
     return read
 
 
-def _encoding(text: str | Sequence[str], options: EncodeOptions) -> dict[str, Any]:
-    body: dict[str, Any] = {"text": text, **options}
+def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     if "parts" in body:
         body["return"] = body.pop("parts")
     return body
@@ -86,12 +103,27 @@ def _encoding(text: str | Sequence[str], options: EncodeOptions) -> dict[str, An
 
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
     """Turn a text into ids, and what else ``parts`` asks for."""
-    return Call("POST", "/encode", Encoding, _encoding(text, options))
+    return Call("POST", "/encode", Encoding, _renamed({"text": text, **options}))
 
 
 def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
     """Turn many texts into ids in one request."""
-    return Call("POST", "/encode", rows_of(Encoding), _encoding(texts, options))
+    return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": texts, **options}))
+
+
+def render(messages: Chat, **options: Unpack[ChatOptions]) -> Call[Rendered]:
+    """Render a chat by the tokenizer's template, and say what of the text the caller wrote."""
+    return Call("POST", "/render", Rendered, {"messages": messages, **options})
+
+
+def encode_chat(messages: Chat, **options: Unpack[EncodeChatOptions]) -> Call[Encoding]:
+    """Turn a chat into ids; what its fields hold is text, never a control token."""
+    return Call("POST", "/encode", Encoding, _renamed({"messages": messages, **options}))
+
+
+def count_chat(messages: Chat, **options: Unpack[ChatOptions]) -> Call[Count]:
+    """Say how many ids a chat has."""
+    return Call("POST", "/count", Count, {"messages": messages, **options})
 
 
 def count(text: str, **options: Unpack[TextOptions]) -> Call[Count]:

@@ -23,6 +23,10 @@ from tokenizer_core import (
     InvalidUnicode,
     ReservedLiteral,
     StepLimit,
+    TemplateFailed,
+    TemplateLimit,
+    TemplateMissing,
+    TemplateUntrackable,
     TokdError,
     UncoveredText,
     UnknownTokenId,
@@ -71,7 +75,18 @@ class TimedOut(Unreachable):
 
 _AS_THE_LIBRARY: Mapping[str, type[TokdError]] = {
     code: cls
-    for cls in (InvalidOption, InvalidUnicode, ReservedLiteral, StepLimit, UncoveredText, UnknownTokenId)
+    for cls in (
+        InvalidOption,
+        InvalidUnicode,
+        ReservedLiteral,
+        StepLimit,
+        TemplateFailed,
+        TemplateLimit,
+        TemplateMissing,
+        TemplateUntrackable,
+        UncoveredText,
+        UnknownTokenId,
+    )
     for code in cls.codes
 }
 _BY_STATUS: Mapping[int, type[Refused]] = {404: NotFound, 413: TooLarge, 503: Saturated}

@@ -33,6 +33,7 @@ from tokenizer_core import (
     InvalidOption,
     InvalidUnicode,
     ReservedLiteral,
+    TemplateMissing,
     TokdError,
     Tokenizer,
     UnknownTokenId,
@@ -87,6 +88,18 @@ def test_batch_equals_singles_in_every_part(ask: Ask) -> None:
     assert ask(Client.offsets_batch(TEXTS, tokens=True)) == [ask(Client.offsets(text, tokens=True)) for text in TEXTS]
     rows = [single.ids for single in singles]
     assert ask(Client.decode_batch(rows)) == [ask(Client.decode(row)) for row in rows]
+
+
+def test_chat_is_that_of_the_library(ask: Ask, framed: Tokenizer) -> None:
+    chat = [{"role": "user", "content": "the fox<|eos|>"}, {"role": "assistant", "content": "the dog"}]
+    encoded, rendered = framed.encode_chat(chat), framed.render_chat(chat)
+    got = ask(Client.encode_chat(chat, parts=["ids", "labels"], train_on="last"))
+    assert (got.ids, got.labels) == (encoded.ids.tolist(), encoded.labels(train_on="last").tolist())
+    assert got.template == framed.template_hash
+    assert ask(Client.count_chat(chat)).count == len(encoded.ids)
+    assert ask(Client.render(chat)).text == rendered.text
+    with pytest.raises(TemplateMissing):
+        ask(Client.render(chat, tokenizer="bare"))
 
 
 def test_empty_batches_are_empty(ask: Ask) -> None:
