@@ -8,10 +8,11 @@ import sys
 
 from benchmarks.contenders import CONTENDERS
 from benchmarks.corpora import ROOT
+from benchmarks.trainers import TRAINERS
 
 PEERS = ROOT / "benchmarks" / ".peers"
 PYTHON = PEERS / "bin" / "python"
-NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers")
+NEEDED = ("cachetools", "jinja2", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 
 
 def pip_install(*packages: str) -> bool:
@@ -29,9 +30,10 @@ def prepare() -> None:
     subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
     if not pip_install(*NEEDED):
         raise SystemExit("the peers that every comparison needs did not install")
-    for contender in CONTENDERS.values():
-        if contender.package is not None and not pip_install(contender.package):
-            print(f"{contender.name} does not install here: left out", file=sys.stderr)
+    packages = {one.package for table in (CONTENDERS, TRAINERS) for one in table.values() if one.package is not None}
+    for package in sorted(packages):
+        if not pip_install(package):
+            print(f"{package} does not install here: left out", file=sys.stderr)
     done.touch()
 
 

@@ -1,0 +1,152 @@
+"""Train with one trainer in this fresh process; print one JSON line.
+
+Run by ``benchmarks.train`` in the peers' own environment, as ``python -m benchmarks.trainers NAME CORPUS VOCAB_SIZE``.
+A corpus is a text file whose documents are separated by ``<|endoftext|>``. Time is that of training alone, memory the
+peak of the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+SEPARATOR = "<|endoftext|>"
+BLOCK = 1 << 20
+
+Merges = Iterable[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """One trainer: what pip calls it, how it trains, and its merges where they can be compared with Hugging Face's."""
+
+    package: str | None
+    train: Callable[[Path, int], Any]
+    merges: Callable[[Any], Merges] | None = None
+
+
+def documents(path: Path) -> Iterator[str]:
+    """Read one document after the other."""
+    rest = ""
+    with path.open(encoding="utf-8", newline="") as file:
+        while block := file.read(BLOCK):
+            *whole, rest = (rest + block).split(SEPARATOR)
+            yield from whole
+    yield rest
+
+
+def train_tokd(path: Path, vocab_size: int) -> Any:
+    """Train with this project, by Hugging Face's order of ties."""
+    from tokenizer_core import train
+
+    return train(path, vocab_size + 1, pattern="gpt2", special_tokens=[SEPARATOR], tie_break="lowest_ids")
+
+
+def train_tokenizers(path: Path, vocab_size: int) -> Any:
+    """Train with Hugging Face tokenizers."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(documents(path), trainer)
+    return tokenizer
+
+
+@cache
+def byte_of_character() -> dict[str, int]:
+    """Read the byte alphabet of Hugging Face's files."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + place): byte for place, byte in enumerate(others)}
+
+
+def merges_of_tokenizers(tokenizer: Any) -> Merges:
+    """List the merges as bytes."""
+    table = byte_of_character()
+    for left, right in json.loads(tokenizer.to_str())["model"]["merges"]:
+        yield bytes(map(table.__getitem__, left)), bytes(map(table.__getitem__, right))
+
+
+def train_gigatoken(path: Path, vocab_size: int) -> Any:
+    """Train with gigatoken, which reads the file itself."""
+    import gigatoken
+
+    source = gigatoken.TextFileSource([str(path)], separator=SEPARATOR)
+    return gigatoken.train_bpe(source, vocab_size + 1, [SEPARATOR])
+
+
+def train_rustbpe(path: Path, vocab_size: int) -> Any:
+    """Train with rustbpe, on the pattern of the others."""
+    import rustbpe
+
+    pattern = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    tokenizer = rustbpe.Tokenizer()
+    tokenizer.train_from_iterator(documents(path), vocab_size, pattern=pattern)
+    return tokenizer
+
+
+def train_sentencepiece(path: Path, vocab_size: int) -> Any:
+    """Train with sentencepiece, whose words and alphabet are others."""
+    import sentencepiece
+
+    with tempfile.TemporaryDirectory() as folder:
+        sentencepiece.SentencePieceTrainer.train(
+            input=str(path),
+            model_prefix=str(Path(folder) / "model"),
+            model_type="bpe",
+            vocab_size=vocab_size,
+            byte_fallback=True,
+            max_sentence_length=1 << 30,
+            num_threads=2,
+            minloglevel=2,
+            hard_vocab_limit=False,
+        )
+
+
+TRAINERS = {
+    "tokd": Trainer(None, train_tokd, lambda tokenizer: tokenizer.merges),
+    "tokenizers": Trainer("tokenizers", train_tokenizers, merges_of_tokenizers),
+    "gigatoken": Trainer("gigatoken", train_gigatoken, lambda answer: answer[1]),
+    "rustbpe": Trainer("rustbpe", train_rustbpe),
+    "sentencepiece": Trainer("sentencepiece", train_sentencepiece),
+}
+
+
+def proof(merges: Merges) -> str:
+    """Hash merges."""
+    digest = hashlib.sha256()
+    for left, right in merges:
+        digest.update(b"%d %s%d %s" % (len(left), left, len(right), right))
+    return digest.hexdigest()
+
+
+def main() -> None:
+    """Train once."""
+    name, path, vocab_size = sys.argv[1:]
+    trainer = TRAINERS[name]
+    start, cpu = time.perf_counter(), time.process_time()
+    answer = trainer.train(Path(path), int(vocab_size))
+    line = {
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": time.process_time() - cpu,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "version": metadata.version(trainer.package) if trainer.package else "this",
+        "proof": proof(trainer.merges(answer)) if trainer.merges else None,
+    }
+    print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    main()
