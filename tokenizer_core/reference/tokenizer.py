@@ -43,7 +43,9 @@ class ReferenceTokenizer:
     ) -> None:
         self._tokens = dict(tokens)
         self._literals = [Literal(**fields) for fields in config.get("added_tokens", [])]
-        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        # Text never becomes a special token, not even where merges lead to its literal.
+        specials = {literal.content.encode("utf-8") for literal in self._literals if literal.special}
+        self._ranks = {pair: rank for rank, pair in enumerate(merges) if b"".join(pair) not in specials}
         self._merge = merge
         self._normalizer: list[dict[str, Any]] = config.get("normalizer", [])
         self._pretokenizer: list[dict[str, Any]] = config.get("pretokenizer", [])
