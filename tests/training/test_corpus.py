@@ -242,7 +242,7 @@ def test_a_list_that_could_be_files_or_texts_is_refused(tmp_path: Path) -> None:
     assert of(iter([str(tmp_path / "a.txt")])) != of([tmp_path / "a.txt"])
 
 
-@pytest.mark.parametrize("corpus", [7, None, [b"text"], iter([7])], ids=str)
+@pytest.mark.parametrize("corpus", [7, None, [b"text"], iter([7])], ids=["number", "none", "bytes", "numbers"])
 def test_what_is_no_corpus_is_refused(corpus: Any) -> None:
     with pytest.raises((InvalidOption, CorpusError)) as raised:
         of(corpus)
