@@ -40,6 +40,7 @@ from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_
 from tokenizer_core.template import Span
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
 from tokenizer_core.train import TrainingWarning, counted, extend, train, train_sizes
+from tokenizer_core.train_characters import CharacterMerges, train_characters
 from tokenizer_core.train_settings import TrainSettings
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "ArtifactNotFound",
     "Beside",
     "Cancelled",
+    "CharacterMerges",
     "ChatPolicy",
     "CheckReport",
     "CorpusError",
@@ -104,5 +106,6 @@ __all__ = [
     "to_tiktoken",
     "to_vocab_merges",
     "train",
+    "train_characters",
     "train_sizes",
 ]

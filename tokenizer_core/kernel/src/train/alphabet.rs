@@ -11,12 +11,14 @@ use crate::error::{Code, Error, Result};
 use crate::load::bytes_to_text;
 use crate::merge::Merger;
 use crate::ranks::{MergeTable, TokenIndex};
+use crate::unicode::is_whitespace;
 use crate::vocabulary::Vocabulary;
 
 /// Characters as symbols.
 #[derive(Debug, Clone, Default)]
 pub struct Characters {
-    /// Added to the last character of every piece, if it is not empty.
+    /// Added to the last character of every piece, if it is not empty. White space is then no piece: the mark stands
+    /// for it.
     pub end_of_word: String,
     /// Only so many characters, the most frequent; no merge crosses another one.
     pub limit: Option<usize>,
@@ -78,7 +80,7 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
     let mark = options.end_of_word.as_str();
     let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
     let mut ends: FxHashMap<char, u64> = FxHashMap::default();
-    for (piece, count) in texts(counts) {
+    for (piece, count) in texts(counts, mark) {
         if !mark.is_empty() && piece.contains(mark) {
             let message = format!("the corpus holds {mark:?}, the mark for the end of a word; choose another mark");
             return Err(Error::new(Code::InvalidOption, message).at_field("end_of_word"));
@@ -105,7 +107,7 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
         .map(|(character, _)| Ok((*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)?)))
         .collect::<Result<_>>()?;
     let mut words = Words::default();
-    for (piece, count) in texts(counts) {
+    for (piece, count) in texts(counts, mark) {
         let last = if mark.is_empty() { piece.len() } else { piece.char_indices().last().map_or(0, |(at, _)| at) };
         let symbol = |(at, character): (usize, char)| {
             let known = if at < last { &plain } else { &marked };
@@ -117,9 +119,11 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
     Ok((symbols, words))
 }
 
-/// The pieces as text, which they were cut from.
-fn texts(counts: &Counts) -> impl Iterator<Item = (&str, u64)> {
-    counts.iter().filter_map(|(piece, count)| Some((std::str::from_utf8(piece).ok()?, count)))
+/// The pieces as text, which they were cut from; with a mark only those that are words.
+fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = (&'a str, u64)> {
+    let keep_space = mark.is_empty();
+    let texts = counts.iter().filter_map(|(piece, count)| Some((std::str::from_utf8(piece).ok()?, count)));
+    texts.filter(move |(piece, _)| keep_space || !piece.chars().all(is_whitespace))
 }
 
 fn positions(counts: &Counts) -> usize {

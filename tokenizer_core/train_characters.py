@@ -1,0 +1,120 @@
+"""Train character-level BPE with an end-of-word mark: merges as data, and files that Hugging Face reads.
+
+The pipeline of this package begins with bytes, so what comes of this is no ``Tokenizer``: it is for subword-nmt's and
+Hugging Face's ``</w>`` vocabularies, and for teaching.
+
+>>> from tokenizer_core import train_characters
+>>> trained = train_characters(iter(["low lower newest widest"]), vocab_size=40)
+>>> trained.merges[0], trained.tokens[0]
+(('e', 's'), 'd')
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizer_core._kernel import learn_merges
+from tokenizer_core.corpus import Corpus
+from tokenizer_core.counting import Counts, Progress, Report
+from tokenizer_core.errors import InvalidOption
+from tokenizer_core.train import counted
+from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
+
+WORDS = r"\s+|\S+"
+"""White space and what lies between: the usual words of character-level vocabularies."""
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMerges:
+    """What a run learned.
+
+    Attributes:
+        tokens: the characters in the order of their code points, those that end a word behind them, then the products.
+        alphabet: how many of the tokens are characters.
+        merges: both parts, in the order in which they were made.
+        end_of_word: the mark, or an empty string.
+    """
+
+    tokens: tuple[str, ...]
+    alphabet: int
+    merges: tuple[tuple[str, str], ...]
+    end_of_word: str
+
+    def save(self, directory: str | Path) -> None:
+        """Write ``vocab.json`` and ``merges.txt``, as Hugging Face's and subword-nmt's BPE read them."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        vocabulary = json.dumps({token: id for id, token in enumerate(self.tokens)}, ensure_ascii=False)
+        lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self.merges)]
+        (directory / "vocab.json").write_text(vocabulary, encoding="utf-8")
+        (directory / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def train_characters(
+    corpus: Corpus | Counts,
+    vocab_size: int = 10_000,
+    *,
+    pattern: str | None = WORDS,
+    end_of_word: str = "</w>",
+    limit_alphabet: int | None = None,
+    special_tokens: Sequence[str] = (),
+    tie_break: TieBreak = "lexicographic_low",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    replace_invalid: bool = False,
+    threads: int = 0,
+    progress: Report | None = None,
+) -> CharacterMerges:
+    """Learn merges of characters.
+
+    Args:
+        vocab_size: characters and products together; special tokens are not among them.
+        end_of_word: added to the last character of every word, where white space is then no word; may be empty.
+        limit_alphabet: only the most frequent characters; no merge crosses another one.
+        max_token_length: in characters.
+
+    Raises:
+        InvalidOption: with the field; also when the corpus holds the mark, or has more characters than ``vocab_size``.
+        CorpusError: with the file and the byte, line or row.
+    """
+    if limit_alphabet is not None and not 1 <= limit_alphabet <= MAX_VOCAB_SIZE:
+        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {limit_alphabet}"
+        raise InvalidOption(message, field="limit_alphabet")
+    if any(character.isspace() for character in end_of_word):
+        raise InvalidOption("end_of_word is a string without white space", field="end_of_word")
+    wanted: object = vocab_size
+    if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
+        raise InvalidOption(f"vocab_size is a whole number from 1, not {vocab_size!r:.80}", field="vocab_size")
+    settings = TrainSettings(
+        vocab_size=vocab_size + BYTES + len(special_tokens),
+        pattern=pattern,
+        special_tokens=special_tokens,
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+    )
+    counts = counted(corpus, settings, replace_invalid=replace_invalid, threads=threads, progress=progress)
+    report = None
+    if progress is not None:
+
+        def report(done: int, total: int) -> None:
+            progress(Progress("merging", done, total, counts.pieces.bytes))
+
+    tokens, alphabet, merges = learn_merges(
+        counts.pieces,
+        vocab_size,
+        level="characters",
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+        tie_break=tie_break,
+        forbidden=settings.special_tokens,
+        end_of_word=end_of_word,
+        limit_alphabet=limit_alphabet,
+        progress=report,
+    )
+    texts = tuple(token.decode() for token in tokens)
+    pairs = tuple((texts[left], texts[right]) for left, right, _, _ in merges)
+    return CharacterMerges(texts, alphabet, pairs, end_of_word)
