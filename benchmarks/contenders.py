@@ -5,6 +5,7 @@ Every entry hands out what the library itself hands out: turning its answer into
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,13 +78,23 @@ def open_tokd(vocabulary: str, vocabs: Path) -> Encoder:
     )
 
 
+def gpt2_ranks(vocab: Path) -> dict[bytes, int]:
+    """Read GPT-2's ``vocab.json``, whose ids are its ranks, without its special token."""
+    printable = [byte for byte in range(256) if chr(byte).isprintable() and byte not in (0x20, 0xAD)]
+    others = [byte for byte in range(256) if byte not in printable]
+    byte_of = {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}
+    entries = json.loads(vocab.read_text(encoding="utf-8")).items()
+    specials = SPECIAL_TOKENS["gpt2"]
+    return {bytes(byte_of[char] for char in entry): rank for entry, rank in entries if entry not in specials}
+
+
 def tiktoken_encoding(vocabulary: str, vocabs: Path) -> Any:
     """Build tiktoken's encoding from the files at hand, without a download."""
     import tiktoken
-    from tiktoken.load import data_gym_to_mergeable_bpe_ranks, load_tiktoken_bpe
+    from tiktoken.load import load_tiktoken_bpe
 
     if vocabulary == "gpt2":
-        ranks = data_gym_to_mergeable_bpe_ranks(str(vocabs / "gpt2_merges.txt"), str(vocabs / "gpt2_vocab.json"))
+        ranks = gpt2_ranks(vocabs / "gpt2_vocab.json")
     else:
         ranks = load_tiktoken_bpe(str(vocabs / f"{vocabulary}.tiktoken"))
     pattern, specials = PATTERNS[vocabulary], SPECIAL_TOKENS[vocabulary]

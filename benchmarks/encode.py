@@ -37,7 +37,7 @@ def run(name: str, vocabulary: str, language: str, mode: str) -> dict[str, Any] 
     command = [str(peers.PYTHON), "-m", "benchmarks.worker", name, vocabulary, language, mode]
     done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
     if done.returncode != 0:
-        return (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
     line: dict[str, Any] = json.loads(done.stdout)
     return line
 
@@ -62,13 +62,19 @@ def measure(vocabulary: str, language: str, rounds: int) -> tuple[dict[str, Cell
 
 
 def judge(cells: dict[str, Cell]) -> dict[str, dict[str, Any]]:
-    """Turn rounds into medians; a contender whose answer is not the truth's gets no speed."""
+    """Turn rounds into medians; a contender whose answer is not the truth's gets no speed.
+
+    The truth gives no spans: those of tokd and of its peers are held against each other.
+    """
+    truth = cells[TRUTH]
+    if truth.failure is not None:
+        raise SystemExit(f"{TRUTH} failed, and without it nothing is proven: {truth.failure}")
     judged: dict[str, dict[str, Any]] = {}
     for name, cell in cells.items():
         judged[name] = {"failure": cell.failure} if cell.failure else {}
         for regime, seconds in cell.seconds.items():
-            truth = cells[TRUTH if regime in cells[TRUTH].proofs else "tokd"]
-            expected = truth.proofs.get("small" if regime == "batch" else regime)
+            source = cells["tokd"] if regime == "offsets" else truth
+            expected = source.proofs.get("small" if regime == "batch" else regime)
             if cell.proofs[regime] != expected or len(cell.proofs[regime]) != 1:
                 judged[name][regime] = {"unequal": True}
             else:

@@ -82,7 +82,14 @@ def encode_tables(document: dict[str, Any]) -> str:
                 "",
                 *table(by_language, regimes, document["versions"]),
             ]
-    return "\n".join(lines)
+    failures = [
+        f"- {name} failed on {vocabulary}, {language}: {cells['failure']}"
+        for vocabulary, by_language in document["results"].items()
+        for language, by_name in by_language.items()
+        for name, cells in by_name.items()
+        if "failure" in cells
+    ]
+    return "\n".join([*lines, "", *failures] if failures else lines)
 
 
 def write(name: str, document: dict[str, Any], text: str) -> None:

@@ -184,6 +184,17 @@ def test_every_error_code_is_documented() -> None:
     assert {code for code in CLASS_OF_CODE if f"`{code}`" not in text} == set()
 
 
+def test_measured_tables_are_those_that_the_benchmarks_wrote() -> None:
+    results = {
+        line for path in (ROOT / "benchmarks" / "results").glob("*.md") for line in path.read_text().splitlines()
+    }
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    measured = text[text.index("## Measured") : text.index("## Reading the source")]
+    rows = [line for line in measured.splitlines() if line.startswith("|")]
+    assert rows
+    assert [row for row in rows if row not in results] == []
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     dead = [
         (page.name, target)
