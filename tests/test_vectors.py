@@ -34,14 +34,14 @@ from tokenizer_core.errors import (
 )
 
 ELSEWHERE = {
-    "artifact": "test_artifact.py, test_formats_*.py, and the registry's names in the service's tests",
-    "service": "the service's tests",
-    "template": "chat/test_vectors.py",
+    "artifact": "test_artifact.py, tests/formats/ and tests/service/",
+    "service": "tests/service/",
+    "template": "tests/chat/test_vectors.py",
     "training": "training comes with its own issue",
 }
 """Areas whose subject is not text and ids, and the tests that answer them."""
 
-NEEDS_A_TEMPLATE = {"inj-zwsp-template-strip": "chat/test_vectors.py"}
+NEEDS_A_TEMPLATE = {"inj-zwsp-template-strip": "tests/chat/test_vectors.py"}
 
 SECONDS = 3
 """Allowance on every time bound of a vector: the machines of CI are slow. Times are of the thread, not of the wall."""
