@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -38,40 +38,40 @@ RUNGS = (
 )
 
 
-def kernel(words: Mapping[bytes, int], vocab_size: int) -> list[tuple[bytes, bytes]]:
-    """Learn with the kernel."""
-    from tokenizer_core._kernel import Counter, learn_merges
-
-    counter = Counter("{}")
-    lines = (f"{times}\t{json.dumps(word.decode())}\n" for word, times in words.items())
-    counter.add_counts("".join(lines).encode(), 1)
-    tokens, _, merges = learn_merges(counter.finish(), vocab_size)
-    return [(tokens[left], tokens[right]) for left, right, _, _ in merges]
-
-
 def rung(name: str) -> Callable[[Mapping[bytes, int], int], list[tuple[bytes, bytes]]]:
-    """Return a rung's function of words and vocabulary size."""
+    """Return a rung's function of words and vocabulary size, everything it needs imported."""
     if name == "kernel":
-        return kernel
-    from importlib import import_module
-
+        return kernel()
     from tokenizer_core.reference.trainers.order import learn
 
     trainer = getattr(import_module(f"tokenizer_core.reference.trainers.{name}"), name)
     return lambda words, vocab_size: learn(trainer, words, vocab_size)
 
 
+def kernel() -> Callable[[Mapping[bytes, int], int], list[tuple[bytes, bytes]]]:
+    """Return the kernel's trainer, in the shape of a rung."""
+    from tokenizer_core._kernel import Counter, learn_merges
+
+    def learn(words: Mapping[bytes, int], vocab_size: int) -> list[tuple[bytes, bytes]]:
+        counter = Counter("{}")
+        lines = (f"{times}\t{json.dumps(word.decode())}\n" for word, times in words.items())
+        counter.add_counts("".join(lines).encode(), 1)
+        tokens, _, merges = learn_merges(counter.finish(), vocab_size)
+        return [(tokens[left], tokens[right]) for left, right, _, _ in merges]
+
+    return learn
+
+
 def child(name: str, path: str, vocab_size: int) -> None:
     """Measure one rung in this process; print one JSON line."""
     words = {word.encode(): times for word, times in json.loads(Path(path).read_text(encoding="utf-8"))}
     learn = rung(name)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = machine.memory("VmRSS")
     start = time.process_time()
     merges = learn(words, vocab_size)
     seconds = time.process_time() - start
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     proof = [[left.hex(), right.hex()] for left, right in merges]
-    print(json.dumps({"seconds": seconds, "megabytes": grown / 1024, "merges": proof}))
+    print(json.dumps({"seconds": seconds, "megabytes": machine.memory() - before, "merges": proof}))
 
 
 def table(document: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -19,6 +18,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from benchmarks import machine
 
 SEPARATOR = "<|endoftext|>"
 BLOCK = 1 << 20
@@ -141,7 +142,7 @@ def main() -> None:
     line = {
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu,
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "megabytes": machine.memory(),
         "version": metadata.version(trainer.package) if trainer.package else "this",
         "proof": proof(trainer.merges(answer)) if trainer.merges else None,
     }

@@ -17,7 +17,7 @@ from typing import Any
 from tokenizer_core._kernel import UNICODE_VERSION
 from tokenizer_core.config import PipelineConfig, Settings, Split, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, HashMismatch, InternalError, InvalidArtifact, Unsupported
-from tokenizer_core.formats import files, hf_json, hf_write
+from tokenizer_core.formats import files, hf_json, hf_write, pair_table
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.publish import publish
 
@@ -25,7 +25,7 @@ SCHEMA = 1
 """The version of the manifest; another one is refused."""
 
 MANIFEST = "manifest.json"
-FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
 """What an artifact can hold beside its manifest."""
 
 _STRANGERS = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
@@ -63,6 +63,8 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     path = Path(path)
     name = files.name_from(path.absolute()) if name is None else files.check_name(name)
     rendered = hf_write.render(parts)
+    if pair_table.wanted(parts):
+        rendered[pair_table.NAME] = pair_table.render(parts)
     again = hf_json.parse(rendered["tokenizer.json"], {})
     if tokenizer_hash(again) != tokenizer_hash(parts):
         raise InternalError("the written tokenizer is not the one that was given; please report this")
@@ -124,6 +126,8 @@ def _read(directory: int) -> TokenizerParts:
     name = files.check_name(fields.take("name", str))
     parts = dataclasses.replace(parts, name=name, provenance=fields.take("provenance", dict))
     _check_derived(manifest, _manifest(parts, name, manifest["files"]))
+    if pair_table.NAME in contents:
+        pair_table.check(parts, contents[pair_table.NAME])
     return parts
 
 

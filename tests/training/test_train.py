@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
@@ -17,6 +19,8 @@ from tests.data import corpus, needs_data, shared, vectors
 from tests.training.corpora import TIE_BREAKS
 from tokenizer_core import (
     Cancelled,
+    HashMismatch,
+    InvalidArtifact,
     InvalidOption,
     Tokenizer,
     TrainingWarning,
@@ -253,6 +257,33 @@ def test_huge_pieces_are_warned_of_before_the_merges_and_left_out_when_told() ->
     tokenizer = train(iter(documents), 260, max_piece_length=1000)
     assert tokenizer.provenance["corpus"]["left_out"] == 1
     assert (b"a", b"a") not in tokenizer.merges
+
+
+def test_sixteen_bits_put_a_pair_table_into_the_artifact(tmp_path: Path) -> None:
+    tokenizer = train(iter([text(10)]), 400, sixteen_bit=True, special_tokens=["<|end|>"], id_layout="specials_first")
+    tokenizer.save(tmp_path / "small")
+    again = Tokenizer.open(tmp_path / "small")
+    table = np.fromfile(tmp_path / "small" / "merges.u16", dtype="<u2").reshape(-1, 3)
+    merges = [(again.token_bytes(left), again.token_bytes(right)) for left, right, _ in table.tolist()]
+    assert merges == tokenizer.merges
+    assert all(
+        again.token_bytes(product) == left + right for (left, right), (_, _, product) in zip(merges, table, strict=True)
+    )
+    train(iter([text(10)]), 400).save(tmp_path / "plain")
+    assert not (tmp_path / "plain" / "merges.u16").exists()
+
+
+def test_a_pair_table_that_contradicts_the_vocabulary_is_refused(tmp_path: Path) -> None:
+    train(iter([text(10)]), 400, sixteen_bit=True).save(tmp_path / "small")
+    table = tmp_path / "small" / "merges.u16"
+    table.write_bytes(table.read_bytes()[::-1])
+    with pytest.raises(HashMismatch):
+        Tokenizer.open(tmp_path / "small")
+    manifest = json.loads((tmp_path / "small" / "manifest.json").read_bytes())
+    manifest["files"]["merges.u16"] = f"sha256:{hashlib.sha256(table.read_bytes()).hexdigest()}"
+    (tmp_path / "small" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(InvalidArtifact, match=r"merges\.u16 contradicts"):
+        Tokenizer.open(tmp_path / "small")
 
 
 @pytest.mark.parametrize(
