@@ -68,6 +68,8 @@ def test_an_interrupt_ends_the_command_quietly(home):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # A shell that runs the tests in the background has children ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     # It reads its input only after the tokenizer is open: once a pipe's worth has gone, it is at work.
     process.stdin.write(b"1 " * 200_000)
