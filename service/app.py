@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from service.access_log import AccessLog
 from service.errors import Dialect, ServiceError, from_query, from_status
 from service.exchange import Exchange
+from service.jobs import JobStore
 from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
@@ -46,6 +47,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         State(
             settings=settings,
             registry=registry,
+            jobs=JobStore.open(settings),
             limits=Limits(settings),
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
@@ -134,6 +136,7 @@ class App(FastAPI):
 async def _lifespan(app: App) -> AsyncIterator[None]:
     yield
     app.tokd.limits.close()
+    app.tokd.jobs.close()
     if app.tokd.access_log is not None:
         app.tokd.access_log.close()
 

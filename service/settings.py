@@ -77,6 +77,48 @@ class Settings:
         128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
     )
     body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1)
+    trained: str | None = _setting(
+        None,
+        "directory that trained tokenizers are published into and found in by hash; that of the first artifact if not "
+        "set. Workers on several hosts share it",
+    )
+    max_trained: int = _setting(8, "trained tokenizers that one process holds open at once", least=1)
+    jobs_url: str | None = _setting(
+        None,
+        "where jobs are kept: `postgresql://user@host/database` or `sqlite:///path`; a SQLite file below `trained` if "
+        "not set",
+    )
+    worker: bool = _setting(True, "run a worker for training jobs beside the server")
+    max_jobs: int = _setting(100, "training jobs that may wait; more are answered 429", least=1)
+    corpus_roots: tuple[str, ...] = _setting(
+        (),
+        "directories below which jobs may read files of the server, in the variable separated as in `PATH`",
+        item="PATH",
+        separator=os.pathsep,
+    )
+    corpus_schemes: tuple[str, ...] = _setting(
+        (),
+        "schemes of URLs that jobs may read, such as `https`, in the variable separated by commas",
+        item="SCHEME",
+        separator=",",
+    )
+    max_corpus_bytes: int = _setting(64 << 30, "largest corpus of a job, in bytes of unpacked text", least=1)
+    max_vocab_size: int = _setting(1 << 20, "largest vocabulary of a job", least=1)
+    job_seconds: int = _setting(6 * 3600, "longest time that one attempt of a job may take", least=1)
+    job_memory_bytes: int = _setting(8 << 30, "most resident memory that a job may take", least=1)
+    job_attempts: int = _setting(
+        5, "times that a job is begun whose process or worker dies; then it has failed", least=1
+    )
+    job_threads: int = _setting(0, "threads of a job; 0 is one a core", least=0, most=1024)
+    job_nice: int = _setting(
+        19, "niceness of a job's process; with 19 it also runs only when a core is idle", least=0, most=19
+    )
+    min_free_bytes: int = _setting(256 << 20, "disk space that a job must leave free; one that does not fails", least=0)
+    lease_seconds: int = _setting(
+        15, "time after which the job of a worker that gives no sign is another's", least=2, most=3600
+    )
+    keep_jobs: int = _setting(1000, "finished jobs that are remembered; their artifacts stay", least=0)
+    keep_days: int = _setting(30, "days that a finished job is remembered", least=0, most=36_500)
     access_log: bool = _setting(True, "write one JSON line a request to standard output; it never holds text or ids")
 
     def __post_init__(self) -> None:

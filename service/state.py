@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.access_log import AccessLog
+from service.jobs import Jobs
 from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
@@ -18,6 +19,7 @@ class State:
 
     settings: Settings
     registry: Registry
+    jobs: Jobs
     limits: Limits
     metrics: Metrics
     requests: Requests

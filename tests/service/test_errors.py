@@ -30,7 +30,8 @@ def test_every_code_that_the_service_raises_is_in_the_table_and_every_code_of_th
     raised = {code for cls in (*leaves(InputError), InternalError) for code in cls.codes}
     for file in (ROOT / "service").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ServiceError":
+            by_name = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ServiceError"
+            if by_name or (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "__init__" and node.args):
                 first = node.args[0]
                 if isinstance(first, ast.Constant):
                     raised.add(first.value)

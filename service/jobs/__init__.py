@@ -1,0 +1,25 @@
+"""Training jobs: the port that routes know, a lease table in SQLite or Postgres behind it, and the worker."""
+
+from service.jobs.job import Artifact, Job, JobError, JobProgress, JobRequest, Page, Prepared
+from service.jobs.port import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
+from service.jobs.states import Phase, State
+from service.jobs.store import JobStore
+
+__all__ = [
+    "Artifact",
+    "IdempotencyConflict",
+    "Job",
+    "JobError",
+    "JobFinished",
+    "JobProgress",
+    "JobRequest",
+    "JobStore",
+    "Jobs",
+    "JobsUnavailable",
+    "Page",
+    "Phase",
+    "Prepared",
+    "QueueFull",
+    "State",
+    "UnknownJob",
+]

@@ -1,0 +1,132 @@
+"""What a job is to its callers: immutable values, no storage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from service.jobs.states import Phase, Stage, State, phase_of, state_of
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """How far the phase is.
+
+    Args:
+        unit: of ``done`` and ``total``: ``bytes``, ``merges`` or ``files``.
+        total: ``None`` as long as nobody knows.
+        rate: units a second; ``None`` before it can be told.
+    """
+
+    done: int
+    total: int | None
+    unit: str
+    rate: float | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return the time that the rest of the phase takes at this rate."""
+        if self.total is None or not self.rate:
+            return None
+        return max(0.0, (self.total - self.done) / self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class JobError:
+    """Why a job failed: a stable code, a message that says the way out, and the field or file."""
+
+    code: str
+    message: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What a job published: ``directory`` is its name under the directory of trained artifacts."""
+
+    hash: str
+    name: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job that is not submitted yet: its id, and a directory of its own for uploads."""
+
+    id: str
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """What is to be trained, for whom.
+
+    Args:
+        recipe: what ``tokenizer_core.Recipe.from_dict`` takes, checked by the caller.
+        owner: whose job it is; nobody else sees it.
+        name: of the artifact.
+        idempotency_key: two requests of one owner with one key are one job.
+        prepared: the directory that holds its uploads, of ``Jobs.prepare``.
+        fingerprint: equal for equal requests; by default that of recipe and name. A request with uploads names one
+            that covers their bytes, since their paths differ each time.
+    """
+
+    recipe: Mapping[str, Any]
+    owner: str
+    name: str | None = None
+    idempotency_key: str | None = None
+    prepared: Prepared | None = None
+    fingerprint: str | None = None
+
+    def digest(self) -> str:
+        """Return what tells whether two requests are the same."""
+        if self.fingerprint is not None:
+            return self.fingerprint
+        text = json.dumps([self.recipe, self.name], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One training run as it stood when it was read; times are seconds since 1970 by the store's clock.
+
+    Args:
+        version: grows with every change that a caller can see.
+        attempts: how often a worker began it.
+    """
+
+    id: str
+    owner: str
+    name: str | None
+    stage: Stage
+    recipe: Mapping[str, Any]
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+    attempts: int
+    version: int
+    progress: JobProgress | None
+    error: JobError | None
+    artifact: Artifact | None
+
+    @property
+    def state(self) -> State:
+        """Return the state."""
+        return state_of(self.stage)
+
+    @property
+    def phase(self) -> Phase | None:
+        """Return what it does; ``None`` if it is not running."""
+        return phase_of(self.stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some jobs, newest first, and the cursor of those after them; ``None`` on the last page."""
+
+    jobs: tuple[Job, ...]
+    next: str | None

@@ -1,0 +1,110 @@
+"""The port: all that routes know of jobs. Every call can wait for a disk or a database: make it in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from service.errors import ServiceError, quote
+from service.jobs.job import Job, JobRequest, Page, Prepared
+from service.jobs.states import State
+
+
+class UnknownJob(ServiceError):
+    """There is no such job, or it is another's: which of the two is not told."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__("job_not_found", f"there is no job {quote(job_id)}; GET /train-job lists yours")
+
+
+class JobFinished(ServiceError):
+    """What has ended cannot be cancelled."""
+
+    def __init__(self, job: Job) -> None:
+        how = "is about to end: its artifact is put into place" if job.state is State.RUNNING else f"has {job.state}"
+        super().__init__("job_finished", f"the job {how}; it cannot be cancelled any more")
+
+
+class IdempotencyConflict(ServiceError):
+    """The same key came with another request before."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "idempotency_conflict",
+            "this Idempotency-Key was used for another request; take a new one, or send the same request",
+            "Idempotency-Key",
+        )
+
+
+class QueueFull(ServiceError):
+    """As many jobs wait as may."""
+
+    def __init__(self, waiting: int, retry_after: int) -> None:
+        super().__init__(
+            "queue_full",
+            f"{waiting} jobs wait already; try again in {retry_after} seconds",
+            headers=((b"retry-after", str(retry_after).encode("ascii")),),
+        )
+        self.retry_after = retry_after
+
+
+class JobsUnavailable(ServiceError):
+    """The store of jobs cannot be reached or written."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            "jobs_unavailable",
+            "the store of jobs cannot be reached or written now; the server's log says why",
+            headers=((b"retry-after", str(retry_after).encode("ascii")),),
+        )
+
+
+class Jobs(Protocol):
+    """Jobs, as their callers see them; any call can raise ``JobsUnavailable``."""
+
+    def prepare(self) -> Prepared:
+        """Make a directory for the uploads of a job that will be submitted; without a job it is removed in time."""
+
+    def discard(self, prepared: Prepared) -> None:
+        """Remove what was prepared, since it is not submitted."""
+
+    def submit(self, request: JobRequest) -> tuple[Job, bool]:
+        """Queue a job and return whether it is new: the same request under the same key gives the job there is.
+
+        What was prepared for a request that makes no new job is removed.
+
+        Errors:
+            IdempotencyConflict, QueueFull
+        """
+
+    def get(self, job_id: str, owner: str | None) -> Job:
+        """Return a job; an owner of ``None`` sees all.
+
+        Errors:
+            UnknownJob
+        """
+
+    def list(
+        self, *, owner: str | None, states: Collection[State] = (), before: str | None = None, limit: int = 50
+    ) -> Page:
+        """Return jobs, newest first; ``before`` is the cursor of an earlier page."""
+
+    def cancel(self, job_id: str, owner: str | None) -> Job:
+        """Cancel a job, again and again if need be.
+
+        Errors:
+            UnknownJob, JobFinished
+        """
+
+    def watch(self, job_id: str, owner: str | None, *, since: int) -> Job | None:
+        """Return a job if its version is above ``since``, ``None`` if it is not; it never waits.
+
+        Errors:
+            UnknownJob
+        """
+
+    def counts(self) -> Mapping[State, int]:
+        """Count the jobs that are kept, by state."""
+
+    def close(self) -> None:
+        """Let go of connections."""

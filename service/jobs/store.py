@@ -1,0 +1,182 @@
+"""The port over the table: submitting, reading and cancelling jobs."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.engine import Connection, Row
+
+from service.errors import ServiceError, quote
+from service.jobs.job import Job, JobRequest, Page, Prepared
+from service.jobs.port import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
+from service.jobs.states import Event, Stage, State, stages_of, state_of
+from service.jobs.table import JOBS, Database, Now, changed, job_of
+from service.settings import Settings
+from service.trained import trained_directory
+
+DIRECTORY = ".jobs"
+"""Below the directory of trained artifacts: on one file system with it."""
+
+FILE = "jobs.sqlite"
+QUEUE_RETRY_SECONDS = 30
+
+
+class JobStore:
+    """``Jobs`` on a table.
+
+    Args:
+        directory: holds a directory for each job that is prepared, queued or running.
+        max_queued: jobs that may wait.
+    """
+
+    def __init__(self, database: Database, directory: Path, *, max_queued: int) -> None:
+        self.database = database
+        self.directory = directory
+        self._max_queued = max_queued
+
+    @classmethod
+    def open(cls, settings: Settings) -> JobStore:
+        """Find the store that the settings name; nothing is made or connected to before the first job."""
+        directory = trained_directory(settings) / DIRECTORY
+        url = f"sqlite:///{directory / FILE}" if settings.jobs_url is None else settings.jobs_url
+        return cls(Database(url), directory, max_queued=settings.max_jobs)
+
+    def prepare(self) -> Prepared:
+        """Make a directory for the uploads of a job."""
+        job_id = new_id()
+        directory = self.directory / job_id
+        directory.mkdir(parents=True)
+        return Prepared(job_id, directory)
+
+    def discard(self, prepared: Prepared) -> None:
+        """Remove what was prepared."""
+        shutil.rmtree(prepared.directory, ignore_errors=True)
+
+    def submit(self, request: JobRequest) -> tuple[Job, bool]:
+        """Queue a job, or find the one that the same request under the same key has made."""
+        try:
+            with self.database.write() as connection:
+                self.database.lock(connection)
+                job, new = self._submit(connection, request)
+        except BaseException:
+            if request.prepared is not None:
+                self.discard(request.prepared)
+            raise
+        if not new and request.prepared is not None:
+            self.discard(request.prepared)
+        return job, new
+
+    def _submit(self, connection: Connection, request: JobRequest) -> tuple[Job, bool]:
+        digest = request.digest()
+        if request.idempotency_key is not None:
+            mine = (JOBS.c.owner == request.owner) & (JOBS.c.idempotency_key == request.idempotency_key)
+            found = connection.execute(select(JOBS).where(mine)).one_or_none()
+            if found is not None:
+                if found.fingerprint != digest:
+                    raise IdempotencyConflict
+                return job_of(found), False
+        queued = select(func.count()).select_from(JOBS).where(JOBS.c.stage == str(Stage.QUEUED))
+        waiting = connection.execute(queued).scalar_one()
+        if waiting >= self._max_queued:
+            raise QueueFull(waiting, QUEUE_RETRY_SECONDS)
+        row = connection.execute(
+            insert(JOBS)
+            .values(
+                id=new_id() if request.prepared is None else request.prepared.id,
+                owner=request.owner,
+                name=request.name,
+                stage=str(Stage.QUEUED),
+                idempotency_key=request.idempotency_key,
+                fingerprint=digest,
+                recipe=json.dumps(dict(request.recipe)),
+                created_at=Now(),
+            )
+            .returning(JOBS)
+        ).one()
+        return job_of(row), True
+
+    def get(self, job_id: str, owner: str | None) -> Job:
+        """Return a job."""
+        return job_of(self._row(job_id, owner))
+
+    def list(
+        self, *, owner: str | None, states: Collection[State] = (), before: str | None = None, limit: int = 50
+    ) -> Page:
+        """Return jobs, newest first."""
+        if not self.database.exists:
+            return Page((), None)
+        # An id begins with the time it was made at.
+        wanted = select(JOBS).order_by(JOBS.c.id.desc()).limit(limit + 1)
+        if owner is not None:
+            wanted = wanted.where(JOBS.c.owner == owner)
+        if states:
+            wanted = wanted.where(JOBS.c.stage.in_([str(stage) for state in states for stage in stages_of(state)]))
+        if before is not None:
+            if not _is_id(before):
+                raise ServiceError(
+                    "invalid_value", f"{quote(before)} is no cursor; take next of the page before", "before"
+                )
+            wanted = wanted.where(JOBS.c.id < before)
+        with self.database.read() as connection:
+            jobs = tuple(map(job_of, connection.execute(wanted)))
+        return Page(jobs[:limit], jobs[limit - 1].id if len(jobs) > limit else None)
+
+    def cancel(self, job_id: str, owner: str | None) -> Job:
+        """Cancel a job: its worker finds it gone at the next heartbeat and ends its process."""
+        self._row(job_id, owner)
+        with self.database.write() as connection:
+            before = connection.execute(select(JOBS.c.worker).where(JOBS.c.id == job_id)).scalar_one_or_none()
+            cancelled = changed(Event.CANCEL, finished_at=Now(), lease_until=None, worker=None)
+            row = connection.execute(cancelled.where(JOBS.c.id == job_id)).one_or_none()
+        if row is None:
+            job = self.get(job_id, owner)
+            if job.state is State.CANCELLED:
+                return job
+            raise JobFinished(job)
+        if before is None:
+            # No worker has it, so none will remove its files.
+            shutil.rmtree(self.directory / job_id, ignore_errors=True)
+        return job_of(row)
+
+    def watch(self, job_id: str, owner: str | None, *, since: int) -> Job | None:
+        """Return a job if it changed."""
+        row = self._row(job_id, owner)
+        return job_of(row) if row.version > since else None
+
+    def counts(self) -> Mapping[State, int]:
+        """Count the jobs by state."""
+        found = dict.fromkeys(State, 0)
+        if self.database.exists:
+            with self.database.read() as connection:
+                for stage, count in connection.execute(select(JOBS.c.stage, func.count()).group_by(JOBS.c.stage)):
+                    found[state_of(Stage(stage))] += count
+        return found
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.database.close()
+
+    def _row(self, job_id: str, owner: str | None) -> Row[Any]:
+        if _is_id(job_id) and self.database.exists:
+            with self.database.read() as connection:
+                row = connection.execute(select(JOBS).where(JOBS.c.id == job_id)).one_or_none()
+            if row is not None and owner in (None, row.owner):
+                return row
+        raise UnknownJob(job_id)
+
+
+def _is_id(word: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{32}", word) is not None
+
+
+def new_id() -> str:
+    """Make an id that nobody can guess and that sorts by time."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -1,0 +1,254 @@
+"""The table of jobs, in SQLite or Postgres, and the one statement that changes a stage.
+
+Times are the database's: workers on several hosts agree on when a lease has run out, whatever their own clocks say.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    Update,
+    case,
+    create_engine,
+    event,
+    literal,
+    make_url,
+    text,
+    update,
+)
+from sqlalchemy.engine import Engine, Row
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from service.jobs.job import Artifact, Job, JobError, JobProgress
+from service.jobs.port import JobsUnavailable
+from service.jobs.states import TRANSITIONS, Event, Stage
+from service.settings import InvalidSetting
+
+RETRY_SECONDS = 5
+_BUSY_SECONDS = 15
+_CONNECT_SECONDS = 5
+_SCHEMA_LOCK = 0x746F6B64
+"""A number that only tokd locks in a Postgres database: ``tokd`` in ASCII."""
+
+_log = logging.getLogger("tokd.jobs")
+
+METADATA = MetaData()
+JOBS = Table(
+    "tokd_jobs",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("name", String),
+    Column("stage", String(16), nullable=False),
+    Column("version", Integer, nullable=False, default=1),
+    # The worker that has it: `fence` grows with every take, so what an earlier worker still wants to write is refused.
+    Column("fence", Integer, nullable=False, default=0),
+    Column("worker", String),
+    Column("lease_until", Float),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("idempotency_key", String),
+    Column("fingerprint", String, nullable=False),
+    Column("recipe", Text, nullable=False),
+    Column("progress", Text),
+    Column("error", Text),
+    Column("artifact", Text),
+    Column("created_at", Float, nullable=False),
+    Column("started_at", Float),
+    Column("finished_at", Float),
+    UniqueConstraint("owner", "idempotency_key"),
+    Index("tokd_jobs_by_stage", "stage", "created_at"),
+)
+
+
+class Now(FunctionElement[float]):
+    """Seconds since 1970 by the database's clock."""
+
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(Now, "sqlite")
+def _now_in_sqlite(*_: object, **__: object) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(Now, "postgresql")
+def _now_in_postgres(*_: object, **__: object) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+class Database:
+    """Connections to the table, opened when they are first needed.
+
+    Args:
+        url: ``sqlite:///path`` or ``postgresql://user@host/database``.
+
+    Errors:
+        InvalidSetting: the URL cannot be one of these.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = _parse(url)
+        self._engine: Engine | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether there can be jobs: a SQLite file that nobody made holds none, and is not made for a question."""
+        file = self._file()
+        return file is None or file.exists()
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Begin a transaction that holds the lock of writers from its start.
+
+        Errors:
+            JobsUnavailable
+        """
+        with _translated(), self._opened().begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Run single statements, each for itself.
+
+        Errors:
+            JobsUnavailable
+        """
+        with _translated(), self._opened().connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    def lock(self, connection: Connection) -> None:
+        """Let one transaction at a time add jobs; in SQLite only one writes anyway."""
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._opening:
+            if self._engine is not None:
+                self._engine.dispose()
+                self._engine = None
+
+    def _file(self) -> Path | None:
+        return Path(str(self._url.database)) if self._url.get_backend_name() == "sqlite" else None
+
+    def _opened(self) -> Engine:
+        with self._opening:
+            if self._engine is None:
+                engine = self._create()
+                try:
+                    with engine.begin() as connection:
+                        self.lock(connection)
+                        METADATA.create_all(connection)
+                except BaseException:
+                    engine.dispose()
+                    raise
+                self._engine = engine
+            return self._engine
+
+    def _create(self) -> Engine:
+        file = self._file()
+        if file is None:
+            return create_engine(
+                self._url, pool_pre_ping=True, pool_size=4, connect_args={"connect_timeout": _CONNECT_SECONDS}
+            )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(self._url, connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A transaction that reads first and writes later could find that another wrote between.
+    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, ValueError):
+        backend = ""
+    if backend == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite" or not parsed.database or parsed.database == ":memory:":
+        raise InvalidSetting("jobs_url must be sqlite:///path/to/file or postgresql://user@host/database")
+    return parsed
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        # Its text can hold what a caller sent, so only its kind and the driver's words are logged.
+        reason = str(error.orig).strip() if isinstance(error, DBAPIError) else type(error).__name__
+        _log.error("the store of jobs: %s", reason)
+        raise JobsUnavailable(RETRY_SECONDS) from error
+
+
+def changed(happening: Event, **values: Any) -> Update:
+    """Return the statement that makes an event happen to jobs in whose stage it can; all others stay as they are."""
+    row = TRANSITIONS[happening]
+    return (
+        update(JOBS)
+        .where(JOBS.c.stage.in_([str(stage) for stage in row]))
+        .values(stage=_next(row), version=JOBS.c.version + 1, **values)
+        .returning(JOBS)
+    )
+
+
+def _next(row: Mapping[Stage, Stage]) -> Any:
+    ends = set(row.values())
+    if len(ends) == 1:
+        return literal(str(ends.pop()))
+    return case({str(start): str(end) for start, end in row.items()}, value=JOBS.c.stage)
+
+
+def job_of(row: Row[Any]) -> Job:
+    """Read a row."""
+    return Job(
+        id=row.id,
+        owner=row.owner,
+        name=row.name,
+        stage=Stage(row.stage),
+        recipe=json.loads(row.recipe),
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        attempts=row.attempts,
+        version=row.version,
+        progress=None if row.progress is None else JobProgress(**json.loads(row.progress)),
+        error=None if row.error is None else JobError(**json.loads(row.error)),
+        artifact=None if row.artifact is None else Artifact(**json.loads(row.artifact)),
+    )
