@@ -25,5 +25,6 @@ USER tokd
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
-# Outside a container the service binds to loopback; inside, loopback would be out of reach.
+# Outside a container the service binds to loopback; inside, loopback would be out of reach. Where others can reach the
+# server it starts only with --keys FILE, or with --no-auth.
 ENTRYPOINT ["tokd", "serve", "--host", "0.0.0.0"]

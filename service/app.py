@@ -13,9 +13,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access_log import AccessLog
+from service.auth import NEEDS, OPEN, Guard, Need
 from service.errors import Dialect, ServiceError, from_query, from_status
 from service.exchange import Exchange
 from service.jobs import JobStore
@@ -51,6 +53,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             limits=Limits(settings),
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
+            guard=Guard(settings.keys, metrics.note_keys),
             access_log=AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None,
         )
     )
@@ -75,6 +78,11 @@ class App(FastAPI):
             self.add_exception_handler(kind, _answer_error)
         for module in (encode, decode, offsets, count, render, vllm, sglang, tokenizers, check, health, docs):
             module.mount(self, state)
+        for each in self.routes:
+            if isinstance(each, JsonRoute):
+                each.guarded_by(state.guard)
+            elif isinstance(each, Route):
+                each.app = _Guarded(each.app, state.guard, NEEDS[each.path])
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
 
     def dialect(self, path: str) -> Dialect | None:
@@ -86,6 +94,11 @@ class App(FastAPI):
         """Return the OpenAPI document."""
         document = super().openapi()
         document["components"]["schemas"].setdefault("Problem", ProblemAnswer.model_json_schema())
+        if self.tokd.guard.needs_keys:
+            document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+            for path, operations in document["paths"].items():
+                for operation in operations.values():
+                    operation["security"] = [{"key": []}] if NEEDS[path] else []
         return document
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,6 +143,18 @@ class App(FastAPI):
                 raise
         finally:
             exchange.route = getattr(scope.get("route"), "path", exchange.route)
+
+
+class _Guarded:
+    """A route behind its need; hot routes, which pass this by, hold theirs themselves."""
+
+    def __init__(self, app: ASGIApp, guard: Guard, need: Need) -> None:
+        self._app, self._guard, self._need = app, guard, need
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._need is not OPEN:
+            scope["identity"] = self._guard.require(self._need, scope["headers"])
+        await self._app(scope, receive, send)
 
 
 @asynccontextmanager

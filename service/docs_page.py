@@ -32,8 +32,10 @@ for (const form of document.forms) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const out = form.querySelector("output");
-    const answer = await fetch(form.dataset.path, {
-      method: "POST", headers: { "content-type": "application/json" }, body: form.elements.body.value });
+    const headers = { "content-type": "application/json" };
+    const key = document.getElementById("key")?.value;
+    if (key) headers.authorization = "Bearer " + key;
+    const answer = await fetch(form.dataset.path, { method: "POST", headers, body: form.elements.body.value });
     out.replaceChildren(Object.assign(document.createElement("pre"),
       { textContent: answer.status + "\\n" + await answer.text() }));
   });
@@ -58,9 +60,15 @@ def page(document: dict[str, Any]) -> str:
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>tokd</title><style>{_STYLE}</style>"
         f"<h1>tokd {escape(document['info']['version'])}</h1><p>{escape(document['info']['summary'])} "
-        f"<a href=openapi.json>OpenAPI</a></p>{''.join(_routes(document))}{''.join(_problems())}"
+        f"<a href=openapi.json>OpenAPI</a></p>{_key(document)}{''.join(_routes(document))}{''.join(_problems())}"
         f"<script>{_SCRIPT}</script></html>"
     )
+
+
+def _key(document: dict[str, Any]) -> str:
+    if "securitySchemes" not in document["components"]:
+        return ""
+    return "<p><label>Key <input id=key type=password autocomplete=off></label></p>"
 
 
 def _routes(document: dict[str, Any]) -> Iterator[str]:

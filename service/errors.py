@@ -32,6 +32,7 @@ class Problem(NamedTuple):
 
 PROBLEMS: dict[str, Problem] = {
     "body_too_large": Problem(413, "the request body is larger than this server takes"),
+    "forbidden": Problem(403, "the key has not the scope that this route needs"),
     "head_too_large": Problem(431, "the request line and headers are larger than this server takes"),
     "idempotency_conflict": Problem(409, "the same Idempotency-Key came with another request before"),
     "internal": Problem(500, "a bug of this server"),
@@ -61,6 +62,7 @@ PROBLEMS: dict[str, Problem] = {
     "too_many_ids": Problem(413, "more ids than this server takes"),
     "too_many_items": Problem(413, "more items than this server takes"),
     "too_many_values": Problem(413, "the request body holds more JSON values than this server takes"),
+    "unauthorized": Problem(401, "this server needs a key"),
     "uncovered_text": Problem(422, "the tokenizer's pattern leaves a part of this text outside every piece"),
     "unknown_field": Problem(422, "a field is not known here"),
     "unknown_token_id": Problem(422, "no token has this id"),

@@ -59,6 +59,13 @@ class Metrics:
             multiprocess_mode="livesum",
         )
         self._dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
+        self._keys = Gauge("tokd_keys", "API keys that are in force.", registry=registry, multiprocess_mode="livemax")
+        self._keys_broken = Gauge(
+            "tokd_keys_broken",
+            "1 while the file of keys cannot be used and those from before stay in force.",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
         info = Gauge(
             "tokd_tokenizer",
             "A tokenizer that is loaded, with its vocabulary's size.",
@@ -101,6 +108,11 @@ class Metrics:
         self._in_flight.set(limits.requests)
         self._held.set(limits.held_bytes)
         self._in_threads.set(limits.in_threads)
+
+    def note_keys(self, count: int, broken: bool) -> None:
+        """Note how many keys are in force, and whether their file is broken."""
+        self._keys.set(count)
+        self._keys_broken.set(broken)
 
     def drop_log_lines(self, lines: int) -> None:
         """Count lines that the access log threw away."""

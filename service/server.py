@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.app import create_app
+from service.auth import require_keys
 from service.http_protocol import BoundedProtocol
 from service.metrics import DIRECTORY_VARIABLE
 from service.registry import Registry
@@ -29,6 +30,7 @@ def run(settings: Settings) -> None:
     Errors:
         InvalidSetting, and those of ``Tokenizer.open``, before any socket is opened.
     """
+    require_keys(settings)
     if settings.uds is not None:
         _clear_the_way(Path(settings.uds))
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.

@@ -60,6 +60,8 @@ class Settings:
     host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
     uds: str | None = _setting(None, "path of a unix socket to listen on instead of host and port")
+    keys: str | None = _setting(None, "file of API keys; every request but those for health then needs one")
+    no_auth: bool = _setting(False, "listen where others can reach the server without any keys")
     workers: int = _setting(1, "server processes", least=1, most=1024)
     threads: int = _setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
     max_queue: int = _setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
@@ -133,6 +135,10 @@ class Settings:
             raise InvalidSetting("artifacts is empty; name at least one artifact directory")
         if self.uds == "":
             raise InvalidSetting("uds is empty; name a path or leave it out")
+        if self.keys == "":
+            raise InvalidSetting("keys is empty; name a file or leave it out")
+        if self.keys is not None and self.no_auth:
+            raise InvalidSetting("keys and no_auth contradict each other; leave one out")
         if self.max_held_bytes < self.max_body_bytes:
             raise InvalidSetting(
                 f"max_held_bytes is {self.max_held_bytes}, less than max_body_bytes {self.max_body_bytes}; "
@@ -200,6 +206,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         if isinstance(row.default, tuple):
             help_text += "; repeatable"
             parser.add_argument(row.flag, dest=row.name, action="append", metavar=row.item, help=help_text)
+        elif row.type is bool:
+            parser.add_argument(row.flag, dest=row.name, nargs="?", const="true", metavar="BOOL", help=help_text)
         else:
             parser.add_argument(row.flag, dest=row.name, metavar=row.name.rsplit("_")[-1].upper(), help=help_text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.access_log import AccessLog
+from service.auth import Guard
 from service.jobs import Jobs
 from service.limits import Limits
 from service.metrics import Metrics
@@ -23,4 +24,5 @@ class State:
     limits: Limits
     metrics: Metrics
     requests: Requests
+    guard: Guard
     access_log: AccessLog | None

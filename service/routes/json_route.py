@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from service.answers import BLOCK_BYTES, Answer
+from service.auth import NEEDS, Guard, Need
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser
@@ -44,6 +45,12 @@ class JsonRoute(APIRoute):
     parse: Callable[[bytes], Any]
     limits: Limits
     dialect: Dialect | None
+    guard: Guard | None
+    need: Need
+
+    def guarded_by(self, guard: Guard) -> None:
+        """Set who may ask."""
+        self.guard, self.need = guard if guard.needs_keys else None, NEEDS[self.path]
 
     def bind(
         self, answer: Callable[[Any], Answer], model: type[RequestBody], limits: Limits, dialect: Dialect | None
@@ -91,6 +98,8 @@ class JsonRoute(APIRoute):
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
         limits = self.limits
+        if self.guard is not None:
+            self.guard.require(self.need, scope["headers"])
         limits.admit()
         body = await limits.read(declared_length(scope["headers"]), receive, exchange)
         if len(body) > limits.settings.inline_bytes:

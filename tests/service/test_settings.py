@@ -25,6 +25,8 @@ OTHER = {
     "host": "0.0.0.0",
     "port": 0,
     "uds": "/run/tokd.sock",
+    "keys": "keys.toml",
+    "no_auth": True,
     "workers": 3,
     "threads": 2,
     "max_queue": 7,
@@ -68,7 +70,7 @@ def test_every_setting_has_a_flag_a_variable_a_default_and_a_meaning() -> None:
 
 
 def test_settings_survive_their_own_environment() -> None:
-    for settings in (Settings(), Settings(**OTHER)):
+    for settings in (Settings(), Settings(**{**OTHER, "keys": None}), Settings(**{**OTHER, "no_auth": False})):
         assert Settings.load(settings.environment(), {}) == settings
 
 
@@ -115,6 +117,8 @@ def test_documentation_holds_the_table() -> None:
         ({"TOKD_ARTIFACTS": ""}, "artifacts is empty"),
         ({"TOKD_ARTIFACTS": f"a{os.pathsep}"}, "artifacts is empty"),
         ({"TOKD_UDS": ""}, "uds is empty"),
+        ({"TOKD_KEYS": ""}, "keys is empty"),
+        ({"TOKD_KEYS": "k", "TOKD_NO_AUTH": "1"}, "contradict"),
         ({"TOKD_MAX_HELD_BYTES": "1"}, "max_held_bytes is 1"),
     ],
 )
@@ -122,6 +126,11 @@ def test_bad_setting_is_refused_by_name(env: dict[str, str], said: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Settings.load(env, {})
     assert said in str(caught.value)
+
+
+def test_flag_that_is_true_needs_no_value() -> None:
+    assert Settings.load({}, parse("--no-auth")).no_auth is True
+    assert Settings.load({}, parse("--no-auth", "false")).no_auth is False
 
 
 def test_bad_flag_is_refused_by_name() -> None:

@@ -1,0 +1,35 @@
+"""Refuse to listen where others can reach the server unless somebody decided who may ask."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import ip_address
+
+from service.settings import InvalidSetting, Settings
+
+
+def require_keys(settings: Settings) -> None:
+    """Hold that an address that others can reach has keys, or that the operator said it needs none.
+
+    Errors:
+        InvalidSetting
+    """
+    if settings.keys is not None or settings.no_auth or settings.uds is not None or is_loopback(settings.host):
+        return
+    raise InvalidSetting(
+        f"host {settings.host} can be reached by others, and there are no keys; give --keys FILE (`tokd key new` makes "
+        "a key), or --no-auth if everybody who reaches it may do everything"
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine alone: every address that it stands for."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        pass
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
+    except (OSError, UnicodeError):
+        return False
+    return bool(found) and all(ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)

@@ -1,0 +1,37 @@
+"""Which scope a route needs: the one table. A route without a line here keeps the server from starting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.auth.identity import Scope
+
+Need = frozenset[Scope]
+
+OPEN: Need = frozenset()
+"""No key at all: what watches the server has none, and the documentation holds no secret."""
+
+ENCODE: Need = frozenset(("encode",))
+TRAIN: Need = frozenset(("train",))
+EITHER: Need = ENCODE | TRAIN
+
+NEEDS: Mapping[str, Need] = {
+    "/encode": ENCODE,
+    "/decode": ENCODE,
+    "/offsets": ENCODE,
+    "/count": ENCODE,
+    "/render": ENCODE,
+    "/tokenize": ENCODE,
+    "/detokenize": ENCODE,
+    "/v1/tokenize": ENCODE,
+    "/v1/detokenize": ENCODE,
+    "/tokenizers": EITHER,
+    "/tokenizers/{ref}": EITHER,
+    "/tokenizers/{ref}/check": EITHER,
+    "/healthz": OPEN,
+    "/readyz": OPEN,
+    "/metrics": OPEN,
+    "/docs": OPEN,
+    "/openapi.json": OPEN,
+}
+"""By path as it is declared; any one scope of a set is enough, and ``admin`` is enough everywhere."""

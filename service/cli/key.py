@@ -1,0 +1,73 @@
+"""``tokd key new``: make an API key."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+
+from service.auth import MAX_FILE_BYTES, SCOPES, InvalidKeys, check_name, digest, entry, new_key, parse
+from service.cli.options import Parser
+from service.cli.streams import CommandError, reason, write_json, write_line
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser("key", help="make API keys")
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=Parser)
+    new = actions.add_parser(
+        "new",
+        help="make a key",
+        description="Make a key, print it once and never store it: the file of keys takes its hash alone.",
+    )
+    new.add_argument("--name", required=True, type=_name, help="whose key it is; jobs belong to this name")
+    new.add_argument(
+        "--scope",
+        dest="scopes",
+        required=True,
+        action="append",
+        choices=SCOPES,
+        help="what the key may do; repeatable. admin may do everything and sees the jobs of all",
+    )
+    new.add_argument("--file", metavar="FILE", help="add the entry to this file of keys, which is made if need be")
+    new.add_argument("--json", action="store_true", help="print JSON")
+    new.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make a key, write its entry, print both or, where the entry went into a file, the key."""
+    key = new_key()
+    scopes = sorted(set(args.scopes), key=SCOPES.index)
+    written = entry(args.name, scopes, key)
+    if args.file is not None:
+        _append(args.file, written)
+    if args.json:
+        write_json({"key": key, "name": args.name, "scopes": scopes, "hash": f"sha256:{digest(key.encode()).hex()}"})
+    else:
+        write_line(key if args.file is not None else f"{key}\n\n{written}".rstrip())
+    return 0
+
+
+def _append(file: str, written: str) -> None:
+    """Add an entry to a file of keys, in one write: a server that reads it at this moment sees all of it or none."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(descriptor, "r+b", buffering=0) as stream:  # noqa: PTH123
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            before = stream.read(MAX_FILE_BYTES + 1) or b""
+            addition = (b"\n" if before else b"") + written.encode("ascii")
+            parse(before + addition)
+            stream.write(addition)
+            os.fsync(stream.fileno())
+    except InvalidKeys as error:
+        raise CommandError("invalid_keys", f"{file}: {error}") from None
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{file}: {reason(error)}") from None
+
+
+def _name(text: str) -> str:
+    try:
+        check_name(text, "it")
+    except InvalidKeys as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

@@ -1,0 +1,74 @@
+"""A server that others can reach does not start without keys, and with them it answers only to them."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from service.auth import require_keys
+from service.auth.address import is_loopback
+from service.server import run
+from service.settings import InvalidSetting, Settings
+from tests.service.auth.conftest import KeyRing
+from tests.service.conftest import RunServer
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("0", False),
+        ("10.0.0.1", False),
+        ("192.0.2.1", False),
+        ("::ffff:10.0.0.1", False),
+        ("a..b", False),
+    ],
+)
+def test_only_loopback_needs_no_keys(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+    settings = Settings(host=host)
+    if loopback:
+        require_keys(settings)
+    else:
+        with pytest.raises(InvalidSetting, match="--no-auth"):
+            require_keys(settings)
+        require_keys(Settings(host=host, no_auth=True))
+        require_keys(Settings(host=host, uds="/tmp/socket"))
+        require_keys(Settings(host=host, keys="keys.toml"))
+
+
+def test_server_refuses_to_start_where_others_reach_it(artifacts: tuple[str, str]) -> None:
+    with pytest.raises(InvalidSetting, match="tokd key new"):
+        run(Settings(artifacts=artifacts, host="0.0.0.0", port=0))
+
+
+def test_server_that_others_reach_asks_for_a_key(run_server: RunServer, ring: KeyRing) -> None:
+    with run_server(host="0.0.0.0", keys=str(ring.path), workers=2) as server:
+        for _ in range(8):
+            # A connection each, so that both processes get some.
+            assert httpx.post(f"{server.url}/encode", json={"text": "a"}).status_code == 401
+            good = httpx.post(f"{server.url}/encode", json={"text": "a"}, headers=ring.bearer("reader"))
+            assert good.status_code == 200
+        old = ring.bearer("reader")
+        ring.write(reader=["encode"])
+        for _ in range(8):
+            assert httpx.post(f"{server.url}/encode", json={"text": "a"}, headers=old).status_code == 401
+            good = httpx.post(f"{server.url}/encode", json={"text": "a"}, headers=ring.bearer("reader"))
+            assert good.status_code == 200
+        assert "tokd_keys 1.0" in httpx.get(f"{server.url}/metrics").text
+        server.stop()
+
+
+def test_keys_hold_on_loopback_too(run_server: RunServer, ring: KeyRing) -> None:
+    with run_server(keys=str(ring.path)) as server:
+        assert server.client.post("/encode", json={"text": "a"}).status_code == 401
+        # A body that nobody will read, larger than what a connection buffers, still gets its answer.
+        big = server.client.post("/encode", content=b" " * (4 << 20), headers={"content-type": "application/json"})
+        assert big.status_code == 401
+        server.stop()
