@@ -36,6 +36,7 @@ from tokenizer_core.errors import (
     Unsupported,
 )
 from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+from tokenizer_core.sample import sample_corpus
 from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
 from tokenizer_core.template import Span
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
@@ -101,6 +102,7 @@ __all__ = [
     "counted",
     "extend",
     "padded_width",
+    "sample_corpus",
     "shape_rows",
     "to_huggingface",
     "to_tiktoken",

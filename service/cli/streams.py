@@ -155,3 +155,13 @@ def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def write_report(folder: Path, files: Mapping[str, str]) -> None:
+    """Write the files of a report into a folder, in the place of those of an earlier one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{folder}: {reason(error)}") from None

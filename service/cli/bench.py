@@ -1,0 +1,51 @@
+"""``tokd bench``: how fast it is, beside other programs and beside its own definition."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from service.cli import bench_ladder
+from service.cli.options import Parser
+from service.cli.streams import CommandError
+
+CHECKOUT = {
+    "encode": "encode, decode, count and offsets beside tiktoken, tokenizers, gigatoken and others, ids proven equal",
+    "http": "requests a second and latencies of the service, beside a plain FastAPI service",
+    "train": "training beside tokenizers, gigatoken, rustbpe and sentencepiece, merges proven equal",
+    "beside": "latency of small requests while a training job runs beside them",
+    "memory": "memory of the server after many distinct requests",
+}
+"""The benchmarks that need other programs, which they install into an environment of their own."""
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command and its benchmarks."""
+    parser = commands.add_parser(
+        "bench",
+        help="measure",
+        description="Measure. The ladder runs anywhere; the others need a checkout of the project, install the "
+        "programs that they compare with into benchmarks/.peers, and write into benchmarks/results.",
+    )
+    which = parser.add_subparsers(metavar="BENCHMARK", required=True, parser_class=Parser)
+    bench_ladder.add(which)
+    for name, text in CHECKOUT.items():
+        one = which.add_parser(name, help=text, description=f"Measure {text}.")
+        one.add_argument("--short", action="store_true", help="few rounds of few cases; writes no results")
+        one.set_defaults(run=run, benchmark=name)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a benchmark of the checkout."""
+    if not (ROOT / "benchmarks" / "__main__.py").is_file():
+        message = (
+            f"`bench {args.benchmark}` is not part of the installed package; run it in a checkout of the project: "
+            f"python -m benchmarks {args.benchmark}"
+        )
+        raise CommandError("no_checkout", message)
+    command = [sys.executable, "-m", "benchmarks", args.benchmark, *(["--short"] if args.short else [])]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode

@@ -1,0 +1,123 @@
+"""Charts as SVG: lines over a logarithmic or plain scale, and bars. Nothing of the result depends on fonts or time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+WIDTH, HEIGHT = 720, 420
+LEFT, RIGHT, TOP, BOTTOM = 84, 24, 52, 56
+BAR, GAP = 22, 10
+LABEL = 190
+VALUE = 150
+COLOURS = ("#2563a8", "#c2571a", "#2f855a", "#8b3fa0", "#8a6d1d", "#a32c4f")
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale from data to a length, with the values that are worth a line."""
+
+    label: str
+    lowest: float
+    highest: float
+    logarithmic: bool = False
+
+    @classmethod
+    def over(cls, label: str, values: Sequence[float], *, logarithmic: bool = False) -> Axis:
+        """Take in all values; a logarithmic scale leaves out what is not above 0."""
+        taken = [value for value in values if value > 0] if logarithmic else [0.0, *values]
+        lowest, highest = min(taken, default=0.0), max(taken, default=1.0)
+        if logarithmic:
+            lowest, highest = 10 ** math.floor(math.log10(lowest or 1)), 10 ** math.ceil(math.log10(highest or 1))
+            highest = max(highest, lowest * 10)
+        return cls(label, lowest, highest if highest > lowest else lowest + 1, logarithmic)
+
+    def share(self, value: float) -> float:
+        """Return where on the scale a value lies, 0 to 1."""
+        if not self.logarithmic:
+            return (value - self.lowest) / (self.highest - self.lowest)
+        low, high = math.log10(self.lowest), math.log10(self.highest)
+        return (math.log10(max(value, self.lowest)) - low) / (high - low)
+
+    def ticks(self) -> list[float]:
+        """Return round values, at most eleven."""
+        if self.logarithmic:
+            powers = range(round(math.log10(self.lowest)), round(math.log10(self.highest)) + 1)
+            return [10.0**power for power in powers[:: max(1, math.ceil(len(powers) / 10))]]
+        rough = (self.highest - self.lowest) / 6
+        unit = 10 ** math.floor(math.log10(rough))
+        step = min((unit * factor for factor in (1, 2, 5, 10)), key=lambda step: abs(step - rough))
+        first = math.ceil(self.lowest / step)
+        return [step * number for number in range(first, math.floor(self.highest / step) + 1)]
+
+
+def number(value: float) -> str:
+    """Write a number shortly: 1,500 and 2.5 M."""
+    for unit, sign in ((1e9, " G"), (1e6, " M")):
+        if abs(value) >= unit:
+            return f"{value / unit:g}{sign}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
+
+
+def lines(title: str, x: Axis, y: Axis, series: Mapping[str, Sequence[Point]]) -> str:
+    """Draw one line for each series."""
+    across, up = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+
+    def place(point: Point) -> str:
+        return f"{LEFT + across * x.share(point[0]):.1f},{HEIGHT - BOTTOM - up * y.share(point[1]):.1f}"
+
+    parts = [_text(WIDTH / 2, 24, title, anchor="middle", bold=True)]
+    for value in y.ticks():
+        at = HEIGHT - BOTTOM - up * y.share(value)
+        parts.append(_line(LEFT, at, WIDTH - RIGHT, at))
+        parts.append(_text(LEFT - 8, at + 4, number(value), anchor="end"))
+    for value in x.ticks():
+        at = LEFT + across * x.share(value)
+        parts.append(_line(at, TOP, at, HEIGHT - BOTTOM))
+        parts.append(_text(at, HEIGHT - BOTTOM + 18, number(value), anchor="middle"))
+    parts.append(_text(LEFT + across / 2, HEIGHT - 14, x.label, anchor="middle"))
+    parts.append(_text(LEFT - 8, TOP - 12, y.label, anchor="start"))
+    for index, (name, points) in enumerate(series.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        path = " ".join(map(place, points))
+        parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{path}"/>')
+        if len(series) > 1:
+            parts.append(_text(WIDTH - RIGHT - 8, TOP + 16 + 18 * index, name, anchor="end", colour=colour))
+    return _document(WIDTH, HEIGHT, parts)
+
+
+def bars(title: str, values: Mapping[str, float], unit: str, *, logarithmic: bool = False) -> str:
+    """Draw one bar for each value, with the value behind it."""
+    scale = Axis.over(unit, list(values.values()), logarithmic=logarithmic)
+    across = WIDTH - LABEL - VALUE
+    parts = [_text(WIDTH / 2, 24, title, anchor="middle", bold=True)]
+    for index, (name, value) in enumerate(values.items()):
+        top = TOP + index * (BAR + GAP)
+        length = max(1.0, across * scale.share(value))
+        colour = COLOURS[0]
+        parts.append(_text(LABEL - 10, top + BAR - 6, name, anchor="end"))
+        parts.append(f'<rect x="{LABEL}" y="{top}" width="{length:.1f}" height="{BAR}" fill="{colour}"/>')
+        parts.append(_text(LABEL + length + 8, top + BAR - 6, f"{number(value)} {unit}".strip(), anchor="start"))
+    return _document(WIDTH, TOP + len(values) * (BAR + GAP) + 16, parts)
+
+
+def _document(width: int, height: int, parts: Sequence[str]) -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        ' font-family="sans-serif" font-size="13">'
+    )
+    return "\n".join([head, '<rect width="100%" height="100%" fill="#ffffff"/>', *parts, "</svg>", ""])
+
+
+def _text(x: float, y: float, text: str, *, anchor: str, bold: bool = False, colour: str = "#333333") -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    shown = escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text))
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>{shown}</text>'
+
+
+def _line(x: float, y: float, to_x: float, to_y: float) -> str:
+    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="#dddddd"/>'

@@ -1,0 +1,63 @@
+"""Take some texts out of a corpus: to measure on, never to train on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import islice
+
+from tokenizer_core.corpus import Files, Meter, Source, blocks, lines, rows, sources
+from tokenizer_core.errors import InvalidCorpus
+
+
+def sample_corpus(corpus: str | os.PathLike[str] | Files, size: int) -> list[str]:
+    """Return the first texts of every file, about ``size`` bytes in all.
+
+    A text file is one text, cut where its share ends. Bytes that are not UTF-8 become U+FFFD.
+
+    Raises:
+        CorpusError: with the file; also when there is nothing but counts.
+    """
+    files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
+    found = [source for source in sources(files) if source.format != "counts"]
+    if not found:
+        raise InvalidCorpus("counts hold no texts to measure on; name files of text", field="corpus")
+    share = max(1, size // len(found))
+    return [text for source in found for text in _first(source, files, share)]
+
+
+def _first(source: Source, files: Files, share: int) -> Iterator[str]:
+    left = share
+    for text in _texts(source, files, share):
+        yield text
+        left -= len(text.encode(errors="surrogatepass"))
+        if left <= 0:
+            return
+
+
+def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
+    if source.format == "parquet":
+        for batch in rows(source, files.column):
+            yield from batch
+    elif source.format == "jsonl":
+        number = 0
+        for block in lines(source, Meter()):
+            for line in block.splitlines():
+                number += 1
+                if line.strip():
+                    yield _field(line, files.field, source.name, number)
+    else:
+        start = b"".join(islice(blocks(source, Meter()), 1 + share // (1 << 20)))[:share]
+        # The last character may be cut in two.
+        yield start.decode(errors="replace").rstrip("\N{REPLACEMENT CHARACTER}")
+
+
+def _field(line: bytes, field: str, name: str, number: int) -> str:
+    try:
+        text = json.loads(line)[field]
+        if isinstance(text, str):
+            return text.encode(errors="replace").decode()
+    except (ValueError, LookupError, TypeError):
+        pass
+    raise InvalidCorpus(f"line {number} of {name} has no string {field!r}", file=name, line=number)
