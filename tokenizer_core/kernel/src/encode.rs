@@ -19,7 +19,7 @@ use crate::scratch::{Scratch, ScratchPool};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Pieces cut before they are merged: few enough that their text is still in the first cache, enough to pay for the call.
-const BATCH: usize = 160;
+const BATCH: usize = 256;
 
 /// How a text is to be read.
 #[derive(Debug, Clone, Copy)]
@@ -187,8 +187,7 @@ impl Pipeline {
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        let (mut ends, mut cutter) = (Vec::new(), self.pretokenizer.pieces(text));
-        while cutter.fill(usize::MAX, &mut ends)? {}
+        let ends = self.pretokenizer.pieces(text)?.ends(BATCH)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
     }
@@ -264,15 +263,14 @@ impl Pipeline {
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        let mut cutter = self.pretokenizer.pieces(text);
-        let mut start = 0;
+        let mut cutter = self.pretokenizer.pieces(text)?;
+        let (mut ends, mut start) = ([0; BATCH], 0);
         loop {
-            scratch.ends.clear();
-            if !cutter.fill(BATCH, &mut scratch.ends).map_err(|error| error.moved(|range| stretch.source(range)))? {
+            let count = cutter.fill(&mut ends).map_err(|error| error.moved(|range| stretch.source(range)))?;
+            if count == 0 {
                 break;
             }
-            for at in 0..scratch.ends.len() {
-                let end = scratch.ends[at];
+            for end in ends[..count].iter().map(|end| *end as usize) {
                 self.encode_piece(text, start..end, scratch, sink);
                 start = end;
             }

@@ -19,7 +19,6 @@ pub struct Scratch {
     pub(crate) short: ShortCache,
     pub(crate) long: LongCache,
     pub(crate) merger: Merger,
-    pub(crate) ends: Vec<usize>,
     pub(crate) ids: Vec<u32>,
     /// Goes back to the pool.
     kept: bool,
@@ -31,7 +30,6 @@ impl Scratch {
             short: ShortCache::new(cache_bytes / 2),
             long: LongCache::new(cache_bytes / 2),
             merger: Merger::default(),
-            ends: Vec::new(),
             ids: Vec::new(),
             kept,
         }
@@ -76,9 +74,7 @@ impl ScratchPool {
         let outcome = work(&mut scratch);
         if scratch.kept {
             scratch.merger.shrink(BUFFER_LIMIT);
-            scratch.ends.clear();
             scratch.ids.clear();
-            scratch.ends.shrink_to(BUFFER_LIMIT);
             scratch.ids.shrink_to(BUFFER_LIMIT);
             self.lock().idle.push(scratch);
         }

@@ -24,8 +24,7 @@ fn config(pattern: &str) -> Config {
 }
 
 fn pieces(pretokenizer: &Pretokenizer, text: &str) -> Vec<String> {
-    let (mut cuts, mut ends) = (pretokenizer.pieces(text), Vec::new());
-    while cuts.fill(100, &mut ends).unwrap() {}
+    let ends = pretokenizer.pieces(text).unwrap().ends(100).unwrap();
     let mut start = 0;
     ends.into_iter().map(|end| text[std::mem::replace(&mut start, end)..end].to_string()).collect()
 }

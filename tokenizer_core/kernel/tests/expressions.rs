@@ -15,9 +15,7 @@ fn compile(pattern: &str) -> Result<Pretokenizer, Error> {
 }
 
 fn ends(pretokenizer: &Pretokenizer, text: &str) -> Vec<usize> {
-    let (mut pieces, mut ends) = (pretokenizer.pieces(text), Vec::new());
-    while pieces.fill(100, &mut ends).unwrap() {}
-    ends
+    pretokenizer.pieces(text).unwrap().ends(100).unwrap()
 }
 
 fn oracle(pattern: &str) -> Option<Regex> {

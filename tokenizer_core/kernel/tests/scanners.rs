@@ -37,9 +37,7 @@ fn scanner(name: &str) -> Pretokenizer {
 }
 
 fn cut<'t>(pretokenizer: &Pretokenizer, text: &'t str, hint: usize) -> Vec<&'t str> {
-    let mut ends = Vec::new();
-    let mut pieces = pretokenizer.pieces(text);
-    while pieces.fill(hint, &mut ends).unwrap() {}
+    let ends = pretokenizer.pieces(text).unwrap().ends(hint).unwrap();
     let starts = std::iter::once(0).chain(ends.iter().copied());
     starts.zip(&ends).map(|(start, end)| &text[start..*end]).collect()
 }

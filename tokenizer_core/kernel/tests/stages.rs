@@ -39,10 +39,7 @@ fn split(pattern: Pattern, behavior: Behavior, invert: bool) -> PretokenizerStag
 }
 
 fn ends(stages: &[PretokenizerStage], text: &str, hint: usize) -> Result<Vec<usize>> {
-    let pretokenizer = Pretokenizer::new(stages)?;
-    let (mut pieces, mut ends) = (pretokenizer.pieces(text), Vec::new());
-    while pieces.fill(hint, &mut ends)? {}
-    Ok(ends)
+    Pretokenizer::new(stages)?.pieces(text)?.ends(hint)
 }
 
 /// The pieces with bars between them, the same whatever the batch.

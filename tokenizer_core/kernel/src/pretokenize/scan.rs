@@ -102,33 +102,36 @@ impl Scanner {
         }
     }
 
-    /// Append the ends of up to `limit` matches from `at` on, and return the last of them.
-    pub(super) fn fill(self, text: &str, at: usize, limit: usize, ends: &mut Vec<usize>) -> usize {
+    /// Write the ends of the next matches from `at` on into `ends`, and return how many.
+    pub(super) fn fill(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
         let text = text.as_bytes();
         match self {
-            Self::Gpt2 => fill::<Gpt2>(text, at, limit, ends),
-            Self::Cl100k => fill::<Cl100k<3>>(text, at, limit, ends),
-            Self::O200k => fill::<O200k>(text, at, limit, ends),
-            Self::Qwen2 => fill::<Cl100k<1>>(text, at, limit, ends),
+            Self::Gpt2 => fill::<Gpt2>(text, at, ends),
+            Self::Cl100k => fill::<Cl100k<3>>(text, at, ends),
+            Self::O200k => fill::<O200k>(text, at, ends),
+            Self::Qwen2 => fill::<Cl100k<1>>(text, at, ends),
         }
     }
 
     /// The end of the match that begins at `at`, which is before the end of the text.
     pub(super) fn match_end(self, text: &str, at: usize) -> usize {
-        let mut end = Vec::with_capacity(1);
-        self.fill(text, at, 1, &mut end)
+        let mut end = [0];
+        self.fill(text, at, &mut end);
+        end[0] as usize
     }
 }
 
-fn fill<R: Rules>(text: &[u8], mut at: usize, limit: usize, ends: &mut Vec<usize>) -> usize {
-    for _ in 0..limit {
+fn fill<R: Rules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+    let mut count = 0;
+    for end in ends {
         if at >= text.len() {
             break;
         }
         at = match_end::<R>(text, at);
-        ends.push(at);
+        *end = at as u32;
+        count += 1;
     }
-    at
+    count
 }
 
 /// The end of the match that begins at `at`, which is before the end of the text.

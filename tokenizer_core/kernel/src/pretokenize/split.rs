@@ -1,6 +1,7 @@
 //! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of pieces.
 
 use super::find::{Finder, Search};
+use super::scan::Scanner;
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
 use crate::expression::Steps;
@@ -38,6 +39,18 @@ impl Split {
         })
     }
 
+    /// The scanner, if its matches are the pieces.
+    pub(super) fn scanner(&self) -> Option<Scanner> {
+        match self.finder {
+            Finder::Scanner(scanner)
+                if self.behavior == Behavior::Isolated || self.behavior == Behavior::Removed && self.invert =>
+            {
+                Some(scanner)
+            }
+            _ => None,
+        }
+    }
+
     /// Append the ends of about `hint` more pieces of `piece`, counted from its start, and say whether there may be more.
     pub(super) fn fill(
         &self,
@@ -45,12 +58,14 @@ impl Split {
         cursor: &mut Cursor,
         hint: usize,
         steps: &mut Steps,
-        ends: &mut Vec<usize>,
+        ends: &mut Vec<u32>,
     ) -> Result<bool> {
-        if let Finder::Scanner(scanner) = &self.finder
-            && (self.behavior == Behavior::Isolated || self.behavior == Behavior::Removed && self.invert)
-        {
-            cursor.cut = scanner.fill(piece, cursor.cut, hint, ends);
+        if let Some(scanner) = self.scanner() {
+            let first = ends.len();
+            ends.resize(first + hint, 0);
+            let count = scanner.fill(piece, cursor.cut, &mut ends[first..]);
+            ends.truncate(first + count);
+            cursor.cut = ends.last().map_or(cursor.cut, |end| *end as usize);
             return Ok(cursor.cut < piece.len());
         }
         let enough = ends.len().saturating_add(hint);
@@ -63,7 +78,7 @@ impl Split {
             if found.is_none() {
                 if cursor.cut < piece.len() {
                     cursor.cut = piece.len();
-                    ends.push(piece.len());
+                    ends.push(piece.len() as u32);
                 }
                 return Ok(false);
             }
@@ -73,14 +88,7 @@ impl Split {
     }
 
     /// Go over the match or gap `start..end`: a border of pieces may lie at its start.
-    fn segment(
-        &self,
-        matches: bool,
-        start: usize,
-        end: usize,
-        cursor: &mut Cursor,
-        ends: &mut Vec<usize>,
-    ) -> Result<()> {
+    fn segment(&self, matches: bool, start: usize, end: usize, cursor: &mut Cursor, ends: &mut Vec<u32>) -> Result<()> {
         let matches = matches != self.invert;
         if self.behavior == Behavior::Removed && matches && start < end {
             let message = "the pattern leaves text outside every piece, and text is never dropped; use a split that keeps its gaps";
@@ -88,7 +96,7 @@ impl Split {
         }
         if cursor.last.is_some_and(|last| self.cuts(last, matches)) && cursor.cut < start {
             cursor.cut = start;
-            ends.push(start);
+            ends.push(start as u32);
         }
         cursor.last = Some(matches);
         cursor.at = end;

@@ -160,9 +160,7 @@ impl Counter {
     pub fn finish(mut self) -> Result<Counts> {
         self.send_texts(true);
         self.tasks = None;
-        let mut total = Tally::default();
-        total.documents = self.documents;
-        total.table = std::mem::take(&mut self.given);
+        let mut total = Tally { documents: self.documents, table: std::mem::take(&mut self.given), ..Tally::default() };
         for thread in self.threads.drain(..) {
             let tally = thread.join().map_err(|_| Error::new(Code::Internal, "a counting thread died"))?;
             total.documents += tally.documents;

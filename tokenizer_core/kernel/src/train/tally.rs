@@ -110,7 +110,6 @@ pub struct Tally {
     pub bytes: u64,
     /// The number of the task that failed, the first of this thread.
     pub failed: Option<(u64, Error)>,
-    ends: Vec<usize>,
 }
 
 impl Tally {
@@ -164,22 +163,24 @@ impl Tally {
     }
 
     fn count_pieces(&mut self, rules: &Rules, text: &str) -> Result<()> {
-        let mut pieces = rules.pretokenizer.pieces(text);
-        let (bytes, mut start) = (text.as_bytes(), 0);
         if text.len() > u32::MAX as usize {
             return Err(Error::new(Code::CorpusTooLarge, "a document is longer than 4 GB; split it"));
         }
-        self.ends.clear();
-        while pieces.fill(BATCH, &mut self.ends)? {
-            if !self.table.has_room(self.ends.len()) {
+        let mut pieces = rules.pretokenizer.pieces(text)?;
+        let (bytes, mut start, mut ends) = (text.as_bytes(), 0, [0; BATCH]);
+        loop {
+            let count = pieces.fill(&mut ends)?;
+            if count == 0 {
+                return Ok(());
+            }
+            if !self.table.has_room(count) {
                 return Err(Error::new(Code::CorpusTooLarge, "there are more than 4 billion distinct pieces"));
             }
-            for end in self.ends.drain(..) {
+            for end in ends[..count].iter().map(|end| *end as usize) {
                 self.table.add(&bytes[start..end], 1);
                 start = end;
             }
         }
-        Ok(())
     }
 }
 
