@@ -67,8 +67,8 @@ class Blocks:
             self._parts, self._size = [], 0
 
     def add_json(self, value: Any) -> None:
-        """Append an array, a list of strings or a number; a long one in slices, between which other threads can run."""
-        if isinstance(value, int) or len(value) <= SLICE:
+        """Append a JSON value; a long array or list in slices, between which other threads can run."""
+        if value is None or isinstance(value, (int, str)) or len(value) <= SLICE:
             self.add(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
             return
         for start in range(0, len(value), SLICE):

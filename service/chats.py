@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import orjson
 
-from service.answers import Answer, Blocks, write
-from service.encoding import IGNORED_LABEL, PARTS, Ids, refuse_much_padding
+from service.answers import Answer, write
+from service.encoding import IGNORED_LABEL, PARTS, Ids, refuse_much_padding, truncated
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
-from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest
-from tokenizer_core import EncodedChat, RenderedChat, Row, TokdError, Tokenizer, shape_rows
+from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest, Unit
+from service.schemas.requests import TextOrChatRequest
+from service.settings import Settings
+from tokenizer_core import (
+    ChatPolicy,
+    EncodedChat,
+    Offsets,
+    RenderedChat,
+    RenderingOptions,
+    Row,
+    TokdError,
+    Tokenizer,
+    shape_rows,
+)
 
 Chat = Sequence[Mapping[str, Any]]
-Policy = Literal["text", "reject"]
+TextOrChats = TextOrChatRequest | RenderRequest
 
 
 def render(loaded: Loaded, request: RenderRequest) -> Answer:
     """Answer ``/render``."""
-    try:
-        rendered: RenderedChat = loaded.tokenizer.render_chat(request.messages, **options(request))
-    except TokdError as error:
-        raise from_core(error, "messages") from error
-    blocks = Blocks()
-    blocks.add(_head(loaded) + b'"text":')
-    blocks.add(orjson.dumps(rendered.text))
-    blocks.add(b',"spans":')
-    blocks.add_json([span._asdict() for span in rendered.spans])
-    blocks.add(b"}")
-    return Answer(blocks.finish(), 0, loaded.hash)
+    rendered = [_placed(loaded.tokenizer.render_chat, chat, path, **options(request)) for chat, path in _chats(request)]
+    fields = {
+        "text": [each.text for each in rendered],
+        "spans": [[span._asdict() for span in each.spans] for each in rendered],
+    }
+    return write(loaded, shape(request), fields, 0, head=head(loaded, rendered[0]))
 
 
-def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int) -> Answer:
-    """Answer ``/encode`` for chats; ``max_ids`` is what padding may bring the request to."""
+def encode(loaded: Loaded, request: EncodeRequest, settings: Settings) -> Answer:
+    """Answer ``/encode`` for chats."""
     tokenizer = loaded.tokenizer
-    chats = _encoded(loaded, request)
+    chats = _encoded(loaded, request, settings)
     rows: list[Ids] = [chat.ids for chat in chats]
     fields: dict[str, list[Any]] = {}
     try:
-        refuse_much_padding(rows, request, max_ids)
+        refuse_much_padding(rows, request, settings.max_ids)
         shaped = shape_rows(
             rows,
             max_length=request.max_length,
@@ -59,16 +66,27 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int) -> Answer:
             ]
     except TokdError as error:
         raise from_core(error) from error
-    return write(loaded, _shape(request), fields, sum(row.count for row in shaped), head=_head(loaded))
+    total = sum(row.count for row in shaped)
+    return write(loaded, shape(request), fields, total, head=head(loaded, chats[0].rendered))
 
 
-def count(loaded: Loaded, request: CountRequest) -> Answer:
+def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:
     """Answer ``/count`` for chats."""
-    counts = [len(chat.ids) for chat in _encoded(loaded, request)]
-    return write(loaded, _shape(request), {"count": counts}, sum(counts), head=_head(loaded))
+    chats = _encoded(loaded, request, settings)
+    counts = [len(chat.ids) for chat in chats]
+    return write(loaded, shape(request), {"count": counts}, sum(counts), head=head(loaded, chats[0].rendered))
 
 
-def options(request: ChatOptions) -> dict[str, Any]:
+def places(
+    loaded: Loaded, request: TextOrChatRequest, unit: Unit, settings: Settings
+) -> list[tuple[Offsets, RenderedChat]]:
+    """Return the ids of every chat with their spans in the rendered text, and that text."""
+    policy, rendering = _policy(request, settings), options(request)
+    work = loaded.tokenizer.chat_offsets
+    return [_placed(work, chat, path, unit=unit, special_tokens=policy, **rendering) for chat, path in _chats(request)]
+
+
+def options(request: ChatOptions) -> RenderingOptions:
     """Return the options of a request as the tokenizer takes them."""
     return {
         "tools": request.tools,
@@ -76,21 +94,49 @@ def options(request: ChatOptions) -> dict[str, Any]:
         "add_generation_prompt": request.add_generation_prompt,
         "continue_final_message": request.continue_final_message,
         "template_args": request.template_args,
+        "template": request.template,
     }
 
 
-def encode_one(loaded: Loaded, chat: Chat, path: str, policy: Policy = "text", **rendering: Any) -> EncodedChat:
-    """Encode one chat; ``path`` is the field that it stands in."""
+def encode_one(
+    loaded: Loaded, chat: Chat, path: str, policy: str, *, args_field: str = "template_args", **rendering: Any
+) -> EncodedChat:
+    """Encode one chat; ``path`` is the field that it stands in, ``args_field`` that of the template's variables."""
+    work = loaded.tokenizer.encode_chat
+    encoded: EncodedChat = _placed(work, chat, path, args_field, special_tokens=policy, **rendering)
+    return encoded
+
+
+def shape(request: TextOrChats) -> str | list[str]:
+    """Tell ``write`` whether the answer is about one chat or many."""
+    return "" if _is_one(request) else []
+
+
+def head(loaded: Loaded, rendered: RenderedChat) -> bytes:
+    """Return what every answer about chats begins with: the tokenizer and the template."""
+    return loaded.head + b'"template":%b,' % orjson.dumps(rendered.template)
+
+
+def _placed(work: Any, chat: Chat, path: str, args_field: str = "template_args", **rendering: Any) -> Any:
+    """Work on one chat; an error is placed in the field that the chat stands in."""
     try:
-        return loaded.tokenizer.encode_chat(chat, special_tokens=policy, **rendering)
+        return work(chat, **rendering)
     except TokdError as error:
         field = error.place.get("field")
         if isinstance(field, str) and field.startswith("messages"):
             error.place["field"] = path + field.removeprefix("messages")
+        elif isinstance(field, str) and field.startswith("template_args"):
+            error.place["field"] = args_field + field.removeprefix("template_args")
         raise from_core(error, path) from error
 
 
-def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest) -> list[EncodedChat]:
+def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest, settings: Settings) -> list[EncodedChat]:
+    policy, rendering = _policy(request, settings), options(request)
+    return [encode_one(loaded, chat, path, policy, **rendering) for chat, path in _chats(request)]
+
+
+def _policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:
+    """Check what text alone can have, and return what literals in a caller's fields mean."""
     if request.model_fields_set & {"text"}:
         raise ServiceError("invalid_option", "send text or messages, not both", "messages")
     if "add_special_tokens" in request.model_fields_set and request.add_special_tokens:
@@ -99,35 +145,28 @@ def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest) -> list[Enco
             "a template writes the special tokens of a chat; leave add_special_tokens out",
             "add_special_tokens",
         )
-    policy: Policy = "text"
-    if "special_tokens" in request.model_fields_set:
-        if request.special_tokens == "parse":
-            raise ServiceError(
-                "invalid_option",
-                'a chat\'s fields are text; render the chat and send it as text with "parse" if they may hold control '
-                "tokens",
-                "special_tokens",
-            )
-        policy = request.special_tokens
-    chats: Any = request.messages
-    rendering = options(request)
-    if _is_one(request):
-        return [encode_one(loaded, chats, "messages", policy, **rendering)]
-    return [encode_one(loaded, chat, f"messages[{at}]", policy, **rendering) for at, chat in enumerate(chats)]
+    if "special_tokens" not in request.model_fields_set:
+        return cast(Literal["text", "reject", "parse"], settings.chat_literals)
+    if request.special_tokens == "parse" and not settings.chat_parse:
+        raise ServiceError(
+            "invalid_option",
+            "a chat's fields are text on this server, unless its setting chat_parse allows callers to write control "
+            'tokens; render the chat and send it as text with "parse"',
+            "special_tokens",
+        )
+    return request.special_tokens
 
 
-def _is_one(request: EncodeRequest | CountRequest) -> bool:
+def _is_one(request: TextOrChats) -> bool:
     """Tell whether there is one chat; an empty list is a chat without messages, which is refused."""
     chats: Any = request.messages
     return not chats or isinstance(chats[0], dict)
 
 
-def _shape(request: EncodeRequest | CountRequest) -> str | list[str]:
-    return "" if _is_one(request) else []
-
-
-def _head(loaded: Loaded) -> bytes:
-    return loaded.head + b'"template":%b,' % orjson.dumps(loaded.tokenizer.template_hash)
+def _chats(request: TextOrChats) -> list[tuple[Chat, str]]:
+    """Return every chat with the field it stands in."""
+    chats: Any = request.messages
+    return [(chats, "messages")] if _is_one(request) else [(chat, f"messages[{at}]") for at, chat in enumerate(chats)]
 
 
 def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on: str | list[str]) -> Any:
@@ -135,6 +174,8 @@ def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on
     match part:
         case "spans":
             return row.carry(chat.spans)
+        case "truncated":
+            return truncated(row, chat.spans)
         case "special_tokens_mask":
             return row.carry(chat.control.astype(np.uint8), 1)
         case "labels":

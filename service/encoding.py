@@ -31,7 +31,7 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
         threads: how many may work on a list of texts.
     """
     text = request.text
-    _require_text(request)
+    require_text(request)
     if request.parts == _PLAIN and isinstance(text, str) and _is_unshaped(request):
         try:
             ids, count = loaded.tokenizer.encode_json(
@@ -56,7 +56,7 @@ def _is_unshaped(request: EncodeRequest) -> bool:
 def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads: int) -> Answer:
     tokenizer = loaded.tokenizer
     spans: list[Array] = []
-    if "spans" in request.parts:
+    if "spans" in request.parts or "truncated" in request.parts:
         encoded = [offsets_of(tokenizer, request, index, "char") for index in range(len(texts_of(request)))]
         rows, spans = [each.ids for each in encoded], [each.spans for each in encoded]
     else:
@@ -84,6 +84,8 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
     for part in dict.fromkeys(request.parts):
         if part == "spans":
             fields[part] = [row.carry(own) for row, own in zip(shaped, spans, strict=True)]
+        elif part == "truncated":
+            fields[part] = [truncated(row, own) for row, own in zip(shaped, spans, strict=True)]
         else:
             fields[part] = [PARTS[part](tokenizer, row) for row in shaped]
     return write(loaded, request.text, fields, sum(row.count for row in shaped))
@@ -104,6 +106,15 @@ def refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: in
             f"{len(rows)} rows padded to {width} are more than {max_ids} ids; pad to less or send fewer texts",
             "padding",
         )
+
+
+def truncated(row: Row, spans: Array) -> dict[str, Any] | None:
+    """Say what truncation took of a row whose ids had ``spans`` before: whole ids, so never a part of a token."""
+    cut = row.cut
+    if not cut.removed:
+        return None
+    taken = spans[cut.start : cut.start + cut.removed]
+    return {"side": cut.side, "count": cut.removed, "span": [int(taken[:, 0].min()), int(taken[:, 1].max())]}
 
 
 def _labels(row: Row) -> Array:
@@ -127,7 +138,7 @@ PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 
 def count(loaded: Loaded, request: CountRequest) -> Answer:
     """Answer ``/count`` for texts."""
-    _require_text(request)
+    require_text(request)
     counts = []
     for index, text in enumerate(texts_of(request)):
         try:
@@ -141,7 +152,8 @@ def count(loaded: Loaded, request: CountRequest) -> Answer:
     return write(loaded, request.text, {"count": counts}, sum(counts))
 
 
-def _require_text(request: TextOrChatRequest) -> None:
+def require_text(request: TextOrChatRequest) -> None:
+    """Refuse a request without chats that has no text, or options of chats."""
     if "text" not in request.model_fields_set:
         raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
     for name in ChatOptions.model_fields:

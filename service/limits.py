@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
@@ -15,25 +14,17 @@ from starlette.types import Receive
 from service.errors import ServiceError
 from service.exchange import Exchange
 from service.settings import Settings
+from service.threads import Threads, saturated
+from service.turns import Turns
 
 T = TypeVar("T")
 
-RETRY_SECONDS = 1
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is thrown away, so that the caller reads an answer, not a broken connection."""
 
 
 class Disconnected(Exception):
     """The caller went away before the body was complete."""
-
-
-def saturated(what: str) -> ServiceError:
-    """Say that there is too much to do now, and when to come again."""
-    return ServiceError(
-        "saturated",
-        f"{what}; try again in {RETRY_SECONDS} second",
-        headers=((b"retry-after", str(RETRY_SECONDS).encode("ascii")),),
-    )
 
 
 class Limits:
@@ -46,14 +37,20 @@ class Limits:
         self.settings = settings
         self.requests = 0
         self.held_bytes = 0
-        self.in_threads = 0
         self.threads = settings.threads or os.cpu_count() or 1
-        self._free_threads = asyncio.Semaphore(self.threads)
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="tokd-work")
+        self.turns = Turns(settings)
+        self._work = Threads(
+            self.threads,
+            max_queue=settings.max_queue,
+            queue_seconds=settings.queue_seconds,
+            name="tokd-work",
+            what="large requests",
+        )
 
     def close(self) -> None:
         """Take no more work into threads."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._work.close()
+        self.turns.close()
 
     def admit(self) -> None:
         """Refuse a request when as many as may be are under way.
@@ -125,30 +122,18 @@ class Limits:
         most = self.settings.max_body_bytes
         return ServiceError("body_too_large", f"the body is larger than {most} bytes; send it in parts")
 
+    @property
+    def in_threads(self) -> int:
+        """How many large requests are in threads or wait for one."""
+        return self._work.taken
+
     async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
         """Run work beside the event loop.
 
         Errors:
-            ``saturated``: as much waits for a thread as may, or none became free in time.
+            ``saturated``
         """
-        if self.in_threads >= self.threads + self.settings.max_queue:
-            raise saturated(f"{self.settings.max_queue} large requests wait for a thread")
-        self.in_threads += 1
-        try:
-            await self._wait_for_a_thread()
-            try:
-                return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
-            finally:
-                self._free_threads.release()
-        finally:
-            self.in_threads -= 1
-
-    async def _wait_for_a_thread(self) -> None:
-        try:
-            async with asyncio.timeout(self.settings.queue_seconds):
-                await self._free_threads.acquire()
-        except TimeoutError:
-            raise saturated(f"no thread became free in {self.settings.queue_seconds} seconds") from None
+        return await self._work.run(work, *arguments)
 
     async def throw_away(self, receive: Receive) -> None:
         """Read and forget what is left of a refused body, for a short time and at most once the largest body."""

@@ -34,6 +34,8 @@ class Loaded:
     """``{"tokenizer":"sha256:...",``"""
 
     def __post_init__(self) -> None:
+        # Templates are compiled here: one that is none stops the start, not the first chat.
+        _ = self.tokenizer.templates
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
 
     def info(self, *, default: bool) -> dict[str, Any]:
@@ -50,6 +52,7 @@ class Loaded:
             "truncation_side": tokenizer.settings.truncation_side,
             "model_max_length": tokenizer.settings.model_max_length,
             "template": tokenizer.template_hash,
+            "templates": dict(tokenizer.templates),
             "unicode_version": tokenizer.unicode_version,
             "provenance": dict(tokenizer.provenance),
         }

@@ -33,8 +33,16 @@ def _setting(
     most: int | None = None,
     item: str = "",
     separator: str = "",
+    choices: tuple[str, ...] = (),
 ) -> Any:
-    metadata = {"meaning": meaning, "least": least, "most": most, "item": item, "separator": separator}
+    metadata = {
+        "meaning": meaning,
+        "least": least,
+        "most": most,
+        "item": item,
+        "separator": separator,
+        "choices": choices,
+    }
     return field(default=default, metadata=metadata)
 
 
@@ -56,6 +64,16 @@ class Settings:
         "names of models for the drop-in routes, each as `model=tokenizer`, in the variable separated by commas",
         item="MODEL=TOKENIZER",
         separator=",",
+    )
+    chat_literals: str = _setting(
+        "text",
+        "what a literal of a special token in a chat's fields means, unless the request says: `text`, `reject`, or "
+        "`parse` with `chat_parse`",
+        choices=("text", "reject", "parse"),
+    )
+    chat_parse: bool = _setting(False, "let requests write control tokens into chats with `special_tokens: parse`")
+    max_renderings: int = _setting(
+        32, "requests with chats that one process renders, in turns; more are answered 503", least=1, most=1024
     )
     host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
@@ -131,6 +149,10 @@ class Settings:
                     raise InvalidSetting(f"{row.name} is {value}; it must be {row.least} or more")
                 if row.most is not None and value > row.most:
                     raise InvalidSetting(f"{row.name} is {value}; it must be {row.most} or less")
+            if row.choices and value not in row.choices:
+                raise InvalidSetting(f"{row.name} is {str(value)[:40]!r}; it must be one of {', '.join(row.choices)}")
+        if self.chat_literals == "parse" and not self.chat_parse:
+            raise InvalidSetting("chat_literals is parse, which chat_parse must allow")
         if not self.artifacts or not all(self.artifacts):
             raise InvalidSetting("artifacts is empty; name at least one artifact directory")
         if self.uds == "":
@@ -183,6 +205,7 @@ class Row(NamedTuple):
     most: int | None
     item: str
     separator: str
+    choices: tuple[str, ...]
 
     @property
     def default_text(self) -> str:

@@ -1,30 +1,58 @@
-"""Text to ids and their places, and which of them lie in given spans."""
+"""Text or chats to ids and their places, and which of them lie in given spans."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from service import chats
 from service.answers import Answer, write
-from service.encoding import Array, offsets_of, texts_of, token_texts
+from service.encoding import Array, offsets_of, require_text, texts_of, token_texts
 from service.errors import ServiceError
 from service.registry import Loaded
 from service.schemas import OffsetsRequest
+from service.settings import Settings
+from tokenizer_core import Offsets
 
 
 def offsets(loaded: Loaded, request: OffsetsRequest) -> Answer:
-    """Answer ``/offsets``."""
+    """Answer ``/offsets`` for texts."""
+    require_text(request)
     texts = texts_of(request)
-    targets = _targets(request, len(texts))
+    one = isinstance(request.text, str)
+    # Spans outside the texts are refused before any work.
+    targets = _targets(request, texts, one=one)
     encoded = [offsets_of(loaded.tokenizer, request, index, request.unit) for index in range(len(texts))]
+    return _answer(loaded, request, encoded, targets, shape=request.text)
+
+
+def offsets_of_chats(loaded: Loaded, request: OffsetsRequest, settings: Settings) -> Answer:
+    """Answer ``/offsets`` for chats: spans and targets are places in the rendered text."""
+    placed = chats.places(loaded, request, request.unit, settings)
+    shape = chats.shape(request)
+    targets = _targets(request, [rendered.text for _, rendered in placed], one=isinstance(shape, str))
+    encoded = [offsets for offsets, _ in placed]
+    return _answer(loaded, request, encoded, targets, shape=shape, head=chats.head(loaded, placed[0][1]))
+
+
+def _answer(
+    loaded: Loaded,
+    request: OffsetsRequest,
+    encoded: Sequence[Offsets],
+    targets: Sequence[Array] | None,
+    *,
+    shape: str | list[str],
+    head: bytes | None = None,
+) -> Answer:
     fields: dict[str, Any] = {"ids": [each.ids for each in encoded], "spans": [each.spans for each in encoded]}
     if request.tokens:
         fields["tokens"] = [token_texts(loaded.tokenizer, each.ids) for each in encoded]
     if targets is not None:
         fields["mask"] = [overlaps(each.spans, wanted) for each, wanted in zip(encoded, targets, strict=True)]
-    return write(loaded, request.text, fields, sum(len(each.ids) for each in encoded))
+    return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), head=head)
 
 
 def overlaps(spans: Array, targets: Array) -> npt.NDArray[np.uint8]:
@@ -46,23 +74,22 @@ def overlaps(spans: Array, targets: Array) -> npt.NDArray[np.uint8]:
     return mask
 
 
-def _targets(request: OffsetsRequest, rows: int) -> list[Array] | None:
+def _targets(request: OffsetsRequest, texts: Sequence[str], *, one: bool) -> list[Array] | None:
     """Check target spans against the texts; one array of shape (m, 2) a text."""
     given: Any = request.target_spans
     if given is None:
         return None
-    one = isinstance(request.text, str)
     if given and (isinstance(given[0][0] if given[0] else [], list) is one):
         wanted = "one list of spans" if one else "one list of spans a text"
         raise ServiceError("invalid_type", f"this must be {wanted}", "target_spans")
     lists = [given] if one else given
-    if len(lists) != rows:
+    if len(lists) != len(texts):
         raise ServiceError(
-            "invalid_value", f"there are {rows} texts and {len(lists)} lists of target spans", "target_spans"
+            "invalid_value", f"there are {len(texts)} texts and {len(lists)} lists of target spans", "target_spans"
         )
     return [
         _checked_spans(spans, _length(text, request.unit), "target_spans" if one else f"target_spans[{index}]")
-        for index, (spans, text) in enumerate(zip(lists, texts_of(request), strict=True))
+        for index, (spans, text) in enumerate(zip(lists, texts, strict=True))
     ]
 
 

@@ -4,7 +4,8 @@
 >>> tokenizer = Tokenizer.open("artifacts/base")
 """
 
-from tokenizer_core.chat import ChatPolicy, EncodedChat, Message, RenderedChat, ReservedSpan
+from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
+from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
 from tokenizer_core.corpus import Files
@@ -38,8 +39,8 @@ from tokenizer_core.errors import (
 from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
 from tokenizer_core.sample import sample_corpus
 from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
-from tokenizer_core.template import Span
-from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer, Unit
+from tokenizer_core.template import Span, Turn, in_turns
+from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer
 from tokenizer_core.train import TrainingWarning, counted, extend, train, train_sizes
 from tokenizer_core.train_characters import CharacterMerges, train_characters
 from tokenizer_core.train_settings import TrainSettings
@@ -76,6 +77,7 @@ __all__ = [
     "Point",
     "Progress",
     "RenderedChat",
+    "RenderingOptions",
     "ReservedLiteral",
     "ReservedSpan",
     "Row",
@@ -93,6 +95,7 @@ __all__ = [
     "Tokenizer",
     "TrainSettings",
     "TrainingWarning",
+    "Turn",
     "UncoveredText",
     "Unit",
     "UnknownTokenId",
@@ -101,6 +104,7 @@ __all__ = [
     "check_artifact",
     "counted",
     "extend",
+    "in_turns",
     "padded_width",
     "sample_corpus",
     "shape_rows",

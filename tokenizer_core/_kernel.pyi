@@ -110,7 +110,11 @@ class Pipeline:
         """Encode a text with the span of every id in ``unit``; ids (n,) and spans (n, 2)."""
 
     def encode_chat(
-        self, text: str, caller: Sequence[tuple[int, int]], add_special_tokens: bool = False
+        self,
+        text: str,
+        caller: Sequence[tuple[int, int]],
+        unit: Literal["byte", "char", "utf16"] = "char",
+        add_special_tokens: bool = False,
     ) -> tuple[Ids, npt.NDArray[np.uint32], list[tuple[int, int, str]]]:
         """Encode a rendered chat in which no added token, special or not, has a character of the caller in its literal.
 
@@ -118,7 +122,8 @@ class Pipeline:
             caller: what the caller wrote: half-open spans in characters, in order and disjoint.
 
         Returns:
-            ids (n,), their spans in characters (n, 2), and ``(start, end, literal)`` of every literal that was refused.
+            ids (n,), their spans in ``unit`` (n, 2), and ``(start, end, literal)``, in characters, of every literal
+            that was refused.
 
         Raises:
             InvalidOption: ``caller`` is not in order, overlaps or leaves the text.

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core import artifact, chat, template
+from tokenizer_core import artifact, chat, chat_rendering, template
 from tokenizer_core._kernel import UNICODE_VERSION, Pipeline, StreamDecoder
-from tokenizer_core.chat import ChatPolicy, EncodedChat, Message, RenderedChat
+from tokenizer_core.chat import ChatPolicy, EncodedChat, Unit
+from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
@@ -23,7 +24,6 @@ IdsLike = Ids | Sequence[int]
 SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 """What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
 matches at all, special or not."""
-Unit = Literal["byte", "char", "utf16"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,8 +100,14 @@ class Tokenizer:
 
     @classmethod
     def from_hf(cls, path: str | Path) -> Tokenizer:
-        """Read a ``tokenizer.json``, or a directory in Hugging Face's layout."""
-        return cls(hf_json.read(path))
+        """Read a ``tokenizer.json``, or a directory in Hugging Face's layout, whose chat templates are compiled.
+
+        Raises:
+            InvalidArtifact, TemplateFailed, Unsupported
+        """
+        tokenizer = cls(hf_json.read(path))
+        _ = tokenizer.templates
+        return tokenizer
 
     @classmethod
     def from_vocab_merges(
@@ -158,6 +164,16 @@ class Tokenizer:
     def template_hash(self) -> str | None:
         """The hash of the chat template, or ``None`` without one."""
         return artifact.template_hash(self._parts.settings)
+
+    @cached_property
+    def templates(self) -> Mapping[str, str]:
+        """Compile all chat templates: their hashes by name; the one that has no name is ``default``.
+
+        Raises:
+            TemplateFailed: one of them is no Jinja template.
+        """
+        sources = chat_rendering.named(self.settings)
+        return MappingProxyType({name: template.compiled(source).hash for name, source in sources.items()})
 
     @property
     def unicode_version(self) -> str:
@@ -270,6 +286,7 @@ class Tokenizer:
         add_generation_prompt: bool = False,
         continue_final_message: bool = False,
         template_args: Mapping[str, Any] | None = None,
+        template: str | None = None,
     ) -> RenderedChat:
         """Render messages by the chat template, as Hugging Face does, and tell who wrote what.
 
@@ -278,11 +295,12 @@ class Tokenizer:
             add_generation_prompt: end with the beginning of the assistant's next turn.
             continue_final_message: end within the last message, for the model to go on.
             template_args: further variables of the template, such as ``enable_thinking``.
+            template: the name of one of ``templates``; by default ``tool_use`` if there are tools, else ``default``.
 
         Raises:
             InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable
         """
-        return chat.render(
+        return chat_rendering.render(
             self.settings,
             messages,
             tools=tools,
@@ -290,37 +308,36 @@ class Tokenizer:
             add_generation_prompt=add_generation_prompt,
             continue_final_message=continue_final_message,
             template_args=template_args,
+            template=template,
         )
 
     def encode_chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        documents: Sequence[Mapping[str, Any]] | None = None,
-        add_generation_prompt: bool = False,
-        continue_final_message: bool = False,
-        template_args: Mapping[str, Any] | None = None,
-        special_tokens: ChatPolicy = "text",
+        self, messages: Sequence[Message], *, special_tokens: ChatPolicy = "text", **options: Unpack[RenderingOptions]
     ) -> EncodedChat:
         """Render messages and encode the text; only what the template itself writes becomes an added token.
 
         Args:
             special_tokens: what an added token's literal in a caller's text means: ``"text"``, or an error with
                 ``"reject"``. With ``"parse"`` it becomes the token: for callers who may write control tokens.
+            options: those of ``render_chat``.
 
         Raises:
             ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText, and as ``render_chat``
         """
-        rendered = self.render_chat(
-            messages,
-            tools=tools,
-            documents=documents,
-            add_generation_prompt=add_generation_prompt,
-            continue_final_message=continue_final_message,
-            template_args=template_args,
-        )
-        return chat.encode(self._pipeline, self._special_ids, rendered, special_tokens)
+        return chat.encode(self._pipeline, self._special_ids, self.render_chat(messages, **options), special_tokens)
+
+    def chat_offsets(
+        self,
+        messages: Sequence[Message],
+        unit: Unit = "char",
+        *,
+        special_tokens: ChatPolicy = "text",
+        **options: Unpack[RenderingOptions],
+    ) -> tuple[Offsets, RenderedChat]:
+        """Render messages and encode the text with the span of every id in it; the ids are those of ``encode_chat``."""
+        rendered = self.render_chat(messages, **options)
+        ids, spans, _ = chat.places(self._pipeline, rendered, unit, special_tokens)
+        return Offsets(ids, spans), rendered
 
     @cached_property
     def _special_ids(self) -> frozenset[int]:

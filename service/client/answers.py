@@ -50,6 +50,7 @@ class Encoding(Answer):
     assistant_mask: list[int]
     message_index: list[int]
     reserved_literals: list[dict[str, Any]]
+    truncated: dict[str, Any] | None
 
 
 class Rendered(Answer):
@@ -94,5 +95,6 @@ class TokenizerInfo(Answer):
     truncation_side: Side
     model_max_length: int | None
     template: str | None
+    templates: dict[str, str]
     unicode_version: str
     provenance: dict[str, Any]

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 import tokenizer_core
-from service.limits import saturated
 from service.registry import Loaded
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.tokenizers import Reference
 from service.schemas import CheckAnswer
 from service.state import State
+from service.threads import saturated
 
 EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows of the model's embedding table.")]
 

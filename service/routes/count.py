@@ -19,5 +19,5 @@ def mount(app: FastAPI, state: State) -> None:
     def count(body: CountRequest) -> Answer:
         """Count the ids of text, without building them: as many as `/encode` gives."""
         if body.messages is not None:
-            return chats.count(registry.get(body.tokenizer), body)
+            return chats.count(registry.get(body.tokenizer), body, state.settings)
         return encoding.count(registry.get(body.tokenizer), body)

@@ -20,5 +20,5 @@ def mount(app: FastAPI, state: State) -> None:
     def encode(body: EncodeRequest) -> Answer:
         """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
         if body.messages is not None:
-            return chats.encode(registry.get(body.tokenizer), body, max_ids=max_ids)
+            return chats.encode(registry.get(body.tokenizer), body, state.settings)
         return encoding.encode(registry.get(body.tokenizer), body, max_ids=max_ids, threads=threads)

@@ -58,9 +58,10 @@ class JsonRoute(APIRoute):
         """Set what turns a checked body of ``model`` into an answer, its limits, and how errors are said."""
         self.answer, self.parse, self.limits, self.dialect = answer, parser(model), limits, dialect
 
-    def work(self, body: bytes) -> Answer:
-        """Answer a body."""
-        return self.answer(self.parse(body))
+    def work(self, body: bytes) -> Answer | RequestBody:
+        """Answer a large body; one with chats is returned checked, for its turn."""
+        request: RequestBody = self.parse(body)
+        return request if request.renders() else self.answer(request)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""
@@ -103,8 +104,11 @@ class JsonRoute(APIRoute):
         limits.admit()
         body = await limits.read(declared_length(scope["headers"]), receive, exchange)
         if len(body) > limits.settings.inline_bytes:
-            return await limits.in_thread(self.work, body)
-        request = self.parse(body)
+            done = await limits.in_thread(self.work, body)
+            return done if isinstance(done, Answer) else await limits.turns.run(self.answer, done)
+        request: RequestBody = self.parse(body)
+        if request.renders():
+            return await limits.turns.run(self.answer, request)
         if request.heavy():
             return await limits.in_thread(self.answer, request)
         return self.answer(request)

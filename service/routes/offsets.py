@@ -18,4 +18,6 @@ def mount(app: FastAPI, state: State) -> None:
     @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state.limits)
     def offsets(body: OffsetsRequest) -> Answer:
         """Say where every token stands in the text, and which tokens overlap given spans."""
+        if body.messages is not None:
+            return spans.offsets_of_chats(registry.get(body.tokenizer), body, state.settings)
         return spans.offsets(registry.get(body.tokenizer), body)

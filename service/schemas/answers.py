@@ -38,6 +38,14 @@ class ReservedLiteral(BaseModel):
     literal: str
 
 
+class Truncated(BaseModel):
+    """What `max_length` cut from a text or chat."""
+
+    side: Side
+    count: int = Field(description="How many ids.")
+    span: Span = Field(description="Their place, half-open, in characters.")
+
+
 class EncodeAnswer(Answer):
     """What was asked for, one entry a text if the request has a list of texts."""
 
@@ -55,6 +63,7 @@ class EncodeAnswer(Answer):
     reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
         "Literals that were encoded as text."
     )
+    truncated: Truncated | list[Truncated | None] | None = _if_asked("What `max_length` cut; null if nothing.")
 
 
 class CountAnswer(Answer):
@@ -74,11 +83,13 @@ class CallerSpan(BaseModel):
 
 
 class RenderAnswer(Answer):
-    """A chat as text."""
+    """A chat as text, or many."""
 
-    template: str | None = Field(description="The hash of the template.")
-    text: str
-    spans: list[CallerSpan] = Field(description="Half-open, in characters of the text, in order.")
+    template: str = Field(description="The hash of the template.")
+    text: str | list[str]
+    spans: list[CallerSpan] | list[list[CallerSpan]] = Field(
+        description="Half-open, in characters of the text, in order."
+    )
 
 
 class OffsetsAnswer(Answer):
@@ -88,6 +99,7 @@ class OffsetsAnswer(Answer):
     spans: SpanRows = Field(description="One half-open span an id, in the unit that was asked for.")
     tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
     mask: Rows = _if_asked("1 where a token overlaps a target span.")
+    template: str = _if_asked("The hash of the template, in answers to chats.")
 
 
 class DecodeAnswer(Answer):
@@ -109,6 +121,7 @@ class TokenizerInfo(Answer):
     truncation_side: Side
     model_max_length: int | None
     template: str | None = Field(description="The hash of the chat template.")
+    templates: dict[str, str] = Field(description="The hashes of all chat templates by name.")
     unicode_version: str
     provenance: dict[str, Any] = Field(description="Where the tokenizer comes from.")
 

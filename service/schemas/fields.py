@@ -21,6 +21,7 @@ Part = Literal[
     "assistant_mask",
     "message_index",
     "reserved_literals",
+    "truncated",
 ]
 CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals")
 """What an answer holds of chats only."""

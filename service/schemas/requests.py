@@ -58,6 +58,10 @@ class RequestBody(BaseModel):
         """Tell whether a small body asks for work that does not belong on the event loop."""
         return False
 
+    def renders(self) -> bool:
+        """Tell whether there are chats: their template is a program, and renderings take turns."""
+        return False
+
 
 class Request(RequestBody):
     """A body of a route of ours: it names a tokenizer and holds nothing unknown."""
@@ -102,12 +106,19 @@ class ChatOptions(RequestBody):
     template_args: Object | None = Field(
         None, description="Further variables of the template, such as `enable_thinking`. A template cannot be sent."
     )
+    template: str | None = Field(
+        None,
+        description="The name of one of the tokenizer's templates; by default `tool_use` if there are tools and such a "
+        "template, else `default`.",
+    )
 
 
 class RenderRequest(Request, ChatOptions):
     """A chat to render."""
 
-    messages: list[Object] = Field(description="One chat: what its fields hold is text, never a control token.")
+    messages: Annotated[list[Object] | list[list[Object]], LEFT_TO_RIGHT] = Field(
+        description="One chat, or a list of chats: then every field of the answer is a list with one entry a chat."
+    )
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a chat": Example(
@@ -116,8 +127,8 @@ class RenderRequest(Request, ChatOptions):
         "no message": Example("a chat has at least one", {"messages": []}, status=422),
     }
 
-    def heavy(self) -> bool:
-        """Render beside the event loop: a template is a program."""
+    def renders(self) -> bool:
+        """Tell that there are chats."""
         return True
 
 
@@ -132,12 +143,17 @@ class TextOrChatRequest(TextRequest, ChatOptions):
     messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
-        "`parse` is not taken, and `add_special_tokens` is false: the template writes its own.",
+        "`parse` is taken only if this server's settings allow it, and `add_special_tokens` is false: the template "
+        "writes its own.",
     )
 
     def heavy(self) -> bool:
-        """Tell whether there are chats, whose template is a program, or many texts."""
-        return self.messages is not None or super().heavy()
+        """Tell whether there are many texts."""
+        return self.messages is None and super().heavy()
+
+    def renders(self) -> bool:
+        """Tell whether there are chats in place of texts."""
+        return self.messages is not None
 
 
 class EncodeRequest(TextOrChatRequest):
@@ -165,7 +181,8 @@ class EncodeRequest(TextOrChatRequest):
         "units). `special_tokens_mask` is 1 for padding and for what `add_special_tokens` added. `labels` are the "
         "ids, with -100 on padding. Of chats, spans are in the rendered text, `labels` are -100 where `train_on` does "
         "not train, `assistant_mask` is 1 on what the assistant says, `message_index` is the message a token has text "
-        "of, or -1, and `reserved_literals` are the caller's literals that were encoded as text.",
+        "of, or -1, and `reserved_literals` are the caller's literals that were encoded as text. `truncated` says what "
+        "`max_length` cut: the side, how many ids, and their span in characters; null if nothing.",
     )
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
@@ -199,7 +216,7 @@ class EncodeRequest(TextOrChatRequest):
 
     def heavy(self) -> bool:
         """Tell whether there are many texts or much padding."""
-        if self.padding != "none":
+        if self.padding != "none" and self.messages is None:
             width = max(self.max_length or 0, self.pad_to_multiple_of or 0)
             if width * (len(self.text) if type(self.text) is list else 1) > INLINE_WIDTH:
                 return True
@@ -216,8 +233,8 @@ class CountRequest(TextOrChatRequest):
     }
 
 
-class OffsetsRequest(TextRequest):
-    """Text whose ids are wanted with their places."""
+class OffsetsRequest(TextOrChatRequest):
+    """Text whose ids are wanted with their places. Of chats, places are in the rendered text, which `/render` gives."""
 
     unit: Unit = Field(
         "char", description="What spans count: `byte` of UTF-8, `char` (code points) or `utf16` code units."
@@ -225,12 +242,16 @@ class OffsetsRequest(TextRequest):
     tokens: bool = Field(False, description="Also return the text of every token.")
     target_spans: Annotated[list[Span] | list[list[Span]] | None, LEFT_TO_RIGHT] = Field(
         None,
-        description="Half-open spans in `unit`, one list a text: `mask` is 1 for tokens that overlap one of them.",
+        description="Half-open spans in `unit`, one list a text or chat: `mask` is 1 for tokens that overlap one of "
+        "them.",
     )
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "one text": Example("a span for every id, in characters", {"text": "Grüße 🙂", "unit": "char", "tokens": True}),
         "a mask": Example("the tokens that overlap `world`", {"text": "Hello, world!", "target_spans": [[7, 12]]}),
+        "a chat": Example(
+            "places in the rendered text", {"messages": [{"role": "user", "content": "Hello"}], "unit": "byte"}
+        ),
         "a span outside the text": Example(
             "refused with its place", {"text": "Hello", "target_spans": [[2, 3], [0, 99]]}, status=422
         ),
@@ -270,19 +291,22 @@ class Requests(NamedTuple):
     to_encode: type[EncodeRequest]
     to_count: type[CountRequest]
     to_offsets: type[OffsetsRequest]
+    to_render: type[RenderRequest]
     to_decode: type[DecodeRequest]
 
 
 def under_limits(*, max_items: int, max_ids: int) -> Requests:
     """Build the request models of a server, so that its OpenAPI names its own limits."""
     texts = either(str, list_of(str, max_items))
-    chats = either(list_of(Object, max_items), list_of(list_of(Object, max_items), max_items), None)
+    one_or_many = (list_of(Object, max_items), list_of(list_of(Object, max_items), max_items))
+    chats = either(*one_or_many, None)
     ids = either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     spans = either(list_of(Span, max_ids), list_of(list_of(Span, max_ids), max_items), None)
     return Requests(
         to_encode=narrow(EncodeRequest, text=texts, messages=chats),
         to_count=narrow(CountRequest, text=texts, messages=chats),
-        to_offsets=narrow(OffsetsRequest, text=texts, target_spans=spans),
+        to_offsets=narrow(OffsetsRequest, text=texts, messages=chats, target_spans=spans),
+        to_render=narrow(RenderRequest, messages=either(*one_or_many)),
         to_decode=narrow(DecodeRequest, ids=ids),
     )
 

@@ -198,7 +198,7 @@ def test_vllm_chat_is_that_of_the_library(client: TestClient, framed: Tokenizer)
         ({"messages": []}, "messages"),
         ({"messages": SHORT, "add_generation_prompt": True, "continue_final_message": True}, "continue_final_message"),
         ({"messages": SHORT, "chat_template": "x"}, "chat_template"),
-        ({"messages": SHORT, "chat_template_kwargs": {"chat_template": "x"}}, "template_args.chat_template"),
+        ({"messages": SHORT, "chat_template_kwargs": {"chat_template": "x"}}, "chat_template_kwargs.chat_template"),
         ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "messages[0].content[0].type"),
     ],
 )

@@ -1,9 +1,10 @@
 """Chat templates: Jinja as Hugging Face runs it, within bounds, with the origin of every character.
 
 ``meter`` bounds what a rendering costs, ``tracked`` is text with origins, ``formats`` and ``string_filters`` keep them,
-``sandbox`` is Jinja's environment, ``render`` puts a template and messages together.
+``sandbox`` is Jinja's environment, ``render`` puts a template and messages together, ``turn`` shares the interpreter.
 """
 
 from tokenizer_core.template.render import Fields, Rendering, Span, Template, compiled
+from tokenizer_core.template.turn import Turn, in_turns, taken
 
-__all__ = ["Fields", "Rendering", "Span", "Template", "compiled"]
+__all__ = ["Fields", "Rendering", "Span", "Template", "Turn", "compiled", "in_turns", "taken"]

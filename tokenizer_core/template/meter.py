@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from tokenizer_core.errors import TemplateLimit
+from tokenizer_core.template import turn
 
 BASE_WORK = 4_000_000
 WORK_PER_CHARACTER = 64
@@ -17,6 +18,9 @@ WORK_PER_CHARACTER = 64
 
 BASE_SECONDS = 1.0
 SECONDS_PER_CHARACTER = 1e-6
+
+LOOK_SECONDS = 0.002
+"""How often a rendering that shares the interpreter asks whether others wait."""
 
 MAX_NUMBER_BITS = 1024
 
@@ -28,7 +32,8 @@ class Meter:
         """Allow what a chat of ``size`` characters may need."""
         self.work = BASE_WORK + WORK_PER_CHARACTER * size
         self._end = time.thread_time() + BASE_SECONDS + SECONDS_PER_CHARACTER * size
-        self._next_look = time.monotonic() + BASE_SECONDS
+        self._turn = turn.current()
+        self._next_look = time.monotonic() + (BASE_SECONDS if self._turn is None else LOOK_SECONDS)
         self.now = datetime.now()
         self._weights: dict[int, tuple[int, Any]] = {}
 
@@ -41,12 +46,18 @@ class Meter:
         self.work -= units
         if self.work < 0:
             raise TemplateLimit("the chat template makes more text or takes more steps than a chat can need")
-        # The thread's own time counts, since others may have the processor; asking for it costs a system call.
         if time.monotonic() > self._next_look:
-            left = self._end - time.thread_time()
-            if left <= 0:
-                raise TemplateLimit("the chat template takes too long on these messages")
-            self._next_look = time.monotonic() + left
+            self._look()
+
+    def _look(self) -> None:
+        # The thread's own time counts, since others may have the processor; asking for it costs a system call.
+        left = self._end - time.thread_time()
+        if left <= 0:
+            raise TemplateLimit("the chat template takes too long on these messages")
+        if self._turn is not None:
+            self._turn.pause()
+            left = min(left, LOOK_SECONDS)
+        self._next_look = time.monotonic() + left
 
     def weigh(self, value: Any) -> int:
         """Return how long the value is when everything in it is written out, however often a part of it is shared.

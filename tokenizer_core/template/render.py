@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -121,6 +122,10 @@ class Template:
         if len(source) > MAX_SOURCE:
             raise TemplateFailed(f"the chat template is longer than {MAX_SOURCE} characters")
         self.source = source
+        try:
+            self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
+        except UnicodeEncodeError as error:
+            raise TemplateFailed(f"the chat template holds a lone surrogate at character {error.start}") from None
         with _failures():
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)

@@ -59,8 +59,12 @@ class VllmTokenizeRequest(RequestBody):
     }
 
     def heavy(self) -> bool:
-        """Tell whether there is a chat, or many strings are asked for."""
-        return self.messages is not None or (bool(self.return_token_strs) and len(self.prompt or "") > INLINE_STRINGS)
+        """Tell whether many strings are asked for."""
+        return bool(self.return_token_strs) and len(self.prompt or "") > INLINE_STRINGS
+
+    def renders(self) -> bool:
+        """Tell whether there is a chat, which counts where a prompt is sent too."""
+        return self.messages is not None
 
 
 class VllmTokenizeAnswer(BaseModel):
@@ -157,13 +161,15 @@ def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> A
     return _write(loaded, *prompts.encode_json(loaded, prompt, add_special_tokens=framed))
 
 
-def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object]) -> Answer:
+def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object], policy: str) -> Answer:
     """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
     begins = body.add_generation_prompt
     encoded = chats.encode_one(
         loaded,
         chat,
         "messages",
+        policy,
+        args_field="chat_template_kwargs",
         tools=body.tools,
         add_generation_prompt=not body.continue_final_message if begins is None else begins,
         continue_final_message=body.continue_final_message,
@@ -198,7 +204,7 @@ def mount(app: FastAPI, state: State) -> None:
         prompts.refuse_template(body.chat_template)
         loaded = registry.of_model(body.model)
         if body.messages is not None:
-            return tokenize_chat(loaded, body, body.messages)
+            return tokenize_chat(loaded, body, body.messages, state.settings.chat_literals)
         if body.prompt is None:
             raise ServiceError("missing_field", "this field is required", "prompt")
         return tokenize_prompt(loaded, body, body.prompt)

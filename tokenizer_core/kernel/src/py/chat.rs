@@ -19,6 +19,7 @@ pub fn encode<'py>(
     pipeline: &Pipeline,
     text: &Bound<'py, PyString>,
     caller: &[(usize, usize)],
+    unit: Unit,
     add_special_tokens: bool,
 ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Refused)> {
     let py = text.py();
@@ -30,7 +31,7 @@ pub fn encode<'py>(
     let (ids, spans, refused) = run(py, text.len(), || {
         let mut offsets = Offsets::new(pipeline.tokens());
         let refused = pipeline.encode_chat(text, &caller, add_special_tokens, &mut offsets)?;
-        let (ids, spans) = offsets.into_unit(text, Unit::Char);
+        let (ids, spans) = offsets.into_unit(text, unit);
         Ok((ids, spans, to_characters(text, pipeline, refused)))
     })
     .map_err(|error| exception(py, &error, Some(text)))?;

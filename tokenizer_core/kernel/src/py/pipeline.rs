@@ -157,15 +157,16 @@ impl PyPipeline {
         Ok((PyArray1::from_vec(py, ids), spans))
     }
 
-    #[pyo3(signature = (text, caller, add_special_tokens=false))]
+    #[pyo3(signature = (text, caller, unit="char", add_special_tokens=false))]
     #[allow(clippy::type_complexity, reason = "a tuple is what Python gets")]
     fn encode_chat<'py>(
         &self,
         text: &Bound<'py, PyString>,
         caller: Vec<(usize, usize)>,
+        unit: &str,
         add_special_tokens: bool,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Vec<(usize, usize, String)>)> {
-        chat::encode(&self.0, text, &caller, add_special_tokens)
+        chat::encode(&self.0, text, &caller, self::unit(text.py(), unit)?, add_special_tokens)
     }
 
     fn pieces(&self, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {

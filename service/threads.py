@@ -1,0 +1,69 @@
+"""Work beside the event loop: so many threads, so many that wait for one, and a refusal for what is over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from service.errors import ServiceError
+
+T = TypeVar("T")
+
+RETRY_SECONDS = 1
+
+
+def saturated(what: str) -> ServiceError:
+    """Say that there is too much to do now, and when to come again."""
+    return ServiceError(
+        "saturated",
+        f"{what}; try again in {RETRY_SECONDS} second",
+        headers=((b"retry-after", str(RETRY_SECONDS).encode("ascii")),),
+    )
+
+
+class Threads:
+    """Threads for one kind of work.
+
+    Args:
+        threads: how many there are.
+        max_queue, queue_seconds: how many requests may wait for one of them, and how long.
+        name: of the threads.
+        what: the requests, as an error calls them.
+    """
+
+    def __init__(self, threads: int, *, max_queue: int, queue_seconds: int, name: str, what: str) -> None:
+        self.taken = 0
+        self._threads, self._max_queue, self._queue_seconds, self._what = threads, max_queue, queue_seconds, what
+        self._free = asyncio.Semaphore(threads)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run work beside the event loop.
+
+        Errors:
+            ``saturated``: as much waits for a thread as may, or none became free in time.
+        """
+        if self.taken >= self._threads + self._max_queue:
+            raise saturated(f"{self._max_queue} {self._what} wait for a thread")
+        self.taken += 1
+        try:
+            await self._wait()
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+            finally:
+                self._free.release()
+        finally:
+            self.taken -= 1
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(self._queue_seconds):
+                await self._free.acquire()
+        except TimeoutError:
+            raise saturated(f"no thread became free in {self._queue_seconds} seconds") from None

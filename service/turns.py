@@ -1,0 +1,152 @@
+"""Renderings take turns: one at a time has the interpreter, a short one goes before those that take long.
+
+A template is Python, so two renderings at once are no faster than one after the other; but a slow one would hold up
+the rest. Every rendering has a few milliseconds; one that needs more lets those go first that have not had theirs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
+from service.settings import Settings
+from service.threads import Threads
+from tokenizer_core import in_turns
+
+T = TypeVar("T")
+
+SLICE_SECONDS = 0.005
+"""What a request may use before others go first: small chats take a tenth of it."""
+
+MOST_FIRST = 8
+"""So many short renderings in a row go before a long one: it is slowed down, never stopped."""
+
+
+class Line:
+    """Who renders, and who waits; made for one process, used by many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+        self._fresh: deque[_Turn] = deque()
+        self._long: list[_Turn] = []
+        self._in_a_row = 0
+        self._joined = 0
+
+    def join(self) -> _Turn:
+        """Return the turn of a new request."""
+        with self._lock:
+            self._joined += 1
+            return _Turn(self, self._joined)
+
+    @property
+    def waits(self) -> int:
+        """How many wait."""
+        return len(self._fresh) + len(self._long)
+
+    def enter(self, turn: _Turn) -> None:
+        """Wait until it is this one's turn."""
+        with self._lock:
+            if not self._taken:
+                self._taken = True
+                return
+            self._queue(turn)
+        turn.called.acquire()
+
+    def leave(self) -> None:
+        """Call the next."""
+        with self._lock:
+            self._call()
+
+    def give_way(self, turn: _Turn) -> None:
+        """Let short ones go first, and wait."""
+        if not self._fresh:
+            return
+        with self._lock:
+            self._queue(turn)
+            self._call()
+        turn.called.acquire()
+
+    def _queue(self, turn: _Turn) -> None:
+        if turn.used < SLICE_SECONDS:
+            self._fresh.append(turn)
+        else:
+            self._long.append(turn)
+
+    def _call(self) -> None:
+        if self._fresh and (self._in_a_row < MOST_FIRST or not self._long):
+            self._in_a_row += 1
+            self._fresh.popleft().called.release()
+        elif self._long:
+            # The oldest goes on until it is done: sharing among them would only make all of them late.
+            self._in_a_row = 0
+            oldest = min(self._long, key=lambda turn: turn.number)
+            self._long.remove(oldest)
+            oldest.called.release()
+        else:
+            self._taken = False
+
+
+class _Turn:
+    """One request's: see ``tokenizer_core.Turn``."""
+
+    def __init__(self, line: Line, number: int) -> None:
+        self.number = number
+        self.used = 0.0
+        self.called = threading.Semaphore(0)
+        self._line = line
+        self._since = 0.0
+
+    def begin(self) -> None:
+        self._line.enter(self)
+        self._since = monotonic()
+
+    def pause(self) -> None:
+        now = monotonic()
+        if self.used + now - self._since < SLICE_SECONDS:
+            return
+        self.used += now - self._since
+        self._line.give_way(self)
+        self._since = monotonic()
+
+    def end(self) -> None:
+        self.used += monotonic() - self._since
+        self._line.leave()
+
+
+class Turns:
+    """The renderings of one process: in threads beside the event loop, and in turns."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.line = Line()
+        self._threads = Threads(
+            settings.max_renderings,
+            max_queue=settings.max_queue,
+            queue_seconds=settings.queue_seconds,
+            name="tokd-render",
+            what="requests with chats",
+        )
+
+    @property
+    def taken(self) -> int:
+        """How many requests with chats are under way."""
+        return self._threads.taken
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._threads.close()
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run work that renders chats beside the event loop.
+
+        Errors:
+            ``saturated``
+        """
+        return await self._threads.run(self._in_turn, work, arguments)
+
+    def _in_turn(self, work: Callable[..., T], arguments: tuple[object, ...]) -> T:
+        with in_turns(self.line.join()):
+            return work(*arguments)

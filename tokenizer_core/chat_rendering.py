@@ -1,0 +1,211 @@
+"""Messages to text by one of a tokenizer's chat templates, with the author of every character."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from tokenizer_core.config import Settings
+from tokenizer_core.errors import InvalidOption, TemplateMissing
+from tokenizer_core.template import Fields, Rendering, Span, Template, compiled, taken
+
+Message = Mapping[str, Any]
+
+_CONTINUE = "CONTINUE_FINAL_MESSAGE_TAG "
+_REASONING = ("reasoning_content", "thinking", "reasoning")
+_RESERVED = frozenset(
+    ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message", "chat_template")
+)
+_MEDIA = (
+    "image",
+    "image_url",
+    "input_image",
+    "audio",
+    "audio_url",
+    "input_audio",
+    "video",
+    "video_url",
+    "file",
+    "input_file",
+)
+
+
+class RenderingOptions(TypedDict, total=False):
+    """The options of ``Tokenizer.render_chat``."""
+
+    tools: Sequence[Mapping[str, Any]] | None
+    documents: Sequence[Mapping[str, Any]] | None
+    add_generation_prompt: bool
+    continue_final_message: bool
+    template_args: Mapping[str, Any] | None
+    template: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RenderedChat:
+    """A chat as text.
+
+    Attributes:
+        text: what the model is given.
+        spans: what of it the caller wrote: ``(message, field, start, end)`` in characters, in order.
+        generated: half-open spans of ``{% generation %}`` blocks; empty where the template has none.
+        roles: the role of each message.
+        template: the hash of the template.
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    generated: tuple[tuple[int, int], ...]
+    roles: tuple[str, ...]
+    template: str
+
+    def turn(self, message: int) -> tuple[int, int] | None:
+        """Return from the first to the last character of a message but for its role; ``None`` if none is rendered."""
+        spans = [span for span in self.spans if span.message == message and span.field != "role"]
+        return (spans[0].start, max(span.end for span in spans)) if spans else None
+
+
+def render(
+    settings: Settings,
+    messages: Sequence[Message],
+    *,
+    tools: Sequence[Mapping[str, Any]] | None,
+    documents: Sequence[Mapping[str, Any]] | None,
+    add_generation_prompt: bool,
+    continue_final_message: bool,
+    template_args: Mapping[str, Any] | None,
+    template: str | None,
+) -> RenderedChat:
+    """Render messages by one of the settings' templates; see ``Tokenizer.render_chat``."""
+    if continue_final_message and add_generation_prompt:
+        raise InvalidOption(
+            "continue_final_message goes on with the last message and add_generation_prompt begins another; choose one",
+            field="continue_final_message",
+        )
+    _check(messages, tools, documents, template_args or {})
+    chosen = _template(settings, template, tools is not None)
+    with taken() as turn:
+        fields = Fields()
+        chat = []
+        for at, message in enumerate(messages):
+            present = {key: value for key, value in message.items() if value is not None}
+            chat.append(_reasoning(fields.track(present, at, "")))
+            if turn is not None:
+                turn.pause()
+        final = _begin_to_continue(chat, chosen.source) if continue_final_message else ""
+        variables = {
+            **_special_tokens(settings),
+            **fields.track(dict(template_args or {}), None, ""),
+            "messages": chat,
+            "tools": fields.track(tools, None, "tools"),
+            "documents": fields.track(documents, None, "documents"),
+            "add_generation_prompt": add_generation_prompt,
+        }
+        rendering = chosen.render(fields, variables)
+    if continue_final_message:
+        rendering = _continued(rendering, final)
+    roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
+    return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, chosen.hash)
+
+
+def _check(messages: Any, tools: Any, documents: Any, template_args: Mapping[str, Any]) -> None:
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence) or not messages:
+        raise InvalidOption("messages is a list with at least one message", field="messages")
+    for name, values in (("messages", messages), ("tools", tools), ("documents", documents)):
+        if values is not None and (isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence)):
+            raise InvalidOption(f"{name} is a list of objects", field=name)
+        for at, value in enumerate(values or ()):
+            if not isinstance(value, Mapping):
+                raise InvalidOption(f"{name}[{at}] is no object", field=f"{name}[{at}]")
+    for at, message in enumerate(messages):
+        _check_parts(at, message.get("content"))
+    for name in template_args:
+        if name in _RESERVED:
+            raise InvalidOption(
+                f"template_args cannot set {name!r}; it is an option of its own or the tokenizer's",
+                field=f"template_args.{name}",
+            )
+
+
+def _check_parts(message: int, content: Any) -> None:
+    """Refuse what is no text by its name: ids of an image are not the template's to write."""
+    if not isinstance(content, (list, tuple)):
+        return
+    for at, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind in _MEDIA:
+            raise InvalidOption(
+                f"a content part of type {kind!r} is not supported; only text is encoded here",
+                field=f"messages[{message}].content[{at}].type",
+            )
+
+
+def named(settings: Settings) -> dict[str, str]:
+    """Return the sources of all templates by name; the one without a name is ``default``."""
+    default = {} if settings.chat_template is None else {"default": settings.chat_template}
+    return default | dict(settings.named_templates)
+
+
+def _template(settings: Settings, name: str | None, has_tools: bool) -> Template:
+    """Choose as Hugging Face does: by name, else ``tool_use`` if there are tools, else ``default``."""
+    sources = named(settings)
+    if not sources:
+        raise TemplateMissing("the tokenizer has no chat template; give it one with with_template, or encode a text")
+    names = ", ".join(sorted(sources))[:200]
+    if name is not None and name not in sources:
+        raise InvalidOption(f"no template is named {name[:80]!r}; there are {names}", field="template")
+    if name is None:
+        name = "tool_use" if has_tools and "tool_use" in sources else "default"
+    if name not in sources:
+        raise TemplateMissing(f"none of the tokenizer's templates is the default; choose one by name: {names}")
+    return compiled(sources[name])
+
+
+def _special_tokens(settings: Settings) -> dict[str, str]:
+    tokens = {f"{name}_token": getattr(settings, name) for name in ("bos", "eos", "pad", "unk")}
+    for name, value in settings.extra:
+        if name in ("sep_token", "cls_token", "mask_token"):
+            parsed = json.loads(value)
+            tokens[name] = parsed.get("content") if isinstance(parsed, dict) else parsed
+    return {name: literal for name, literal in tokens.items() if isinstance(literal, str)}
+
+
+def _reasoning(message: dict[str, Any]) -> dict[str, Any]:
+    """Give a message's reasoning all the names that templates read it by, as Hugging Face does."""
+    reasoning = next((message[name] for name in _REASONING if message.get(name) is not None), None)
+    if reasoning is None:
+        return message
+    return {"thinking": reasoning, **message, "reasoning_content": reasoning}
+
+
+def _begin_to_continue(chat: list[dict[str, Any]], source: str) -> str:
+    """Mark the end of the last message's text, and return that text."""
+    refuse = InvalidOption("the last message has no text to continue", field="continue_final_message")
+    content = chat[-1].get("content")
+    if isinstance(content, list):
+        part = next((part for part in reversed(content) if isinstance(part, dict) and "text" in part), None)
+        if part is None or not isinstance(part["text"], str):
+            raise refuse
+        final, part["text"] = part["text"], part["text"] + _CONTINUE
+        return "".join((final,))
+    if not isinstance(content, str) or "content" not in source:
+        raise refuse
+    chat[-1]["content"] = content + _CONTINUE
+    return "".join((content,))
+
+
+def _continued(rendering: Rendering, final: str) -> Rendering:
+    """Cut a rendering behind the last message's text."""
+    text, tag = rendering.text, _CONTINUE.strip()
+    if final.strip() not in text or tag not in text:
+        raise InvalidOption(
+            "the chat template does not write the last message as it is, so it cannot be continued",
+            field="continue_final_message",
+        )
+    end = text.rindex(tag)
+    kept = text[:end] if text.startswith(_CONTINUE, end) else text[:end].rstrip()
+    spans = tuple(span._replace(end=min(span.end, len(kept))) for span in rendering.spans if span.start < len(kept))
+    blocks = tuple((start, min(end, len(kept))) for start, end in rendering.generated if start < len(kept))
+    return Rendering(kept, spans, blocks)
