@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
 from service.registry import Loaded
@@ -15,10 +17,14 @@ SLICE = 1 << 16
 """Values that are written to JSON while no other thread can run: a millisecond or less."""
 
 
+Block = bytes | npt.NDArray[np.uint8]
+"""Bytes of an answer; a long one from the kernel stays in the array that it lies in."""
+
+
 class Answer(NamedTuple):
     """Ready bytes, and what the metrics count."""
 
-    blocks: list[bytes]
+    blocks: list[Block]
     tokens: int
     tokenizer: str
 
@@ -54,7 +60,7 @@ class Blocks:
     """Gather many small pieces of an answer into few blocks."""
 
     def __init__(self) -> None:
-        self._done: list[bytes] = []
+        self._done: list[Block] = []
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -76,7 +82,7 @@ class Blocks:
             self.add(orjson.dumps(value[start : start + SLICE], option=orjson.OPT_SERIALIZE_NUMPY)[1:-1])
         self.add(b"]")
 
-    def finish(self) -> list[bytes]:
+    def finish(self) -> list[Block]:
         """Return the blocks."""
         if self._parts:
             self._done.append(b"".join(self._parts))

@@ -61,8 +61,8 @@ class Limits:
         if self.requests > self.settings.max_requests:
             raise saturated(f"{self.settings.max_requests} requests are under way")
 
-    async def read(self, length: int | None, receive: Receive, exchange: Exchange) -> bytes:
-        """Read a body; one that is declared or turns out too large is refused before it is read whole.
+    async def read(self, length: int | None, receive: Receive, exchange: Exchange) -> list[bytes]:
+        """Read a body in the chunks it comes in; a too large one, declared or not, is refused before it is read whole.
 
         Errors:
             ``body_too_large``, ``saturated``, ``request_timeout``; ``Disconnected``.
@@ -76,7 +76,7 @@ class Limits:
                 raise Disconnected
             exchange.unread = False
             self._hold(len(chunk), exchange)
-            return chunk
+            return [chunk]
         try:
             async with asyncio.timeout(self.settings.body_seconds):
                 return await self._read_rest(chunk, receive, exchange)
@@ -85,7 +85,7 @@ class Limits:
                 "request_timeout", f"the body did not arrive in {self.settings.body_seconds} seconds; send it faster"
             ) from None
 
-    async def _read_rest(self, chunk: bytes, receive: Receive, exchange: Exchange) -> bytes:
+    async def _read_rest(self, chunk: bytes, receive: Receive, exchange: Exchange) -> list[bytes]:
         chunks = [chunk]
         self._hold(len(chunk), exchange)
         more = True
@@ -98,7 +98,7 @@ class Limits:
             chunks.append(chunk)
             self._hold(len(chunk), exchange)
         exchange.unread = False
-        return b"".join(chunks)
+        return chunks
 
     def _hold(self, size: int, exchange: Exchange) -> None:
         exchange.bytes_in += size

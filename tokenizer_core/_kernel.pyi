@@ -96,6 +96,34 @@ class Pipeline:
     ) -> tuple[bytes, int]:
         """Encode a text into a JSON array of ids, such as ``b"[15339,1917]"``, and count them."""
 
+    def answer_texts(
+        self, route: str, body: bytes, head: bytes, reference: str | None, *, max_items: int, threads: int
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
+        """Answer the JSON body of a request with texts, from bytes to bytes.
+
+        Args:
+            route: ``"encode"``, ``"count"`` or ``"offsets"``.
+            head: how the answer begins: the brace and the first fields, each with a comma after it.
+            reference: the name by which the caller found this pipeline; ``None`` if the body need not name any.
+            max_items: the most texts.
+            threads: how many work on a list of texts.
+
+        Returns:
+            The answer (an array if it is long) and the number of its ids; or the reference of another tokenizer, which
+            the body names; or ``None`` if the body is unusual or holds an error.
+        """
+
+    def answer_ids(
+        self, body: bytes, head: bytes, reference: str | None, *, max_ids: int, max_rows: int, max_values: int
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
+        """Answer the JSON body of a request with ids; returns as ``answer_texts`` does.
+
+        Args:
+            max_ids: the most ids of all lists together.
+            max_rows: the most lists.
+            max_values: the most ids when every list is counted as ten more.
+        """
+
     def encode_batch(
         self, texts: Sequence[str], special_tokens: str = "reject", add_special_tokens: bool = False, threads: int = 0
     ) -> tuple[Ids, npt.NDArray[np.int64]]:

@@ -24,6 +24,9 @@ IdsLike = Ids | Sequence[int]
 SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 """What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
 matches at all, special or not."""
+TextRoute = Literal["encode", "count", "offsets"]
+JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]
+"""JSON, as an array if it is long, and the number of ids in it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,6 +237,37 @@ class Tokenizer:
     ) -> tuple[bytes, int]:
         """Encode a text into a JSON array, such as ``b"[15339,1917]"``, and count its ids."""
         return self._pipeline.encode_json(text, special_tokens, add_special_tokens)
+
+    def answer_texts(
+        self, route: TextRoute, body: bytes, head: bytes, reference: str | None, *, max_items: int, threads: int = 0
+    ) -> JsonAnswer | str | None:
+        """Answer the JSON body of a request with texts, from bytes to bytes, if there is nothing unusual in it.
+
+        Args:
+            route: what is asked for: ids with their number, the number alone, or ids with spans.
+            head: how the answer begins: ``{`` and fields, with a comma after each.
+            reference: the name by which the caller found this tokenizer, if the body names one.
+            max_items: the most texts.
+
+        Returns:
+            The answer and the number of its ids; the reference of another tokenizer that the body names; or ``None``:
+            unusual, or wrong.
+        """
+        return self._pipeline.answer_texts(route, body, head, reference, max_items=max_items, threads=threads)
+
+    def answer_ids(
+        self, body: bytes, head: bytes, reference: str | None, *, max_ids: int, max_rows: int, max_values: int
+    ) -> JsonAnswer | str | None:
+        """Answer the JSON body of a request with ids to decode, as ``answer_texts`` does.
+
+        Args:
+            max_ids: the most ids of all lists together.
+            max_rows: the most lists.
+            max_values: the most ids when every list is counted as ten more.
+        """
+        return self._pipeline.answer_ids(
+            body, head, reference, max_ids=max_ids, max_rows=max_rows, max_values=max_values
+        )
 
     def encode_batch(
         self,

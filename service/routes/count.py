@@ -8,14 +8,16 @@ from service import chats, encoding
 from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import CountAnswer, CountRequest
+from service.shortcut import to_texts
 from service.state import State
 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
     registry = state.registry
+    shortcut = to_texts("count", registry, state.settings, state.limits.threads)
 
-    @post(app, "/count", state.requests.to_count, CountAnswer, state.limits)
+    @post(app, "/count", state.requests.to_count, CountAnswer, state.limits, shortcut=shortcut)
     def count(body: CountRequest) -> Answer:
         """Count the ids of text, without building them: as many as `/encode` gives."""
         if body.messages is not None:

@@ -8,14 +8,16 @@ from service import decoding
 from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import DecodeAnswer, DecodeRequest
+from service.shortcut import to_ids
 from service.state import State
 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
     registry, max_ids = state.registry, state.settings.max_ids
+    shortcut = to_ids(registry, state.settings)
 
-    @post(app, "/decode", state.requests.to_decode, DecodeAnswer, state.limits)
+    @post(app, "/decode", state.requests.to_decode, DecodeAnswer, state.limits, shortcut=shortcut)
     def decode(body: DecodeRequest) -> Answer:
         """Turn ids back into text. With `pending`, decode a stream: the server keeps nothing between two requests."""
         return decoding.decode(registry.get(body.tokenizer), body, max_ids=max_ids)

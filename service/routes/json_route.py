@@ -1,8 +1,8 @@
 """The one place where a hot route leaves FastAPI's path: a body is checked from its bytes and answered in bytes.
 
 Routes are declared as any other, so models and documentation are FastAPI's. What is skipped at run time is solving
-dependencies, ``await request.json()`` and building an answer from models. Work that is large leaves the event loop; the
-kernel releases the GIL.
+dependencies, ``await request.json()`` and building an answer from models; of what is common even the model of the body
+(``service.shortcut``). Work that is large leaves the event loop; the kernel releases the GIL.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.answers import BLOCK_BYTES, Answer
+from service.answers import BLOCK_BYTES, Answer, Block
 from service.auth import NEEDS, Guard, Need
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser
 from service.limits import Disconnected, Limits
 from service.schemas import RequestBody
+from service.shortcut import Shortcut
 
 _JSON = (b"content-type", b"application/json")
 _log = logging.getLogger("tokd")
@@ -45,6 +46,7 @@ class JsonRoute(APIRoute):
     parse: Callable[[bytes], Any]
     limits: Limits
     dialect: Dialect | None
+    shortcut: Shortcut | None
     guard: Guard | None
     need: Need
 
@@ -53,15 +55,32 @@ class JsonRoute(APIRoute):
         self.guard, self.need = guard if guard.needs_keys else None, NEEDS[self.path]
 
     def bind(
-        self, answer: Callable[[Any], Answer], model: type[RequestBody], limits: Limits, dialect: Dialect | None
+        self,
+        answer: Callable[[Any], Answer],
+        model: type[RequestBody],
+        limits: Limits,
+        dialect: Dialect | None,
+        shortcut: Shortcut | None,
     ) -> None:
         """Set what turns a checked body of ``model`` into an answer, its limits, and how errors are said."""
         self.answer, self.parse, self.limits, self.dialect = answer, parser(model), limits, dialect
+        self.shortcut = shortcut
 
-    def work(self, body: bytes) -> Answer | RequestBody:
+    def work(self, chunks: list[bytes]) -> Answer | RequestBody:
         """Answer a large body; one with chats is returned checked, for its turn."""
+        body = b"".join(chunks)
+        taken = self._taken(body)
+        if taken is not None:
+            return taken
         request: RequestBody = self.parse(body)
         return request if request.renders() else self.answer(request)
+
+    def work_heavy(self, body: bytes, request: RequestBody) -> Answer:
+        """Answer a small body that asks for much."""
+        return self._taken(body) or self.answer(request)
+
+    def _taken(self, body: bytes) -> Answer | None:
+        return None if self.shortcut is None else self.shortcut(body, True)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""
@@ -83,15 +102,16 @@ class JsonRoute(APIRoute):
         length = (b"content-length", b"%d" % size)
         await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
         if size <= BLOCK_BYTES and len(blocks) == 1:
-            await send({"type": "http.response.body", "body": blocks[0]})
+            body = blocks[0]
+            await send({"type": "http.response.body", "body": body if isinstance(body, bytes) else body.data})
         else:
             await self._send_blocks(blocks, size, exchange, send)
 
-    async def _send_blocks(self, blocks: list[bytes], size: int, exchange: Exchange, send: Send) -> None:
+    async def _send_blocks(self, blocks: list[Block], size: int, exchange: Exchange, send: Send) -> None:
         """Send a large answer no faster than it is read; what waits to be read is counted as held."""
         self.limits.hold(size, exchange)
         for block in blocks:
-            view = memoryview(block)
+            view = memoryview(block) if isinstance(block, bytes) else block.data
             for start in range(0, len(block), BLOCK_BYTES):
                 body = view[start : start + BLOCK_BYTES]
                 await send({"type": "http.response.body", "body": body, "more_body": True})
@@ -102,15 +122,18 @@ class JsonRoute(APIRoute):
         if self.guard is not None:
             self.guard.require(self.need, scope["headers"])
         limits.admit()
-        body = await limits.read(declared_length(scope["headers"]), receive, exchange)
-        if len(body) > limits.settings.inline_bytes:
-            done = await limits.in_thread(self.work, body)
+        chunks = await limits.read(declared_length(scope["headers"]), receive, exchange)
+        if exchange.bytes_in > limits.settings.inline_bytes:
+            done = await limits.in_thread(self.work, chunks)
             return done if isinstance(done, Answer) else await limits.turns.run(self.answer, done)
+        body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if self.shortcut is not None and (answer := self.shortcut(body, False)) is not None:
+            return answer
         request: RequestBody = self.parse(body)
         if request.renders():
             return await limits.turns.run(self.answer, request)
         if request.heavy():
-            return await limits.in_thread(self.answer, request)
+            return await limits.in_thread(self.work_heavy, body, request)
         return self.answer(request)
 
 
@@ -147,11 +170,13 @@ def post(
     *,
     dialect: Dialect | None = None,
     responses: dict[int | str, dict[str, Any]] = PROBLEM_RESPONSES,
+    shortcut: Shortcut | None = None,
 ) -> Callable[[Endpoint], None]:
     """Declare a route that takes ``model`` and whose answer looks like the model ``answer``.
 
     Args:
         dialect: how errors are said, if not as problems; ``responses`` documents them.
+        shortcut: answers what is common without the model.
     """
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}
@@ -169,6 +194,6 @@ def post(
             responses=responses,
             route_class_override=JsonRoute,
         )
-        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect)
+        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect, shortcut)
 
     return declare

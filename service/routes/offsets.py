@@ -8,14 +8,16 @@ from service import spans
 from service.answers import Answer
 from service.routes.json_route import post
 from service.schemas import OffsetsAnswer, OffsetsRequest
+from service.shortcut import to_texts
 from service.state import State
 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
     registry = state.registry
+    shortcut = to_texts("offsets", registry, state.settings, state.limits.threads)
 
-    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state.limits)
+    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state.limits, shortcut=shortcut)
     def offsets(body: OffsetsRequest) -> Answer:
         """Say where every token stands in the text, and which tokens overlap given spans."""
         if body.messages is not None:

@@ -61,7 +61,9 @@ def test_unexpected_exception_says_nothing(
 
     monkeypatch.setattr("service.encoding.encode", broken)
     monkeypatch.setattr("service.registry.Loaded.info", broken)
-    for answer in (client.post("/encode", json={"text": "SECRET"}), client.get("/tokenizers")):
+    monkeypatch.setattr("tokenizer_core.Tokenizer.answer_texts", broken)
+    modelled = client.post("/encode", json={"text": "SECRET", "return": ["tokens"]})
+    for answer in (modelled, client.post("/count", json={"text": "SECRET"}), client.get("/tokenizers")):
         assert_problem(answer, "internal")
         assert "SECRET" not in answer.text
     assert "RuntimeError" in caplog.text

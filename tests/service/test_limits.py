@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from service.limits import Disconnected
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
+from tokenizer_core import Tokenizer
 
 
 class Gate:
@@ -47,9 +48,7 @@ def test_saturated_server_says_when_to_come_again(make_client: MakeClient, monke
     client = make_client(threads=1, max_queue=1, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
     gate = Gate()
-    from service import encoding
-
-    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
@@ -73,9 +72,7 @@ def test_large_request_does_not_wait_for_a_thread_without_end(
     client = make_client(threads=1, queue_seconds=1, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
     gate = Gate()
-    from service import encoding
-
-    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = asyncio.create_task(many.post("/count", json={"text": "fox"}))
@@ -96,9 +93,7 @@ def test_more_requests_at_once_than_allowed_are_refused(
     client = make_client(threads=4, max_requests=2, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
     gate = Gate()
-    from service import encoding
-
-    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
@@ -120,9 +115,7 @@ def test_bytes_held_at_once_are_bounded_and_given_back(
     client = make_client(threads=4, max_body_bytes=1000, max_held_bytes=1500, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
     gate = Gate()
-    from service import encoding
-
-    monkeypatch.setattr("service.encoding.count", gate.wrap(encoding.count))
+    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = asyncio.create_task(many.post("/count", json={"text": "f" * 900}))

@@ -38,6 +38,10 @@ impl Pipeline {
     /// As [`Pipeline::encode`], of the first row that fails, with its row.
     pub fn encode_batch(&self, texts: &[&str], options: EncodeOptions, threads: usize) -> Result<Batch> {
         let shares = shares(texts);
+        if shares.len() < 2 {
+            // To ask how many cores there are would take longer than a short text does.
+            return self.encode_rows(texts, 0, options);
+        }
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = if threads == 0 { cores } else { threads.min(cores * 4) }.min(shares.len());
         if threads < 2 {

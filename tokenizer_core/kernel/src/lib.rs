@@ -4,10 +4,11 @@
 //! `load` reads vocabularies, `added_tokens` cuts out literals, `normalize` rewrites what is between them,
 //! `guard` keeps the caller of a chat out of them,
 //! `pretokenize` cuts pieces, `ranks` and `merge` turn a piece into ids, `encode` drives all of it,
-//! `offsets`, `output` and `decode` are the ways out; `expression` and `unicode` serve all of them. `py` alone knows Python.
+//! `offsets`, `output` and `decode` are the ways out, `body` from a request's bytes to an answer's; `expression` and `unicode` serve all of them. `py` alone knows Python.
 
 pub mod added_tokens;
 pub mod batch;
+pub mod body;
 pub mod config;
 pub mod decode;
 pub mod encode;

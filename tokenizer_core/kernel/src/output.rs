@@ -77,6 +77,18 @@ pub fn write_json(ids: &[u32], json: &mut Vec<u8>) {
     }
 }
 
+/// Write a number in decimal.
+#[inline]
+pub fn write_number(number: u64, json: &mut Vec<u8>) {
+    const SEVEN_DIGITS: u64 = 10_000_000;
+    if number < SEVEN_DIGITS {
+        let (word, length) = digits_and_comma(number as u32);
+        json.extend_from_slice(&word.to_le_bytes()[..length - 1]);
+    } else {
+        json.extend_from_slice(number.to_string().as_bytes());
+    }
+}
+
 // Seven digits and a comma fill a word.
 const _: () = assert!(crate::vocabulary::MAX_IDS < 10_000_000);
 

@@ -3,7 +3,7 @@
 
 mod fuzz_targets;
 
-use fuzz_targets::{added_tokens::added_tokens, encode::encode, load::load};
+use fuzz_targets::{added_tokens::added_tokens, body::body, encode::encode, load::load};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -13,6 +13,9 @@ const HARD_TEXT: &str = r"[ \t\r\n\u{85}\u{A0}\u{3000}a-cA-C0-3'stSTſ.,/é\u{30
 const TOKENIZER_JSON: &str = r#"{"version":"1.0","added_tokens":[{"id":2,"content":"<s>","special":true}],
     "model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":3},"merges":["a b",["a","b"]]}}"#;
 const TIKTOKEN: &str = "YQ== 0\nYg== 1\nYWI= 2\n";
+
+const TEXT_BODY: &str = r#"{"text":["caf\u00e9\n","a\ud83d\ude42"],"tokenizer":"base","special_tokens":"text"}"#;
+const IDS_BODY: &str = r#"{"ids":[[97,98],[195,169],[]],"skip_special_tokens":true,"tokenizer":null}"#;
 
 /// Real files with a few bytes changed, or cut short.
 fn mutated(seed: &'static str) -> impl Strategy<Value = Vec<u8>> {
@@ -57,6 +60,12 @@ proptest! {
     #[test]
     fn any_damaged_rank_file_is_read_or_refused(data in mutated(TIKTOKEN)) {
         load(&data);
+    }
+
+    #[test]
+    fn any_damaged_body_is_read_as_serde_reads_it(texts in mutated(TEXT_BODY), ids in mutated(IDS_BODY)) {
+        body(&texts);
+        body(&ids);
     }
 }
 

@@ -1,5 +1,6 @@
 //! All of PyO3: arguments in, arrays and exceptions out. Documentation stands in `_kernel.pyi`.
 
+mod body;
 mod chat;
 mod ids;
 mod pipeline;

@@ -6,9 +6,11 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
+use super::body::{Asked, Outcome};
 use super::raise::{exception, invalid_option, run, text as utf8};
 use super::{chat, ids, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
+use crate::body::IdsLimits;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
@@ -89,6 +91,34 @@ impl PyPipeline {
             (json, ids.len())
         })?;
         Ok((PyBytes::new(py, &json), count))
+    }
+
+    #[pyo3(signature = (route, body, head, reference, *, max_items, threads))]
+    fn answer_texts(
+        &self,
+        route: &str,
+        body: &Bound<'_, PyBytes>,
+        head: &[u8],
+        reference: Option<&str>,
+        max_items: usize,
+        threads: usize,
+    ) -> PyResult<Outcome> {
+        let asked = Asked { pipeline: &self.0, head, reference };
+        asked.texts(body.py(), route, body.as_bytes(), max_items, threads)
+    }
+
+    #[pyo3(signature = (body, head, reference, *, max_ids, max_rows, max_values))]
+    fn answer_ids(
+        &self,
+        body: &Bound<'_, PyBytes>,
+        head: &[u8],
+        reference: Option<&str>,
+        max_ids: usize,
+        max_rows: usize,
+        max_values: usize,
+    ) -> Outcome {
+        let limits = IdsLimits { ids: max_ids, rows: max_rows, values: max_values };
+        Asked { pipeline: &self.0, head, reference }.ids(body.py(), body.as_bytes(), limits)
     }
 
     #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]

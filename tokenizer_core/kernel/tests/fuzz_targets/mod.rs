@@ -3,6 +3,7 @@
 //! `cargo test` drives them with random bytes (`tests/fuzz.rs`), `cargo fuzz` with coverage (`fuzz/`).
 
 pub mod added_tokens;
+pub mod body;
 pub mod encode;
 pub mod load;
 

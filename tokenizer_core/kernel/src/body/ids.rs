@@ -1,0 +1,115 @@
+//! Requests with ids: `/decode`.
+
+use super::Answer;
+use super::answer::{write_rows, write_string};
+use super::scan::{Scanner, Seen};
+use crate::encode::Pipeline;
+use crate::error::Result;
+
+/// The most that a request may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct IdsLimits {
+    /// Ids of all lists together.
+    pub ids: usize,
+    /// Lists.
+    pub rows: usize,
+    /// What parsing may cost, in ids; a list costs as much as ten.
+    pub values: usize,
+}
+
+/// What a body asks for.
+#[derive(Debug)]
+pub struct IdsRequest<'a> {
+    tokenizer: Option<&'a str>,
+    /// One list stands alone, several in a list.
+    listed: bool,
+    ids: Vec<u32>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+    skip_special_tokens: bool,
+}
+
+impl<'a> IdsRequest<'a> {
+    /// Read a body; `None` is not ours.
+    pub fn read(body: &'a [u8], limits: IdsLimits) -> Option<Self> {
+        let mut scanner = Scanner::new(body)?;
+        let mut seen = Seen::default();
+        let mut request =
+            Self { tokenizer: None, listed: false, ids: Vec::new(), ends: Vec::new(), skip_special_tokens: false };
+        scanner.object(|scanner, key| match key {
+            "ids" => {
+                seen.once(0)?;
+                request.read_ids(scanner, limits)
+            }
+            "tokenizer" => {
+                seen.once(1)?;
+                request.tokenizer = scanner.plain_string_or_null()?;
+                Some(())
+            }
+            "skip_special_tokens" => {
+                seen.once(2)?;
+                request.skip_special_tokens = scanner.boolean()?;
+                Some(())
+            }
+            _ => None,
+        })?;
+        scanner.end()?;
+        let cost = request.ids.len() + 10 * request.ends.len();
+        (!request.ends.is_empty() && cost <= limits.values).then_some(request)
+    }
+
+    fn read_ids(&mut self, scanner: &mut Scanner<'a>, limits: IdsLimits) -> Option<()> {
+        scanner.array(|scanner| {
+            let nested = scanner.peek()? == b'[';
+            if self.ids.is_empty() && self.ends.is_empty() {
+                self.listed = nested;
+            }
+            if !nested {
+                // A bare id after a list is no request.
+                return if self.listed { None } else { self.read_id(scanner, limits) };
+            }
+            if !self.listed || self.ends.len() == limits.rows {
+                return None;
+            }
+            scanner.array(|scanner| self.read_id(scanner, limits))?;
+            self.ends.push(self.ids.len());
+            Some(())
+        })?;
+        if !self.listed {
+            self.ends.push(self.ids.len());
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn read_id(&mut self, scanner: &mut Scanner<'a>, limits: IdsLimits) -> Option<()> {
+        self.ids.push(scanner.number()?);
+        (self.ids.len() <= limits.ids).then_some(())
+    }
+
+    /// The tokenizer that the body names.
+    pub fn tokenizer(&self) -> Option<&'a str> {
+        self.tokenizer
+    }
+
+    /// Answer; `head` is what every answer of the pipeline begins with, up to a comma.
+    ///
+    /// # Errors
+    /// `unknown_token_id`; the place is of no use to anybody.
+    pub fn answer(&self, pipeline: &Pipeline, head: &[u8]) -> Result<Answer> {
+        let mut json = head.to_vec();
+        let mut start = 0;
+        let mut rows = Vec::with_capacity(self.ends.len());
+        for end in &self.ends {
+            rows.push(pipeline.tokens().decode(&self.ids[start..*end], self.skip_special_tokens)?);
+            start = *end;
+        }
+        json.reserve(rows.iter().map(Vec::len).sum::<usize>() + 16);
+        json.extend_from_slice(b"\"text\":");
+        write_rows(self.listed, rows.len(), &mut json, |at, json| {
+            write_string(&String::from_utf8_lossy(&rows[at]), json);
+        });
+        json.push(b'}');
+        Ok(Answer { json, tokens: self.ids.len() })
+    }
+}

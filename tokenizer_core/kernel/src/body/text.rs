@@ -1,0 +1,217 @@
+//! Requests with texts: `/encode`, `/count`, `/offsets`.
+
+use super::Answer;
+use super::answer::{write_rows, write_spans};
+use super::scan::{Place, Scanner, Seen};
+use crate::added_tokens::SpecialPolicy;
+use crate::encode::{EncodeOptions, Pipeline};
+use crate::error::Result;
+use crate::offsets::{Offsets, Unit};
+use crate::output::{Count, write_json, write_number};
+
+/// Which request it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// Ids and their number.
+    Encode,
+    /// The number of ids alone.
+    Count,
+    /// Ids and their spans.
+    Offsets,
+}
+
+/// A field of an answer to `/encode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The ids.
+    Ids,
+    /// Their number.
+    Count,
+}
+
+/// What a body asks for.
+#[derive(Debug)]
+pub struct TextRequest<'a> {
+    route: Route,
+    body: &'a [u8],
+    unescaped: String,
+    /// One text stands alone, several in a list.
+    listed: bool,
+    places: Vec<Place>,
+    tokenizer: Option<&'a str>,
+    options: EncodeOptions,
+    unit: Unit,
+    parts: Vec<Part>,
+}
+
+impl<'a> TextRequest<'a> {
+    /// Read a body with at most `max_items` texts; `None` is not ours.
+    pub fn read(body: &'a [u8], route: Route, max_items: usize) -> Option<Self> {
+        let mut scanner = Scanner::new(body)?;
+        let mut seen = Seen::default();
+        let options = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: true };
+        let mut request = Self {
+            route,
+            body,
+            unescaped: String::new(),
+            listed: false,
+            places: Vec::new(),
+            tokenizer: None,
+            options,
+            unit: Unit::Char,
+            parts: vec![Part::Ids, Part::Count],
+        };
+        let mut has_text = false;
+        scanner.object(|scanner, key| match key {
+            "text" => {
+                has_text = true;
+                seen.once(0)?;
+                request.read_texts(scanner, max_items)
+            }
+            "tokenizer" => {
+                seen.once(1)?;
+                request.tokenizer = scanner.plain_string_or_null()?;
+                Some(())
+            }
+            "special_tokens" => {
+                seen.once(2)?;
+                request.options.policy = match scanner.plain_string()? {
+                    "reject" => SpecialPolicy::Reject,
+                    "text" => SpecialPolicy::Text,
+                    "parse" => SpecialPolicy::Parse,
+                    _ => return None,
+                };
+                Some(())
+            }
+            "add_special_tokens" => {
+                seen.once(3)?;
+                request.options.add_special_tokens = scanner.boolean()?;
+                Some(())
+            }
+            "return" if route == Route::Encode => {
+                seen.once(4)?;
+                request.read_parts(scanner)
+            }
+            "unit" if route == Route::Offsets => {
+                seen.once(5)?;
+                request.unit = match scanner.plain_string()? {
+                    "byte" => Unit::Byte,
+                    "char" => Unit::Char,
+                    "utf16" => Unit::Utf16,
+                    _ => return None,
+                };
+                Some(())
+            }
+            _ => None,
+        })?;
+        scanner.end()?;
+        request.unescaped = scanner.into_unescaped();
+        has_text.then_some(request)
+    }
+
+    fn read_texts(&mut self, scanner: &mut Scanner<'a>, max_items: usize) -> Option<()> {
+        self.listed = scanner.peek()? == b'[';
+        if !self.listed {
+            self.places.push(scanner.string()?);
+            return Some(());
+        }
+        scanner.array(|scanner| {
+            self.places.push(scanner.string()?);
+            (self.places.len() <= max_items).then_some(())
+        })
+    }
+
+    fn read_parts(&mut self, scanner: &mut Scanner<'a>) -> Option<()> {
+        self.parts.clear();
+        scanner.array(|scanner| {
+            let part = match scanner.plain_string()? {
+                "ids" => Part::Ids,
+                "count" => Part::Count,
+                _ => return None,
+            };
+            let new = !self.parts.contains(&part);
+            self.parts.push(part);
+            new.then_some(())
+        })?;
+        (!self.parts.is_empty()).then_some(())
+    }
+
+    /// The tokenizer that the body names.
+    pub fn tokenizer(&self) -> Option<&'a str> {
+        self.tokenizer
+    }
+
+    /// The texts, in order.
+    fn texts(&self) -> Option<Vec<&str>> {
+        let text = |place: &Place| match place {
+            Place::Body(range) => std::str::from_utf8(self.body.get(range.clone())?).ok(),
+            Place::Unescaped(range) => self.unescaped.get(range.clone()),
+        };
+        self.places.iter().map(text).collect()
+    }
+
+    /// Answer; `head` is what every answer of the pipeline begins with, up to a comma. `threads` share a list out.
+    ///
+    /// # Errors
+    /// As [`Pipeline::encode`]; the place is of no use to anybody.
+    pub fn answer(&self, pipeline: &Pipeline, head: &[u8], threads: usize) -> Result<Option<Answer>> {
+        let Some(texts) = self.texts() else { return Ok(None) };
+        let mut json = head.to_vec();
+        let tokens = match self.route {
+            Route::Encode if self.parts == [Part::Count] => self.count(pipeline, &texts, &mut json)?,
+            Route::Encode => self.encode(pipeline, &texts, threads, &mut json)?,
+            Route::Count => self.count(pipeline, &texts, &mut json)?,
+            Route::Offsets => self.offsets(pipeline, &texts, &mut json)?,
+        };
+        json.push(b'}');
+        Ok(Some(Answer { json, tokens }))
+    }
+
+    fn encode(&self, pipeline: &Pipeline, texts: &[&str], threads: usize, json: &mut Vec<u8>) -> Result<usize> {
+        let batch = pipeline.encode_batch(texts, self.options, threads)?;
+        let row = |at: usize| &batch.ids[batch.row_offsets[at] as usize..batch.row_offsets[at + 1] as usize];
+        json.reserve(batch.ids.len() * 7 + texts.len() * 8);
+        for (at, part) in self.parts.iter().enumerate() {
+            if at > 0 {
+                json.push(b',');
+            }
+            match part {
+                Part::Ids => {
+                    json.extend_from_slice(b"\"ids\":");
+                    write_rows(self.listed, texts.len(), json, |at, json| write_json(row(at), json));
+                }
+                Part::Count => {
+                    json.extend_from_slice(b"\"count\":");
+                    write_rows(self.listed, texts.len(), json, |at, json| write_number(row(at).len() as u64, json));
+                }
+            }
+        }
+        Ok(batch.ids.len())
+    }
+
+    fn count(&self, pipeline: &Pipeline, texts: &[&str], json: &mut Vec<u8>) -> Result<usize> {
+        let mut counts = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut count = Count::default();
+            pipeline.encode(text, self.options, &mut count)?;
+            counts.push(count.0);
+        }
+        json.extend_from_slice(b"\"count\":");
+        write_rows(self.listed, counts.len(), json, |at, json| write_number(counts[at] as u64, json));
+        Ok(counts.iter().sum())
+    }
+
+    fn offsets(&self, pipeline: &Pipeline, texts: &[&str], json: &mut Vec<u8>) -> Result<usize> {
+        let mut rows = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut offsets = Offsets::new(pipeline.tokens());
+            pipeline.encode(text, self.options, &mut offsets)?;
+            rows.push(offsets.into_unit(text, self.unit));
+        }
+        json.extend_from_slice(b"\"ids\":");
+        write_rows(self.listed, rows.len(), json, |at, json| write_json(&rows[at].0, json));
+        json.extend_from_slice(b",\"spans\":");
+        write_rows(self.listed, rows.len(), json, |at, json| write_spans(&rows[at].1, json));
+        Ok(rows.iter().map(|(ids, _)| ids.len()).sum())
+    }
+}

@@ -1,0 +1,58 @@
+//! Bodies that anybody may send: what is taken is JSON, means what serde reads in it, and is answered in JSON.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
+use tokd_kernel::config::Config;
+use tokd_kernel::encode::Pipeline;
+use tokd_kernel::vocabulary::Vocabulary;
+
+/// Read the input as the body of every route.
+pub fn body(data: &[u8]) {
+    let tokens = (0..=255_u8).map(|byte| (u32::from(byte), vec![byte])).collect();
+    let vocabulary = Vocabulary::new(tokens, Vec::new(), Vec::new()).unwrap();
+    let pipeline = Pipeline::new(Arc::new(vocabulary), &Config::default(), 1 << 12).unwrap();
+    for route in [Route::Encode, Route::Count, Route::Offsets] {
+        let Some(request) = TextRequest::read(data, route, 100) else { continue };
+        let asked: Value = serde_json::from_slice(data).unwrap();
+        let answer = request.answer(&pipeline, b"{", 1).unwrap().unwrap();
+        let answered: Value = serde_json::from_slice(&answer.json).unwrap();
+        // Without merges an id is a byte.
+        if let Some(ids) = answered.get("ids") {
+            assert_eq!(each(ids, bytes_of), each(&asked["text"], |text| text.as_str().unwrap().as_bytes().to_vec()));
+        }
+        assert_eq!(request.tokenizer(), asked.get("tokenizer").and_then(Value::as_str));
+    }
+    let limits = IdsLimits { ids: 50, rows: 5, values: 80 };
+    if let Some(request) = IdsRequest::read(data, limits) {
+        let asked: Value = serde_json::from_slice(data).unwrap();
+        if let Ok(answer) = request.answer(&pipeline, b"{") {
+            let answered: Value = serde_json::from_slice(&answer.json).unwrap();
+            let decoded = each_list(&asked["ids"], |ids| String::from_utf8_lossy(&bytes_of(ids)).into_owned());
+            assert_eq!(each(&answered["text"], |text| text.as_str().unwrap().to_owned()), decoded);
+        }
+    }
+}
+
+fn bytes_of(ids: &Value) -> Vec<u8> {
+    ids.as_array().unwrap().iter().map(|id| u8::try_from(id.as_u64().unwrap()).unwrap()).collect()
+}
+
+/// The rows of a value that is one row or a list of rows; a row of ids is a list of numbers.
+fn each<T>(value: &Value, read: impl Fn(&Value) -> T) -> Vec<T> {
+    match value {
+        Value::Array(rows) if rows.iter().all(|row| !row.is_number()) && !rows.is_empty() => {
+            rows.iter().map(read).collect()
+        }
+        Value::Array(rows) if rows.is_empty() => Vec::new(),
+        one => vec![read(one)],
+    }
+}
+
+fn each_list<T>(value: &Value, read: impl Fn(&Value) -> T) -> Vec<T> {
+    match value {
+        Value::Array(rows) if rows.first().is_some_and(Value::is_array) => rows.iter().map(read).collect(),
+        one => vec![read(one)],
+    }
+}
