@@ -1,4 +1,4 @@
-"""The ceiling: what uvicorn allows a Python server. A bare ASGI call reads the body, asks our kernel and sends its bytes.
+"""The ceiling: what uvicorn allows Python. A bare ASGI call reads the body, asks our kernel and sends its bytes.
 
 There are no limits, no metrics, no options, no errors and no framework: nobody could serve this.
 """

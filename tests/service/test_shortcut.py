@@ -44,11 +44,13 @@ def ask(make_client: MakeClient) -> Ask:
 
 
 _TEXT = st.one_of(
-    st.sampled_from([*TEXTS, "", "<|bos|>", "a<|eos|>b", "\0\x1f\x7f\u2028", "the fox\r\n\t\"quoted\" \\ /"]),
+    st.sampled_from([*TEXTS, "", "<|bos|>", "a<|eos|>b", "\0\x1f\x7f\u2028", 'the fox\r\n\t"quoted" \\ /']),
     st.text(max_size=30),
 )
 _SMALL = st.integers(0, 420)
-_ODD = st.sampled_from([None, True, 0, -1, 1.0, 1e3, 2**32, 2**64, "", "x", [], {}, [[]], [None], {"a": 1}, float("nan")])
+_ODD = st.sampled_from(
+    [None, True, 0, -1, 1.0, 1e3, 2**32, 2**64, "", "x", [], {}, [[]], [None], {"a": 1}, float("nan")]
+)
 _REFERENCE = st.sampled_from([None, "framed", "bare", "nobody", "../x", "sha256:" + "0" * 64])
 _TEXTS = st.one_of(_TEXT, st.lists(_TEXT, max_size=7))
 _PARTS = st.lists(st.sampled_from(["ids", "count", "tokens", "spans", "attention_mask"]), max_size=3)
