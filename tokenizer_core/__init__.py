@@ -9,7 +9,7 @@ from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOption
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
 from tokenizer_core.corpus import Files
-from tokenizer_core.counting import Counts, Progress
+from tokenizer_core.counting import Counts
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -24,6 +24,7 @@ from tokenizer_core.errors import (
     InvalidArtifact,
     InvalidCorpus,
     InvalidOption,
+    InvalidSettings,
     InvalidUnicode,
     ReservedLiteral,
     StepLimit,
@@ -37,13 +38,18 @@ from tokenizer_core.errors import (
     Unsupported,
 )
 from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+from tokenizer_core.plans import TrainingWarning
+from tokenizer_core.progress import Progress
+from tokenizer_core.recipe import Recipe
 from tokenizer_core.sample import sample_corpus
 from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
 from tokenizer_core.template import Span, Turn, in_turns
 from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer
-from tokenizer_core.train import TrainingWarning, counted, extend, train, train_sizes
+from tokenizer_core.train import counted, extend, train, train_sizes
 from tokenizer_core.train_characters import CharacterMerges, train_characters
 from tokenizer_core.train_settings import TrainSettings
+from tokenizer_core.training_report import TrainingReport
+from tokenizer_core.training_run import TrainingRun
 
 __all__ = [
     "AddedToken",
@@ -69,6 +75,7 @@ __all__ = [
     "InvalidArtifact",
     "InvalidCorpus",
     "InvalidOption",
+    "InvalidSettings",
     "InvalidUnicode",
     "Message",
     "Offsets",
@@ -76,6 +83,7 @@ __all__ = [
     "PipelineConfig",
     "Point",
     "Progress",
+    "Recipe",
     "RenderedChat",
     "RenderingOptions",
     "ReservedLiteral",
@@ -94,6 +102,8 @@ __all__ = [
     "TokdError",
     "Tokenizer",
     "TrainSettings",
+    "TrainingReport",
+    "TrainingRun",
     "TrainingWarning",
     "Turn",
     "UncoveredText",

@@ -197,8 +197,11 @@ class Counter:
     def __new__(
         cls, config: str, special_tokens: Sequence[str] = (), replace_invalid: bool = False, threads: int = 0
     ) -> Counter: ...
-    def begin_source(self, source: int) -> None:
-        """Say which of the caller's sources comes next; the errors of its content carry it as ``row``."""
+    def begin_source(self, source: int, bytes: int = 0, lines: int = 0) -> None:
+        """Say which of the caller's sources comes next, and how many bytes and lines of it are not given.
+
+        The errors of its content carry it as ``row``, and places in the whole of it.
+        """
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of a document.
@@ -229,6 +232,9 @@ class Counter:
     @property
     def has_failed(self) -> bool:
         """Whether it is no use to read on; ``finish`` raises what is wrong."""
+
+    def cancel(self) -> None:
+        """Let the work fail soon, also that of another thread's call; ``finish`` then raises ``Cancelled``."""
 
     def finish(self, max_piece_length: int | None = None) -> PieceCounts:
         """Wait for the threads, leave out the pieces that are longer in bytes, and put the rest in order.
@@ -281,7 +287,7 @@ def learn_merges(
     limit_alphabet: int | None = None,
     vocabulary: Vocabulary | None = None,
     ignore_merges: bool = False,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int, list[tuple[int, int, int, int]]], object] | None = None,
 ) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
     """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
 
@@ -292,7 +298,8 @@ def learn_merges(
         end_of_word: added to the last character of every piece; with characters only.
         limit_alphabet: only the most frequent characters; no merge crosses another one.
         vocabulary: begin with its tokens and merges; ``ignore_merges`` as in its pipeline.
-        progress: called with the merges made and wanted, ten times a second; what it raises ends the run.
+        progress: called ten times a second with the new tokens made and wanted and the merges since the last call; what
+            it raises ends the run.
 
     Returns:
         The tokens, how many of them are the alphabet, and ``(left, right, product, count)`` of every merge, by their

@@ -16,7 +16,14 @@ from typing import Any
 
 from tokenizer_core._kernel import UNICODE_VERSION
 from tokenizer_core.config import PipelineConfig, Settings, Split, TokenizerParts
-from tokenizer_core.errors import ArtifactNotFound, HashMismatch, InternalError, InvalidArtifact, Unsupported
+from tokenizer_core.errors import (
+    ArtifactError,
+    ArtifactNotFound,
+    HashMismatch,
+    InternalError,
+    InvalidArtifact,
+    Unsupported,
+)
 from tokenizer_core.formats import files, hf_json, hf_write, pair_table
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.publish import publish
@@ -71,6 +78,20 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     manifest = _manifest(parts, name, {file: files.sha256(data) for file, data in rendered.items()})
     text = json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False)
     publish(path, rendered | {MANIFEST: text.encode() + b"\n"}, replaces=_is_artifact)
+
+
+def holds(path: str | Path, parts: TokenizerParts, *, name: str | None = None) -> bool:
+    """Return whether the artifact at ``path`` is whole, and that of this tokenizer with its template and provenance."""
+    try:
+        there = read(path)
+    except (ArtifactError, OSError):
+        return False
+    same = (tokenizer_hash(there), template_hash(there.settings)) == (
+        tokenizer_hash(parts),
+        template_hash(parts.settings),
+    )
+    named = there.name == (files.name_from(Path(path).absolute()) if name is None else name)
+    return same and named and there.provenance == parts.provenance
 
 
 def read(path: str | Path) -> TokenizerParts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import hashlib
 import importlib
 import io
 import os
@@ -71,6 +72,8 @@ class Source:
     compression: Literal["", ".gz", ".zst"]
     size: int | None
     open: Callable[[], IO[bytes]]
+    identity: Callable[[], str]
+    """Name the content: equal only when it is equal."""
 
 
 def files_of(corpus: Corpus) -> Files | None:
@@ -221,7 +224,9 @@ def _kind(name: str, files: Files) -> tuple[Format | None, Literal["", ".gz", ".
     return files.format or _FORMATS.get(suffix), compression
 
 
-def _source(name: str, size: int | None, files: Files, opener: Callable[[], IO[bytes]]) -> Source:
+def _source(
+    name: str, size: int | None, files: Files, opener: Callable[[], IO[bytes]], identity: Callable[[], str]
+) -> Source:
     kind, compression = _kind(name, files)
     if kind is None:
         raise InvalidCorpus(
@@ -231,7 +236,7 @@ def _source(name: str, size: int | None, files: Files, opener: Callable[[], IO[b
         )
     if kind == "parquet" and compression:
         raise InvalidCorpus(f"{name}: a Parquet file is compressed inside, not as a whole", file=name)
-    return Source(name, kind, compression, size, opener)
+    return Source(name, kind, compression, size, opener, identity)
 
 
 def _local(name: str, files: Files) -> Iterator[Source]:
@@ -248,11 +253,16 @@ def _local(name: str, files: Files) -> Iterator[Source]:
         magic = glob.has_magic(name)
         found = [file for file in map(Path, sorted(glob.glob(name, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
     for file in found:
-        yield _source(str(file), file.stat().st_size, files, partial(_open, file))
+        yield _source(str(file), file.stat().st_size, files, partial(_open, file), partial(_digest, file))
 
 
 def _open(path: Path) -> IO[bytes]:
     return path.open("rb")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remote(url: str, files: Files) -> Iterator[Source]:
@@ -269,8 +279,13 @@ def _remote(url: str, files: Files) -> Iterator[Source]:
     except (OSError, ValueError, ImportError) as error:
         raise CorpusNotFound(f"{url} cannot be read: {error}", field="corpus") from error
 
+    def checksum(name: str) -> str:
+        return f"{system.unstrip_protocol(name)} {system.checksum(name)}"
+
     def at(name: str, size: int | None) -> Source:
-        return _source(system.unstrip_protocol(name), size, files, partial(system.open, name, "rb"))
+        return _source(
+            system.unstrip_protocol(name), size, files, partial(system.open, name, "rb"), partial(checksum, name)
+        )
 
     yield from (at(name, size) for name, size in zip(names, sizes, strict=True))
 

@@ -6,54 +6,52 @@ and the piece as a JSON string. The first line may be missing, so that anything 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
-import os
-import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import zstandard
 
 from tokenizer_core._kernel import Counter, PieceCounts
-from tokenizer_core.config import PipelineConfig
 from tokenizer_core.corpus import Corpus, Files, Meter, Source, batches, blocks, files_of, lines, rows, sources
+from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
+from tokenizer_core.progress import INTERVAL, Progress, Report, Watch
 
 Item = TypeVar("Item")
 
 HEADER = "tokd counts 1"
-
-INTERVAL = 0.1
-"""Seconds between two reports of progress."""
 
 _LINES = 1 << 14
 """Pieces written at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a training run has come.
+class Rules:
+    """What decides how a corpus is counted.
 
     Attributes:
-        phase: what is being done.
-        done: bytes of the files that were read, or merges made.
-        total: bytes of all files, or merges wanted; ``None`` when nobody knows.
-        bytes_counted: of text, unpacked.
+        config: the pipeline as canonical JSON; its normalizer and its pretokenizer cut the pieces.
+        special_tokens: literals that end a document and are not counted.
+        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
+        threads: 0 means one a core; they change no count.
     """
 
-    phase: Literal["counting", "merging"]
-    done: int
-    total: int | None
-    bytes_counted: int
+    config: str
+    special_tokens: tuple[str, ...] = ()
+    replace_invalid: bool = False
+    threads: int = 0
 
-
-Report = Callable[[Progress], object]
-"""Called about ten times a second; what it raises, such as ``Cancelled``, ends the run."""
+    def header(self) -> dict[str, Any]:
+        """Return what a counts file says of them."""
+        return {"config": json.loads(self.config), "special_tokens": list(self.special_tokens)}
 
 
 @dataclass(frozen=True)
@@ -64,12 +62,15 @@ class Counts:
         config: the pipeline that cut them, as canonical JSON.
         special_tokens: the literals that were left out.
         max_piece_length: in bytes; longer pieces were left out.
+        documents, text_bytes: of the corpus.
     """
 
     pieces: PieceCounts
     config: str
     special_tokens: tuple[str, ...]
     max_piece_length: int | None = None
+    documents: int = 0
+    text_bytes: int = 0
 
     @cached_property
     def hash(self) -> str:
@@ -82,31 +83,27 @@ class Counts:
     def save(self, path: str | Path) -> None:
         """Write a counts file, packed if its name ends in ``.zst``; it appears whole or not at all."""
         path = Path(path)
-        fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            with fresh.open("xb") as file:
-                if path.suffix == ".zst":
-                    with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as packed:
-                        packed.write(self._header())
-                        for part in self._lines():
-                            packed.write(part)
-                else:
-                    file.write(self._header())
-                    file.writelines(self._lines())
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise
+        parts = chain((self._header(),), self._lines())
+        replace(path, _packed(parts) if path.suffix == ".zst" else parts)
+
+    def summary(self) -> dict[str, Any]:
+        """Say what was counted."""
+        return {
+            "hash": self.hash,
+            "documents": self.documents,
+            "bytes": self.text_bytes,
+            "pieces": self.pieces.total,
+            "distinct_pieces": len(self.pieces),
+            "left_out": self.pieces.left_out,
+        }
 
     def _header(self) -> bytes:
         header = {
             "format": HEADER,
             "config": json.loads(self.config),
             "special_tokens": list(self.special_tokens),
-            "documents": self.pieces.documents,
-            "bytes": self.pieces.bytes,
+            "documents": self.documents,
+            "bytes": self.text_bytes,
         }
         return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
@@ -115,82 +112,103 @@ class Counts:
 
 
 def count(
-    corpus: Corpus,
-    config: PipelineConfig,
-    special_tokens: Sequence[str] = (),
-    *,
-    replace_invalid: bool = False,
-    max_piece_length: int | None = None,
-    threads: int = 0,
-    progress: Report | None = None,
+    corpus: Corpus, rules: Rules, *, max_piece_length: int | None = None, progress: Report | None = None
 ) -> Counts:
     """Count the pieces of a corpus; the result depends on nothing but its documents.
 
     Args:
-        config: its normalizer and its pretokenizer cut the pieces.
-        special_tokens: literals that end a document and are not counted.
-        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
         max_piece_length: pieces with more bytes are left out.
-        threads: 0 means one a core.
 
     Raises:
         CorpusError: with the file and the byte, line or row.
     """
-    files = files_of(corpus)
-    found = [] if files is None else sources(files)
-    total = sum(source.size for source in found if source.size is not None) if found else None
-    run = _Run(Counter(config.to_json(), tuple(special_tokens), replace_invalid, threads), total, progress)
-    header = {"config": json.loads(config.to_json()), "special_tokens": list(special_tokens)}
-    try:
-        if files is None:
-            run.take_documents(corpus)  # type: ignore[arg-type]
+    files, watch = files_of(corpus), Watch(progress)
+    if files is not None:
+        counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
+    else:
+        counts = _count_documents(corpus, rules, watch, max_piece_length)  # type: ignore[arg-type]
+    if len(counts.pieces) == 0:
+        raise EmptyCorpus("there is no text in the corpus", field="corpus")
+    watch.now = dataclasses.replace(watch.now, done=watch.now.total or counts.text_bytes)
+    watch.tell()
+    return counts
+
+
+def count_sources(
+    found: Sequence[Source],
+    files: Files,
+    rules: Rules,
+    watch: Watch,
+    *,
+    max_piece_length: int | None = None,
+    before: int = 0,
+    total: int | None = None,
+) -> Counts:
+    """Count the pieces of files.
+
+    Args:
+        before: bytes that count as read already.
+        total: bytes of all files; by default of these.
+    """
+    total = sum(source.size or 0 for source in found) if total is None else total
+    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
+    run = _Run(counter, files, rules.header(), Meter(before), total, watch)
+
+    def work() -> PieceCounts:
         for number, source in enumerate(found):
-            if run.counter.has_failed:
+            if counter.has_failed:
                 break
-            run.counter.begin_source(number)
-            run.take(source, files, header)  # type: ignore[arg-type]
-        pieces = run.counter.finish(max_piece_length)
+            counter.begin_source(number)
+            run.take(source)
+        return counter.finish(max_piece_length)
+
+    try:
+        pieces = watch.during(work, counter.cancel)
     except TokdError as error:
         raise _named(error, found) from error
-    if len(pieces) == 0:
-        raise EmptyCorpus("there is no text in the corpus", field="corpus")
-    if progress is not None:
-        progress(Progress("counting", run.meter.bytes if total is None else total, total, pieces.bytes))
-    return Counts(pieces, config.to_json(), tuple(special_tokens), max_piece_length)
+    documents, size = pieces.documents + run.documents, pieces.bytes + run.text_bytes
+    return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, documents, size)
 
 
+def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_piece_length: int | None) -> Counts:
+    """Count strings, which are taken in the caller's thread: an iterator may belong to it."""
+    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
+    taken, next_report = 0, time.monotonic() + INTERVAL
+    for batch in batches(documents):
+        try:
+            counter.feed_documents(batch)
+        except InvalidUnicode as error:
+            row = taken + error.place.pop("row", 0)
+            raise InvalidUnicode(f"document {row}: {error.message}", **error.place, document=row) from None
+        taken += len(batch)
+        if time.monotonic() >= next_report:
+            next_report = time.monotonic() + INTERVAL
+            watch.now = Progress("counting", counter.bytes_counted, None, "bytes")
+            watch.tell()
+        if counter.has_failed:
+            break
+    pieces = watch.during(lambda: counter.finish(max_piece_length), counter.cancel)
+    return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, pieces.documents, pieces.bytes)
+
+
+@dataclass(slots=True)
 class _Run:
-    """Feeds a counter, and tells how far it is."""
+    """Feeds files to a counter, and tells how far it is.
 
-    def __init__(self, counter: Counter, total: int | None, progress: Report | None) -> None:
-        self.counter = counter
-        self.meter = Meter()
-        self._total = total
-        self._progress = progress
-        self._next = time.monotonic() + INTERVAL
+    Attributes:
+        documents, text_bytes: what files of counts say that they were made of.
+    """
 
-    def report(self) -> None:
-        now = time.monotonic()
-        if self._progress is None or now < self._next:
-            return
-        self._next = now + INTERVAL
-        done = self.meter.bytes if self._total is None else min(self.meter.bytes, self._total)
-        self._progress(Progress("counting", done, self._total, self.counter.bytes_counted))
+    counter: Counter
+    files: Files
+    header: dict[str, Any]
+    meter: Meter
+    total: int
+    watch: Watch
+    documents: int = 0
+    text_bytes: int = 0
 
-    def take_documents(self, documents: Iterable[str]) -> None:
-        taken = 0
-        for batch in batches(documents):
-            try:
-                self.counter.feed_documents(batch)
-            except InvalidUnicode as error:
-                row = taken + error.place.pop("row", 0)
-                raise InvalidUnicode(f"document {row}: {error.message}", **error.place, document=row) from None
-            taken += len(batch)
-            self.report()
-            if self.counter.has_failed:
-                return
-
-    def take(self, source: Source, files: Files, header: dict[str, Any]) -> None:
+    def take(self, source: Source) -> None:
         match source.format:
             case "text":
                 for block in self._while_well(blocks(source, self.meter)):
@@ -198,10 +216,10 @@ class _Run:
                 self.counter.end_document()
             case "jsonl":
                 for block in self._while_well(blocks(source, self.meter)):
-                    self.counter.feed_lines(block, files.field)
+                    self.counter.feed_lines(block, self.files.field)
                 self.counter.end_lines()
             case "parquet":
-                for batch in self._while_well(rows(source, files.column)):
+                for batch in self._while_well(rows(source, self.files.column)):
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":
@@ -209,7 +227,9 @@ class _Run:
                 for block in self._while_well(lines(source, self.meter)):
                     if line == 1 and block.startswith(b"{"):
                         first, _, rest = block.partition(b"\n")
-                        _check_header(source.name, first, header)
+                        header = _check_header(source.name, first, self.header)
+                        self.documents += header["documents"]
+                        self.text_bytes += header["bytes"]
                         self.counter.add_counts(rest, 2)
                     else:
                         self.counter.add_counts(block, line)
@@ -218,13 +238,21 @@ class _Run:
     def _while_well(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
             yield item
-            self.report()
+            self.watch.check()
+            self.watch.now = Progress("counting", min(self.meter.bytes, self.total), self.total, "bytes")
             if self.counter.has_failed:
                 return
 
 
-def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> None:
-    """Refuse counts that were made by other rules than those asked for."""
+def _packed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Pack with zstd."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    yield from map(packer.compress, parts)
+    yield packer.flush()
+
+
+def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, int]:
+    """Return documents and bytes that the counts were made of; refuse what was made by other rules than asked for."""
     try:
         header = json.loads(line)
     except ValueError as error:
@@ -236,6 +264,11 @@ def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> None:
             other = json.dumps(header.get(key))[:200]
             message = f"{name} was counted with another {key}, {other}; count again, or ask for that"
             raise InvalidCorpus(message, file=name, field=key)
+    sizes = {key: header.get(key, 0) for key in ("documents", "bytes")}
+    for key, value in sizes.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise InvalidCorpus(f"line 1 of {name} has {key} that is no whole number", file=name, line=1)
+    return sizes
 
 
 def _named(error: TokdError, found: Sequence[Source]) -> TokdError:

@@ -4,6 +4,7 @@ TokdError
 ├── InputError               the caller's text, ids or options
 │   ├── InvalidUnicode       invalid_unicode: a lone surrogate
 │   ├── InvalidOption        invalid_option
+│   │   └── InvalidSettings  invalid_settings: a field of a training recipe
 │   ├── ReservedLiteral      reserved_literal: a special token's literal in the text
 │   ├── StepLimit            step_limit: a regular expression took too long on this text
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is no template
@@ -65,6 +66,17 @@ class InvalidOption(InputError):
     """An option has a value outside its range."""
 
     codes = ("invalid_option",)
+
+
+class InvalidSettings(InvalidOption):
+    """A training recipe cannot be followed."""
+
+    codes = ("invalid_settings",)
+
+    @property
+    def path(self) -> str:
+        """The offending field."""
+        return str(self.place.get("field", ""))
 
 
 class ReservedLiteral(InputError):
@@ -198,6 +210,7 @@ CLASS_OF_CODE: dict[str, type[TokdError]] = {
     for cls in (
         InvalidUnicode,
         InvalidOption,
+        InvalidSettings,
         ReservedLiteral,
         StepLimit,
         TemplateFailed,

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from tokenizer_core._kernel import learn_merges
 from tokenizer_core.corpus import Corpus
-from tokenizer_core.counting import Counts, Progress, Report
+from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
+from tokenizer_core.progress import Progress, Report, Watch
 from tokenizer_core.train import counted
 from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 
@@ -97,23 +98,26 @@ def train_characters(
         max_token_length=max_token_length,
     )
     counts = counted(corpus, settings, replace_invalid=replace_invalid, threads=threads, progress=progress)
-    report = None
-    if progress is not None:
+    watch = Watch(progress)
+    watch.now = Progress("merging", 0, vocab_size, "merges")
 
-        def report(done: int, total: int) -> None:
-            progress(Progress("merging", done, total, counts.pieces.bytes))
+    def tell(done: int, total: int, _: object) -> None:
+        watch.check()
+        watch.now = Progress("merging", done, total, "merges")
 
-    tokens, alphabet, merges = learn_merges(
-        counts.pieces,
-        vocab_size,
-        level="characters",
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
-        tie_break=tie_break,
-        forbidden=settings.special_tokens,
-        end_of_word=end_of_word,
-        limit_alphabet=limit_alphabet,
-        progress=report,
+    tokens, alphabet, merges = watch.during(
+        lambda: learn_merges(
+            counts.pieces,
+            vocab_size,
+            level="characters",
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            tie_break=tie_break,
+            forbidden=settings.special_tokens,
+            end_of_word=end_of_word,
+            limit_alphabet=limit_alphabet,
+            progress=tell,
+        )
     )
     texts = tuple(token.decode() for token in tokens)
     pairs = tuple((texts[left], texts[right]) for left, right, _, _ in merges)

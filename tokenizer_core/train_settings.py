@@ -106,12 +106,15 @@ class TrainSettings:
                 if whole and value >= 1 << 32:
                     raise InvalidOption(f"{field.name} is less than 2 ** 32, not {value}", field=field.name)
             elif field.name in ("normalizer", "special_tokens"):
-                if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+                listed = isinstance(value, Sequence) and not isinstance(value, str)
+                if not listed or not all(isinstance(item, str) for item in value):
                     raise InvalidOption(f"{field.name} is a sequence of strings", field=field.name)
                 object.__setattr__(self, field.name, tuple(value))
             elif field.name == "pattern" and not isinstance(value, str | None):
                 raise InvalidOption(f"pattern is a string or nothing, not {type(value).__name__}", field="pattern")
             elif field.name == "initial_merges":
+                if not isinstance(value, Sequence) or isinstance(value, str):
+                    raise InvalidOption("initial_merges is a sequence of pairs of bytes", field="initial_merges")
                 object.__setattr__(self, field.name, tuple(value))
             elif field.name == "sixteen_bit" and not isinstance(value, bool):
                 raise InvalidOption(f"sixteen_bit is true or false, not {value!r:.80}", field="sixteen_bit")

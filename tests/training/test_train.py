@@ -22,6 +22,7 @@ from tokenizer_core import (
     HashMismatch,
     InvalidArtifact,
     InvalidOption,
+    Progress,
     Tokenizer,
     TrainingWarning,
     TrainSettings,
@@ -30,7 +31,6 @@ from tokenizer_core import (
     train_sizes,
 )
 from tokenizer_core.corpus import Files
-from tokenizer_core.counting import Progress
 from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.reference.byte_alphabet import from_entry
 from tokenizer_core.reference.trainers.naive_recount import naive_recount
@@ -226,7 +226,7 @@ def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
         train(iter([many]), 200_000, pattern=None, progress=stop)
     assert [progress.phase for progress in seen[-2:]] == ["counting", "merging"]
     assert seen[-1].total == 200_000 - 256
-    assert seen[-2].bytes_counted == 3_000_000
+    assert seen[-2].done == 3_000_000
 
 
 def test_other_threads_go_on_during_a_run() -> None:

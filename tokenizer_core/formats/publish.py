@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tokenizer_core.durable import sync_directory, write_new
 from tokenizer_core.errors import InvalidArtifact
 
 _AT_FDCWD = -100
@@ -35,10 +36,10 @@ def publish(path: Path, contents: Mapping[str, bytes], *, replaces: Callable[[Pa
     fresh.mkdir()
     try:
         for name, data in contents.items():
-            _write(fresh / name, data)
-        _sync(fresh)
+            write_new(fresh / name, (data,))
+        sync_directory(fresh)
         _put(fresh, path, replaces)
-        _sync(path.parent)
+        sync_directory(path.parent)
     finally:
         # After an exchange this is the old artifact; after a plain rename there is nothing.
         shutil.rmtree(fresh, ignore_errors=True)
@@ -47,22 +48,6 @@ def publish(path: Path, contents: Mapping[str, bytes], *, replaces: Callable[[Pa
 def _check_place(path: Path, replaces: Callable[[Path], bool]) -> None:
     if os.path.lexists(path) and (path.is_symlink() or not replaces(path)):
         raise InvalidArtifact(f"{path} is there and is no artifact; remove it or choose another place", field=path.name)
-
-
-def _write(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _put(fresh: Path, path: Path, replaces: Callable[[Path], bool]) -> None:

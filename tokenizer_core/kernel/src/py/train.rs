@@ -14,14 +14,19 @@ use crate::train::alphabet::Characters;
 use crate::train::counter::Counter;
 use crate::train::counts::Counts;
 use crate::train::learn::{Alphabet, learn};
-use crate::train::merge_loop::Goal;
+use crate::train::merge_loop::{Goal, Learned};
 use crate::train::progress::{Progress, Reporter};
 use crate::train::stream::InvalidUtf8;
+use crate::train::tally::Shared;
 use crate::train::tie_break::TieBreak;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Counter", module = "tokenizer_core._kernel", frozen)]
-pub struct PyCounter(Mutex<Option<Counter>>);
+pub struct PyCounter {
+    counter: Mutex<Option<Counter>>,
+    /// Within reach also while another thread waits in a call.
+    shared: Arc<Shared>,
+}
 
 impl PyCounter {
     /// Work without the GIL; `size` is the bytes of the input.
@@ -31,7 +36,7 @@ impl PyCounter {
         size: usize,
         work: impl FnOnce(&mut Counter) -> Result<T> + Send,
     ) -> PyResult<T> {
-        run(py, size, || match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        run(py, size, || match self.counter.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             Some(counter) => work(counter),
             None => Err(Error::new(Code::InvalidOption, "the counter is finished; make another one")),
         })
@@ -53,12 +58,13 @@ impl PyCounter {
         let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
         let build = || Counter::new(&Config::from_json(config)?, &special_tokens, invalid_utf8, threads);
         let counter = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
-        Ok(Self(Mutex::new(Some(counter))))
+        Ok(Self { shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
     }
 
-    fn begin_source(&self, py: Python<'_>, source: usize) -> PyResult<()> {
+    #[pyo3(signature = (source, bytes=0, lines=0))]
+    fn begin_source(&self, py: Python<'_>, source: usize, bytes: u64, lines: u64) -> PyResult<()> {
         self.with(py, 0, |counter| {
-            counter.begin_source(source);
+            counter.begin_source(source, bytes, lines);
             Ok(())
         })
     }
@@ -111,19 +117,23 @@ impl PyCounter {
     }
 
     #[getter]
-    fn bytes_counted(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, 0, |counter| Ok(counter.bytes_counted()))
+    fn bytes_counted(&self) -> u64 {
+        self.shared.bytes_counted()
     }
 
     #[getter]
-    fn has_failed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with(py, 0, |counter| Ok(counter.has_failed()))
+    fn has_failed(&self) -> bool {
+        self.shared.has_failed()
+    }
+
+    fn cancel(&self) {
+        self.shared.cancel();
     }
 
     #[pyo3(signature = (max_piece_length=None))]
     fn finish(&self, py: Python<'_>, max_piece_length: Option<usize>) -> PyResult<PyPieceCounts> {
         let finish = || {
-            let Some(counter) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            let Some(counter) = self.counter.lock().unwrap_or_else(PoisonError::into_inner).take() else {
                 return Err(Error::new(Code::InvalidOption, "the counter is finished; make another one"));
             };
             let mut counts = counter.finish()?;
@@ -188,16 +198,27 @@ impl PyPieceCounts {
     }
 }
 
-/// Calls Python now and then; an exception, also one from a signal, ends the run.
-fn report(progress: Progress, callback: Option<&Py<PyAny>>, raised: &mut Option<PyErr>) -> Result<()> {
+/// Calls Python now and then, with the merges since the last call; an exception, also one from a signal, ends the run.
+fn report(
+    progress: Progress<'_>,
+    told: &mut usize,
+    callback: Option<&Py<PyAny>>,
+    raised: &mut Option<PyErr>,
+) -> Result<()> {
+    let new: Merges = progress.merges.get(*told..).unwrap_or_default().iter().map(merge).collect();
+    *told = progress.merges.len();
     Python::attach(|py| {
         py.check_signals()?;
-        callback.map_or(Ok(()), |callback| callback.call1(py, (progress.done, progress.total)).map(|_| ()))
+        callback.map_or(Ok(()), |callback| callback.call1(py, (progress.done, progress.total, new)).map(|_| ()))
     })
     .map_err(|error| {
         *raised = Some(error);
         Error::new(Code::Cancelled, "the run was cancelled")
     })
+}
+
+fn merge(learned: &Learned) -> (u32, u32, u32, u64) {
+    (learned.left, learned.right, learned.product, learned.count)
 }
 
 type Merges = Vec<(u32, u32, u32, u64)>;
@@ -242,13 +263,13 @@ pub fn learn_merges<'py>(
     let forbidden = entries.chain(forbidden.iter().map(|literal| literal.clone().into_bytes()));
     let forbidden = forbidden.map(Vec::into_boxed_slice).collect();
     let goal = Goal { tokens, min_frequency, max_token_length, tie_break, forbidden };
-    let mut raised = None;
+    let (mut raised, mut told) = (None, 0);
     let outcome = run(py, usize::MAX, || {
-        let mut callback = |now| report(now, progress.as_ref(), &mut raised);
+        let mut callback = |now: Progress<'_>| report(now, &mut told, progress.as_ref(), &mut raised);
         learn(&counts.counts, &alphabet, goal, &mut Reporter::new(&mut callback))
     });
     let outcome = outcome.map_err(|error| raised.unwrap_or_else(|| exception(py, &error, None)))?;
     let symbols = (0..outcome.symbols.len() as u32).map(|id| PyBytes::new(py, outcome.symbols.bytes(id))).collect();
-    let merges = outcome.merges.iter().map(|merge| (merge.left, merge.right, merge.product, merge.count)).collect();
+    let merges = outcome.merges.iter().map(merge).collect();
     Ok((symbols, outcome.alphabet, merges))
 }

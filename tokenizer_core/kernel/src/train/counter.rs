@@ -80,19 +80,17 @@ impl Counter {
         })
     }
 
-    /// Bytes of text counted so far.
-    pub fn bytes_counted(&self) -> u64 {
-        self.shared.bytes_counted()
+    /// What the threads see: to watch and to cancel them.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    /// Whether something has failed: no need to read on, [`Counter::finish`] says what.
-    pub fn has_failed(&self) -> bool {
-        self.shared.has_failed()
-    }
-
-    /// Say which of the caller's sources comes next: errors name it as their row.
-    pub fn begin_source(&mut self, source: usize) {
+    /// Say which of the caller's sources comes next, and how many bytes and lines of it are not given: errors name it
+    /// as their row, and places in the whole of it.
+    pub fn begin_source(&mut self, source: usize, bytes: u64, lines: u64) {
         self.source = source;
+        self.stream.begin_at(bytes);
+        self.lines = Lines { lines, bytes, ..Lines::default() };
     }
 
     /// Take the next bytes of a document.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::births::Births;
 use super::pairs::Pairs;
-use super::progress::{Phase, Progress, Reporter};
+use super::progress::{Progress, Reporter};
 use super::queue::{Order, Queue};
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
@@ -52,6 +52,9 @@ pub struct Learned {
     pub count: u64,
 }
 
+/// Called with the number of tokens and the merges so far.
+type Tick<'a> = dyn FnMut(usize, &[Learned]) -> Result<()> + 'a;
+
 /// A run.
 #[derive(Debug)]
 pub struct Learner {
@@ -86,9 +89,9 @@ impl Learner {
         let first = self.symbols.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;
         let mut tick =
-            |done: usize| reporter.tick(|| Progress { phase: Phase::Merging, done: (done - first) as u64, total });
+            |done: usize, merges: &[Learned]| reporter.tick(|| Progress { done: (done - first) as u64, total, merges });
         while self.symbols.len() < self.goal.tokens {
-            tick(self.symbols.len())?;
+            tick(self.symbols.len(), &self.learned)?;
             match self.next() {
                 Some(slot) => self.merge(slot, &mut tick)?,
                 None if self.any_below => self.count_all(&mut tick)?,
@@ -119,7 +122,7 @@ impl Learner {
         }
     }
 
-    fn merge(&mut self, slot: u32, tick: &mut impl FnMut(usize) -> Result<()>) -> Result<()> {
+    fn merge(&mut self, slot: u32, tick: &mut Tick<'_>) -> Result<()> {
         let pair = *self.pairs.get(slot);
         let bytes = self.symbols.product(pair.left, pair.right);
         let known = self.symbols.find(&bytes);
@@ -166,11 +169,11 @@ impl Learner {
     }
 
     /// Count every pair there is, and keep those above a new floor.
-    fn count_all(&mut self, tick: &mut impl FnMut(usize) -> Result<()>) -> Result<()> {
+    fn count_all(&mut self, tick: &mut Tick<'_>) -> Result<()> {
         self.pairs.clear();
         self.queue.clear();
         let mut counts: FxHashMap<(u32, u32), Count> = FxHashMap::default();
-        let Self { words, symbols, goal, pairs, queue, .. } = self;
+        let Self { words, symbols, goal, pairs, queue, learned, .. } = self;
         words.each_pair(
             symbols,
             |position, ids| {
@@ -178,7 +181,7 @@ impl Learner {
                 count.count += words.weight(position);
                 count.places += 1;
             },
-            || tick(symbols.len()),
+            || tick(symbols.len(), learned),
         )?;
         counts.retain(|ids, count| count.count >= goal.min_frequency && goal.allows(*ids, symbols));
         let highest = counts.values().map(|count| count.count).max().unwrap_or(0);
@@ -198,7 +201,7 @@ impl Learner {
                     pairs.place(count.slot, position);
                 }
             },
-            || tick(symbols.len()),
+            || tick(symbols.len(), learned),
         )
     }
 }

@@ -2,40 +2,32 @@
 
 use std::time::{Duration, Instant};
 
+use super::merge_loop::Learned;
 use crate::error::Result;
 
 /// Between two reports; a caller that cancels waits no longer than this and one step.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Pieces are being counted.
-    Counting,
-    /// Pairs are being merged.
-    Merging,
-}
-
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being done.
-    pub phase: Phase,
-    /// Bytes of text counted, or merges made.
+pub struct Progress<'a> {
+    /// New tokens made.
     pub done: u64,
-    /// Merges asked for; 0 where nobody knows.
+    /// New tokens asked for.
     pub total: u64,
+    /// All merges so far.
+    pub merges: &'a [Learned],
 }
 
 /// Calls back at a bounded interval, however often it is asked to.
 pub struct Reporter<'a> {
-    report: &'a mut dyn FnMut(Progress) -> Result<()>,
+    report: &'a mut dyn FnMut(Progress<'_>) -> Result<()>,
     next: Instant,
 }
 
 impl<'a> Reporter<'a> {
     /// Report through `report`, whose error ends the run.
-    pub fn new(report: &'a mut dyn FnMut(Progress) -> Result<()>) -> Self {
+    pub fn new(report: &'a mut dyn FnMut(Progress<'_>) -> Result<()>) -> Self {
         Self { report, next: Instant::now() + INTERVAL }
     }
 
@@ -43,7 +35,7 @@ impl<'a> Reporter<'a> {
     ///
     /// # Errors
     /// What the callback returns, `cancelled` as a rule.
-    pub fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Result<()> {
+    pub fn tick<'p>(&mut self, progress: impl FnOnce() -> Progress<'p>) -> Result<()> {
         let now = Instant::now();
         if now < self.next {
             return Ok(());

@@ -46,6 +46,11 @@ impl Stream {
         Self { invalid_utf8, may_cut, texts, half: Vec::new(), document_bytes: 0, searched: 0 }
     }
 
+    /// Say how many bytes of the document that comes next are not given.
+    pub fn begin_at(&mut self, bytes: u64) {
+        self.document_bytes = bytes;
+    }
+
     /// Take the next bytes of the open document.
     ///
     /// # Errors

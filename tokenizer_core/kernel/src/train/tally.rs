@@ -80,12 +80,19 @@ pub struct Shared {
     tasks: Mutex<Receiver<Task>>,
     bytes: AtomicU64,
     failed: AtomicBool,
+    cancelled: AtomicBool,
 }
 
 impl Shared {
     /// Begin with nothing counted.
     pub fn new(rules: Rules, tasks: Receiver<Task>) -> Self {
-        Self { rules, tasks: Mutex::new(tasks), bytes: AtomicU64::new(0), failed: AtomicBool::new(false) }
+        Self {
+            rules,
+            tasks: Mutex::new(tasks),
+            bytes: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+        }
     }
 
     /// Bytes of text counted so far.
@@ -93,9 +100,22 @@ impl Shared {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether a task has failed.
+    /// Whether a task has failed, or all were cancelled.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Let every task fail soon, also in the middle of a long text.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.cancelled.load(Ordering::Relaxed) {
+            true => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            false => Ok(()),
+        }
     }
 }
 
@@ -124,7 +144,7 @@ impl Tally {
                 continue;
             }
             let before = tally.bytes;
-            if let Err(error) = tally.count_work(&shared.rules, work) {
+            if let Err(error) = tally.count_work(shared, work) {
                 tally.failed = Some((number, error.in_row(source)));
                 shared.failed.store(true, Ordering::Relaxed);
             }
@@ -132,43 +152,46 @@ impl Tally {
         }
     }
 
-    fn count_work(&mut self, rules: &Rules, work: Work) -> Result<()> {
+    fn count_work(&mut self, shared: &Shared, work: Work) -> Result<()> {
+        shared.check()?;
         match work {
             Work::Texts(texts) => {
                 let mut start = 0;
                 for end in texts.ends {
-                    self.count(rules, texts.text.get(start..end).unwrap_or_default())?;
+                    self.count(shared, texts.text.get(start..end).unwrap_or_default())?;
                     start = end;
                 }
                 Ok(())
             }
             Work::Lines { lines, first_line, first_byte, field } => {
-                let lines = check_utf8(lines, first_byte, rules.invalid_utf8)?;
+                let lines = check_utf8(lines, first_byte, shared.rules.invalid_utf8)?;
                 each_document(&lines, first_line, &field, |text| {
                     self.documents += 1;
-                    self.count(rules, text)
+                    self.count(shared, text)
                 })
             }
         }
     }
 
-    fn count(&mut self, rules: &Rules, text: &str) -> Result<()> {
+    fn count(&mut self, shared: &Shared, text: &str) -> Result<()> {
+        let rules = &shared.rules;
         self.bytes += text.len() as u64;
         rules.separators.between(text, |text| {
             let normalized = rules.normalizer.normalize(text)?;
             let text = normalized.as_ref().map_or(text, |normalized| normalized.text.as_str());
             let spaced = if rules.prefix_space { prefix_space(text) } else { None };
-            self.count_pieces(rules, spaced.as_ref().map_or(text, |spaced| spaced.text.as_str()))
+            self.count_pieces(shared, spaced.as_ref().map_or(text, |spaced| spaced.text.as_str()))
         })
     }
 
-    fn count_pieces(&mut self, rules: &Rules, text: &str) -> Result<()> {
+    fn count_pieces(&mut self, shared: &Shared, text: &str) -> Result<()> {
         if text.len() > u32::MAX as usize {
             return Err(Error::new(Code::CorpusTooLarge, "a document is longer than 4 GB; split it"));
         }
-        let mut pieces = rules.pretokenizer.pieces(text)?;
+        let mut pieces = shared.rules.pretokenizer.pieces(text)?;
         let (bytes, mut start, mut ends) = (text.as_bytes(), 0, [0; BATCH]);
         loop {
+            shared.check()?;
             let count = pieces.fill(&mut ends)?;
             if count == 0 {
                 return Ok(());

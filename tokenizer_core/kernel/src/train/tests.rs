@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::merge_loop::{Goal, Learned, Learner};
-use super::progress::Reporter;
+use super::progress::{Progress, Reporter};
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
 use super::words::Words;
@@ -41,7 +41,7 @@ fn learn(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
         words.push_word(tokens.into_iter(), *weight, &symbols);
     }
     words.finish().unwrap();
-    let mut quiet = |_| Ok(());
+    let mut quiet = |_: Progress<'_>| Ok(());
     Learner::new(words, symbols, goal).run(&mut Reporter::new(&mut quiet)).unwrap()
 }
 

@@ -1,0 +1,186 @@
+"""A run in a directory makes what ``train`` makes, however often it is stopped, and makes nothing twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.test_train import text
+from tokenizer_core import (
+    Cancelled,
+    InvalidSettings,
+    Progress,
+    Recipe,
+    TokdError,
+    Tokenizer,
+    TrainingRun,
+    train,
+)
+
+SETTINGS: dict[str, Any] = {"vocab_size": 500, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    """Write a corpus of five files."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for number in range(5):
+        lines = [json.dumps({"text": text(number * 7 + line, 900)}) for line in range(6)]
+        (folder / f"{number}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def recipe(corpus: Path, **settings: Any) -> Recipe:
+    """Describe a run on the files of a folder."""
+    return Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS, **settings})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Read the files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def inodes(folder: Path) -> dict[str, int]:
+    """Tell files from others of the same name: one that is made again gets another number or time."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+
+def test_a_run_makes_the_bytes_that_train_makes(tmp_path: Path, shards: Path) -> None:
+    train(shards, **SETTINGS).save(tmp_path / "plain", name="same")
+    run = TrainingRun(tmp_path / "run", recipe(shards, name="same"), shard_bytes=1)
+    run.count()
+    assert len(list((tmp_path / "run" / "counts").iterdir())) == 5
+    run.merge()
+    tokenizer = run.publish(tmp_path / "published")
+    assert contents(tmp_path / "published") == contents(tmp_path / "plain")
+    assert Tokenizer.open(tmp_path / "published").hash == tokenizer.hash == run.report().hash
+
+
+def test_only_what_is_missing_is_made_again(tmp_path: Path, shards: Path) -> None:
+    run = TrainingRun(tmp_path / "run", recipe(shards), shard_bytes=1)
+    run.count()
+    counts = tmp_path / "run" / "counts"
+    before = inodes(counts)
+    lost = sorted(counts.iterdir())[2]
+    lost.unlink()
+    (shards / "4.jsonl").touch()
+    TrainingRun(tmp_path / "run", recipe(shards), shard_bytes=1).count()
+    after = inodes(counts)
+    assert {name for name in after if after[name] != before[name]} == {lost.name}
+    with (shards / "4.jsonl").open("a", encoding="utf-8") as file:
+        file.write('\n{"text": "more"}')
+    TrainingRun(tmp_path / "run", recipe(shards), shard_bytes=1).count()
+    assert len(inodes(counts).keys() - after.keys()) == 1
+
+
+def test_a_run_is_published_once_under_its_hash(tmp_path: Path, shards: Path) -> None:
+    run = TrainingRun(tmp_path / "run", recipe(shards, name="mine", sizes=[300]))
+    run.count()
+    run.merge()
+    first = run.publish_under(tmp_path / "artifacts")
+    before = {path: path.stat().st_ino for path in (tmp_path / "artifacts").iterdir()}
+    assert run.publish_under(tmp_path / "artifacts") == first
+    assert {path: path.stat().st_ino for path in (tmp_path / "artifacts").iterdir()} == before
+    assert first.name == f"{Tokenizer.open(first).hash.removeprefix('sha256:')}-mine"
+    assert len(before) == 2
+    (first / "tokenizer.json").write_bytes(b"damaged")
+    assert run.publish_under(tmp_path / "artifacts") == first
+    assert Tokenizer.open(first).vocab_size == 500
+
+
+@pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
+def test_what_progress_raises_ends_a_run_that_can_go_on(tmp_path: Path, shards: Path, phase: str) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.phase == phase:
+            raise Cancelled("enough")
+
+    def go(run: TrainingRun) -> Tokenizer:
+        run.count()
+        run.merge()
+        return run.publish(tmp_path / "published")
+
+    with pytest.raises(Cancelled, match="enough"):
+        go(TrainingRun(tmp_path / "run", recipe(shards), on_progress=stop, shard_bytes=1))
+    assert not (tmp_path / "published").exists()
+    tokenizer = go(TrainingRun(tmp_path / "run", recipe(shards), shard_bytes=1))
+    assert tokenizer.hash == train(shards, **SETTINGS).hash
+
+
+def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
+    given = {
+        "corpus": {"paths": ["a.txt", "b"], "format": "jsonl", "field": "body", "column": "text"},
+        "vocab_size": 1000,
+        "pattern": None,
+        "normalizer": ["nfc"],
+        "special_tokens": ["<|end|>"],
+        "tie_break": "lowest_ids",
+        "min_frequency": 2,
+        "max_token_length": 9,
+        "max_piece_length": 99,
+        "id_layout": "specials_first",
+        "initial_merges": [["Ġ", "t"], ["Ġt", "h"]],
+        "sixteen_bit": True,
+        "sizes": [400],
+        "extends": None,
+        "replace_invalid": True,
+        "name": "mine",
+    }
+    recipe = Recipe.from_dict(given)
+    assert recipe.to_dict() == given
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+    assert recipe.settings.initial_merges == ((b" ", b"t"), (b" t", b"h"))
+
+
+TEXTS = {"texts": ["some text"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({}, "corpus"),
+        ({"corpus": "a.txt"}, "corpus"),
+        ({"corpus": {}}, "corpus"),
+        ({"corpus": {"texts": []}}, "corpus.texts"),
+        ({"corpus": {"texts": ["a", 7]}}, "corpus.texts[1]"),
+        ({"corpus": {"texts": ["\ud800"]}}, "corpus.texts[0]"),
+        ({"corpus": {"texts": ["a"], "paths": ["b"]}}, "corpus"),
+        ({"corpus": {"texts": ["a"], "format": "text"}}, "corpus.format"),
+        ({"corpus": {"paths": [""]}}, "corpus.paths[0]"),
+        ({"corpus": {"paths": ["a", "b\0"]}}, "corpus.paths[1]"),
+        ({"corpus": {"paths": ["a"], "format": "pdf"}}, "corpus.format"),
+        ({"corpus": {"paths": ["a"], "field": 7}}, "corpus.field"),
+        ({"corpus": TEXTS, "vocab": 7}, "vocab"),
+        ({"corpus": TEXTS, "vocab_size": 10**9}, "vocab_size"),
+        ({"corpus": TEXTS, "vocab_size": 100}, "vocab_size"),
+        ({"corpus": TEXTS, "vocab_size": "7"}, "vocab_size"),
+        ({"corpus": TEXTS, "special_tokens": ["<s>", "<s>"]}, "special_tokens[1]"),
+        ({"corpus": TEXTS, "special_tokens": {"a": 1}}, "special_tokens"),
+        ({"corpus": TEXTS, "special_tokens": None}, "special_tokens"),
+        ({"corpus": TEXTS, "normalizer": 5}, "normalizer"),
+        ({"corpus": TEXTS, "pattern": ["a"]}, "pattern"),
+        ({"corpus": TEXTS, "tie_break": ["a"]}, "tie_break"),
+        ({"corpus": TEXTS, "tie_break": {}}, "tie_break"),
+        ({"corpus": TEXTS, "initial_merges": [["a", "日"]]}, "initial_merges[0]"),
+        ({"corpus": TEXTS, "initial_merges": [["a", "b"], ["a"]]}, "initial_merges[1]"),
+        ({"corpus": TEXTS, "initial_merges": "ab"}, "initial_merges"),
+        ({"corpus": TEXTS, "sizes": [300, 100]}, "sizes[1]"),
+        ({"corpus": TEXTS, "sizes": 300}, "sizes"),
+        ({"corpus": TEXTS, "sizes": ["300"]}, "sizes[0]"),
+        ({"corpus": TEXTS, "name": "../up"}, "name"),
+        ({"corpus": TEXTS, "name": 7}, "name"),
+        ({"corpus": TEXTS, "extends": 7}, "extends"),
+        ({"corpus": TEXTS, "extends": "x", "pattern": "gpt2"}, "pattern"),
+        ({"corpus": TEXTS, "extends": "x", "sizes": [300]}, "sizes"),
+        ({"corpus": TEXTS, "replace_invalid": "yes"}, "replace_invalid"),
+    ],
+    ids=str,
+)
+def test_bad_recipes_are_refused_with_their_field(given: dict[str, Any], path: str) -> None:
+    with pytest.raises(InvalidSettings) as raised:
+        Recipe.from_dict(given)
+    assert raised.value.path == path
+    assert isinstance(raised.value, TokdError)

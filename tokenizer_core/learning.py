@@ -1,0 +1,111 @@
+"""From counts to merges: one call of the kernel, from the beginning or from where an earlier run had come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
+
+Merge = tuple[int, int, int, int]
+"""Left, right and product by the index of their token, and how often the pair occurred."""
+
+Watcher = Callable[[int, int, list[Merge]], object]
+"""Called with new tokens made and wanted, and the merges since the last call; what it raises ends the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What there is before the first merge is learned.
+
+    Attributes:
+        tokens: by index.
+        merges: left, right and product by their index; made in every piece before any is counted.
+        ignore_merges: a piece that is a token is taken whole.
+    """
+
+    tokens: tuple[bytes, ...] = BYTE_ORDER
+    merges: tuple[tuple[int, int, int], ...] = ()
+    ignore_merges: bool = False
+
+    @classmethod
+    def after(cls, merges: Sequence[tuple[bytes, bytes]]) -> Start:
+        """Begin with the bytes and the products of merges."""
+        ids = {token: index for index, token in enumerate(BYTE_ORDER)}
+        triples = []
+        for left, right in merges:
+            product = ids.setdefault(left + right, len(ids))
+            triples.append((ids[left], ids[right], product))
+        return cls(tuple(ids), tuple(triples))
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is to be learned; ``tokens`` are all, those of the start included."""
+
+    tokens: int
+    min_frequency: int
+    max_token_length: int | None
+    tie_break: str
+    forbidden: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The tokens of the start and then the new ones, and the new merges by their indices."""
+
+    start: Start
+    tokens: list[bytes]
+    merges: list[Merge]
+
+    def first(self, tokens: int) -> list[tuple[int, int, int]]:
+        """Return the merges that make the first ``tokens`` tokens, with those of the start."""
+        known, taken = len(self.start.tokens), 0
+        if tokens == len(self.tokens):
+            taken = len(self.merges)
+        while known < tokens and taken < len(self.merges):
+            # A merge can also make a token that another one has made before.
+            known += self.merges[taken][2] == known
+            taken += 1
+        return [*self.start.merges, *(merge[:3] for merge in self.merges[:taken])]
+
+
+def learn(
+    pieces: PieceCounts, start: Start, goal: Goal, *, known: Sequence[Merge] = (), watcher: Watcher | None = None
+) -> Learned:
+    """Learn merges.
+
+    Args:
+        known: the first merges of the same run, which need not be found again.
+    """
+    # A merge that makes an old token anew can bring back a pair of lower rank, which replaying by rank would merge
+    # too early: from there on the run finds its merges again.
+    products = enumerate(known, len(start.tokens))
+    replayed = [merge for _, merge in takewhile(lambda item: item[0] == item[1][2], products)]
+    tokens = list(start.tokens)
+    for left, right, _, _ in replayed:
+        tokens.append(tokens[left] + tokens[right])
+    vocabulary = None
+    if start.merges or replayed or start.tokens != BYTE_ORDER:
+        merges = [*start.merges, *(merge[:3] for merge in replayed)]
+        vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), merges)
+
+    def watch(done: int, total: int, new: list[Merge]) -> None:
+        if watcher is not None:
+            watcher(len(replayed) + done, len(replayed) + total, new)
+
+    if watcher is not None:
+        watcher(len(replayed), goal.tokens - len(start.tokens), replayed)
+    found, _, new = learn_merges(
+        pieces,
+        goal.tokens,
+        min_frequency=goal.min_frequency,
+        max_token_length=goal.max_token_length,
+        tie_break=goal.tie_break,
+        forbidden=goal.forbidden,
+        vocabulary=vocabulary,
+        ignore_merges=start.ignore_merges,
+        progress=watch,
+    )
+    return Learned(start, found, replayed + new)

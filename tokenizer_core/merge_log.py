@@ -1,0 +1,114 @@
+"""The merges of a run as far as they are made, in a file that is replaced whole: the checkpoint of merging.
+
+The first line says what the merges depend on and what was counted; every other is one merge: left, right and product by
+index, and how often the pair occurred.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core.durable import replace
+from tokenizer_core.errors import InternalError
+from tokenizer_core.learning import Merge
+
+FORMAT = "tokd merges 1"
+
+INTERVAL = 2.0
+"""Seconds of merging that a killed run may lose."""
+
+_SAMPLES = 512
+
+
+@dataclass(slots=True)
+class MergeLog:
+    """The merges of one run.
+
+    Attributes:
+        path: of the file.
+        corpus: what was counted.
+        longest: the longest piece.
+        merges: in order.
+        is_complete: whether there are no more to come.
+        seconds: of merging, over all attempts.
+        timeline: seconds and merges, over all attempts.
+    """
+
+    path: Path
+    corpus: dict[str, Any] = field(default_factory=dict)
+    longest: int = 0
+    merges: list[Merge] = field(default_factory=list)
+    is_complete: bool = False
+    timeline: list[tuple[float, int]] = field(default_factory=list)
+    _lines: list[bytes] = field(default_factory=list)
+    _before: float = 0.0
+    _begun: float = field(default_factory=time.monotonic)
+    _next: float = 0.0
+
+    @classmethod
+    def open(cls, path: Path) -> MergeLog:
+        """Read what an earlier run has left, if there is such."""
+        log = cls(path)
+        try:
+            first, *lines = path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return log
+        try:
+            header = json.loads(first)
+            if header["format"] != FORMAT or header["merges"] != len(lines):
+                raise ValueError("it has another format or was cut short")
+            log.merges = [_read(line) for line in lines]
+            log.corpus, log.longest = header["corpus"], header["longest"]
+            log.is_complete = header["complete"]
+            log.timeline = [(seconds, merges) for seconds, merges in header["timeline"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InternalError(f"the checkpoint {path.name} cannot be read, remove it: {error}") from None
+        log._lines = lines
+        log._before = log.timeline[-1][0] if log.timeline else 0.0
+        return log
+
+    @property
+    def seconds(self) -> float:
+        return self.timeline[-1][0] if self.timeline else 0.0
+
+    def restart(self) -> None:
+        """Forget the merges: the run tells of all that it keeps."""
+        self.merges, self._lines = [], []
+        self._begun = time.monotonic()
+        self._next = self._begun + INTERVAL
+
+    def add(self, new: list[Merge]) -> None:
+        """Add merges, and write the file when it is time to."""
+        self.merges += new
+        self._lines += [b"%d %d %d %d" % merge for merge in new]
+        now = time.monotonic()
+        sample = (round(self._before + now - self._begun, 3), len(self.merges))
+        if not self.timeline or sample[1] > self.timeline[-1][1]:
+            self.timeline.append(sample)
+        if len(self.timeline) > _SAMPLES:
+            self.timeline = self.timeline[::2]
+        if now >= self._next:
+            self.write()
+            # A long list is not written all the time.
+            self._next = time.monotonic() + INTERVAL + 20 * (time.monotonic() - now)
+
+    def write(self) -> None:
+        """Put the file into its place."""
+        header = {
+            "format": FORMAT,
+            "complete": self.is_complete,
+            "corpus": self.corpus,
+            "longest": self.longest,
+            "merges": len(self._lines),
+            "timeline": self.timeline,
+        }
+        replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
+
+
+def _read(line: bytes) -> Merge:
+    left, right, product, count = map(int, line.split())
+    return left, right, product, count

@@ -1,0 +1,221 @@
+"""What a training run is to make: a new vocabulary, in one size or several, or a longer one than there is."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from tokenizer_core._kernel import VERSION, Vocabulary
+from tokenizer_core.config import AddedToken, TokenizerParts
+from tokenizer_core.counting import Counts, Rules
+from tokenizer_core.errors import InvalidOption, Unsupported
+from tokenizer_core.learning import Goal, Learned, Start
+from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.train_settings import TieBreak, TrainSettings
+
+HUGE_PIECE = 100_000
+"""Bytes; a longer piece is no word, and is warned of."""
+
+
+class TrainingWarning(UserWarning):
+    """A training run goes on, but its result may not be what was wanted."""
+
+
+class Plan(Protocol):
+    """What decides how a corpus is counted, what is learned from the counts, and what is made of the merges."""
+
+    @property
+    def max_piece_length(self) -> int | None:
+        """Longer pieces are left out."""
+
+    @property
+    def start(self) -> Start:
+        """Return what there is before the first merge."""
+
+    @property
+    def goal(self) -> Goal:
+        """Return what is to be learned."""
+
+    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
+        """Return the rules of counting."""
+
+    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
+        """Make the tokenizers; ``corpus`` is for their provenance."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewVocabulary:
+    """A new vocabulary in several sizes, each the beginning of the next.
+
+    Args:
+        sizes: in the place of the settings' ``vocab_size``, in any order.
+    """
+
+    settings: TrainSettings
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise InvalidOption("sizes names no size at all", field="sizes")
+        for index, size in enumerate(self.sizes):
+            try:
+                replace(self.settings, vocab_size=size)
+            except InvalidOption as error:
+                raise InvalidOption(error.message, field=f"sizes[{index}]") from None
+
+    @property
+    def max_piece_length(self) -> int | None:
+        return self.settings.max_piece_length
+
+    @property
+    def start(self) -> Start:
+        return Start.after(self.settings.initial_merges)
+
+    @property
+    def goal(self) -> Goal:
+        literals = self.settings.special_tokens
+        return _goal(self.settings, max(self.sizes) - len(literals), tuple(literals))
+
+    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
+        config = self.settings.pipeline().to_json()
+        return Rules(config, tuple(self.settings.special_tokens), replace_invalid, threads)
+
+    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
+        return [self._tokenizer(learned, replace(self.settings, vocab_size=size), corpus) for size in self.sizes]
+
+    def _tokenizer(self, learned: Learned, settings: TrainSettings, corpus: dict[str, Any]) -> Tokenizer:
+        literals = settings.special_tokens
+        tokens = learned.tokens[: settings.vocab_size - len(literals)]
+        shift, first = (len(literals), 0) if settings.id_layout == "specials_first" else (0, len(tokens))
+        merges = learned.first(len(tokens))
+        vocabulary = Vocabulary.from_tokens(
+            [(id, token) for id, token in enumerate(tokens, shift)],
+            [(left + shift, right + shift, product + shift) for left, right, product in merges],
+        )
+        added = tuple(AddedToken(id=id, content=literal, special=True) for id, literal in enumerate(literals, first))
+        config = replace(settings.pipeline(), added_tokens=added)
+        made = {
+            "tokens": len(tokens) - len(learned.start.tokens),
+            "merges": len(merges) - len(learned.start.merges),
+        }
+        vocabulary = vocabulary.reserve([(token.id, token.content) for token in added])
+        provenance = _provenance(settings.to_dict(), corpus, made)
+        return Tokenizer(TokenizerParts(vocabulary, config, name="trained", provenance=provenance))
+
+
+@dataclass(frozen=True, slots=True)
+class LongerVocabulary:
+    """More merges for a tokenizer: every id keeps its token, new ones follow the highest.
+
+    The corpus is cut as the tokenizer cuts, and its own merges are made first.
+
+    Raises:
+        InvalidOption: with the field.
+        Unsupported: the vocabulary has entries that are not bytes.
+    """
+
+    tokenizer: Tokenizer
+    settings: TrainSettings
+    ids: tuple[int, ...]
+    start: Start
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        vocab_size: int,
+        *,
+        tie_break: TieBreak = "lexicographic_low",
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+        max_piece_length: int | None = None,
+    ) -> LongerVocabulary:
+        """Check the settings."""
+        settings = TrainSettings(
+            vocab_size=vocab_size,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            max_piece_length=max_piece_length,
+            pattern=None,
+        )
+        if vocab_size < tokenizer.vocab_size:
+            message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
+            raise InvalidOption(message, field="vocab_size")
+        vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
+        tokens = _tokens(vocabulary)
+        index = {id: place for place, (id, _) in enumerate(tokens)}
+        merges = tuple((index[left], index[right], index[product]) for left, right, product in vocabulary.merge_ids())
+        start = Start(tuple(token for _, token in tokens), merges, config.ignore_merges)
+        return cls(tokenizer, settings, tuple(index), start)
+
+    @property
+    def max_piece_length(self) -> int | None:
+        return self.settings.max_piece_length
+
+    @property
+    def goal(self) -> Goal:
+        more = self.settings.vocab_size - self.tokenizer.vocab_size
+        return _goal(self.settings, len(self.ids) + more, self._literals)
+
+    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
+        return Rules(self.tokenizer.parts.config.to_json(), self._literals, replace_invalid, threads)
+
+    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
+        parts, size = self.tokenizer.parts, self.tokenizer.vocab_size
+        made = {"tokens": len(learned.tokens) - len(self.ids), "merges": len(learned.merges)}
+        ids = [*self.ids, *range(size, size + made["tokens"])]
+        vocabulary = Vocabulary.from_tokens(
+            list(zip(ids, learned.tokens, strict=True)),
+            [(ids[left], ids[right], ids[product]) for left, right, product in learned.first(len(ids))],
+        )
+        kept = {"vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length"}
+        settings = {key: value for key, value in self.settings.to_dict().items() if key in kept}
+        provenance = _provenance(settings, corpus, made) | {"extends": self.tokenizer.hash}
+        return [Tokenizer(replace(parts, vocabulary=vocabulary, provenance=provenance))]
+
+    @property
+    def _literals(self) -> tuple[str, ...]:
+        return tuple(token.content for token in self.tokenizer.parts.config.added_tokens)
+
+
+def warn_of_huge_pieces(counts: Counts) -> None:
+    """Warn when the pretokenizer leaves a piece that is no word."""
+    longest = counts.pieces.longest
+    if len(longest) > HUGE_PIECE and json.loads(counts.config)["pretokenizer"]:
+        start = longest[:40].decode(errors="replace")
+        warnings.warn(
+            f"the pretokenizer leaves a piece of {len(longest)} bytes, {start!r} and so on; set max_piece_length to "
+            "leave such pieces out",
+            TrainingWarning,
+            stacklevel=4,
+        )
+
+
+def _goal(settings: TrainSettings, tokens: int, forbidden: tuple[str, ...]) -> Goal:
+    return Goal(tokens, settings.min_frequency, settings.max_token_length, settings.tie_break, forbidden)
+
+
+def _provenance(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[str, int]) -> dict[str, Any]:
+    """Say what was trained from what, with nothing in it that differs between two runs."""
+    return {"trained_by": f"tokd {VERSION}", "settings": settings, "corpus": corpus, "learned": learned}
+
+
+def _tokens(vocabulary: Vocabulary) -> Sequence[tuple[int, bytes]]:
+    """List the tokens by id.
+
+    Raises:
+        Unsupported: an entry is not in the byte alphabet, so that its bytes mean nothing.
+    """
+    tokens = []
+    for id in range(vocabulary.id_limit):
+        token = vocabulary.token_bytes(id)
+        if token is None:
+            continue
+        if vocabulary.is_opaque(id):
+            raise Unsupported(f"the entry with the id {id} is no string of bytes; it cannot be extended", index=id)
+        tokens.append((id, token))
+    return tokens

@@ -1,0 +1,101 @@
+"""How far a training run has come: told at a bounded interval, whatever it is busy with, and how it is stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from tokenizer_core.errors import Cancelled
+
+Phase = Literal["counting", "merging", "publishing"]
+Unit = Literal["bytes", "merges", "files"]
+Outcome = TypeVar("Outcome")
+
+INTERVAL = 0.1
+"""Seconds between two reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training run has come.
+
+    Attributes:
+        phase: what is being done.
+        done: of the files that are read, or of text where there are none; merges made; artifacts written.
+        total: of the same; ``None`` when nobody knows.
+        unit: of both.
+    """
+
+    phase: Phase
+    done: int
+    total: int | None
+    unit: Unit
+
+
+Report = Callable[[Progress], object]
+"""Called about ten times a second; what it raises, such as ``Cancelled``, ends the run."""
+
+
+class Watch:
+    """Reports progress from the caller's thread while the work is done in another.
+
+    Attributes:
+        now: what is reported; set by the work.
+    """
+
+    def __init__(self, report: Report | None) -> None:
+        self._report = report
+        self._stopped = threading.Event()
+        self.now = Progress("counting", 0, None, "bytes")
+
+    def during(self, work: Callable[[], Outcome], stop: Callable[[], object] | None = None) -> Outcome:
+        """Do the work; what a report raises ends it, as soon as it calls ``check``.
+
+        Args:
+            stop: called to end what cannot call ``check``.
+        """
+        if self._report is None:
+            return work()
+        outcome: list[Outcome] = []
+        raised: list[BaseException] = []
+        ended = threading.Event()
+
+        def run() -> None:
+            try:
+                outcome.append(work())
+            except BaseException as error:
+                raised.append(error)
+            finally:
+                ended.set()
+
+        thread = threading.Thread(target=run, name="training", daemon=True)
+        thread.start()
+        try:
+            while not ended.wait(INTERVAL):
+                self._report(self.now)
+        except BaseException:
+            self._stopped.set()
+            if stop is not None:
+                stop()
+            raise
+        finally:
+            thread.join()
+        if raised:
+            raise raised[0]
+        return outcome[0]
+
+    def check(self) -> None:
+        """End the work if a report has raised.
+
+        Raises:
+            Cancelled
+        """
+        if self._stopped.is_set():
+            raise Cancelled("the run was cancelled")
+
+    def tell(self) -> None:
+        """Report once, whatever the time."""
+        if self._report is not None:
+            self._report(self.now)

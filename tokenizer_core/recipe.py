@@ -1,0 +1,211 @@
+"""A training run as plain data: what a job, a settings file or a command line asks for, checked whole before any work.
+
+>>> from tokenizer_core import Recipe
+>>> recipe = Recipe.from_dict({"corpus": {"texts": ["low lower lowest"]}, "vocab_size": 260})
+>>> recipe.to_dict()["pattern"]
+'cl100k_base'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, get_args
+
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.corpus import Files, Format
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings
+from tokenizer_core.formats.files import check_name
+from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
+from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.train_settings import TrainSettings
+
+_SETTINGS = tuple(field.name for field in fields(TrainSettings))
+_EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length")
+"""What can be chosen when an artifact is extended: the rest is as it has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What to train on, and what to make of it.
+
+    Attributes:
+        corpus: files, or documents as strings.
+        settings: of ``TrainSettings``.
+        sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
+        extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
+        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
+        name: of the artifact, for its manifest.
+
+    Raises:
+        InvalidSettings: with the field as ``path``.
+    """
+
+    corpus: Files | tuple[str, ...]
+    settings: TrainSettings
+    sizes: tuple[int, ...] = ()
+    extends: str | None = None
+    replace_invalid: bool = False
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            if self.name is not None:
+                check_name(self.name)
+            NewVocabulary(self.settings, self.sizes or (self.settings.vocab_size,))
+        except (InvalidOption, InvalidArtifact) as error:
+            raise _settings_error(error) from None
+        if self.extends is not None and self.sizes:
+            raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Recipe:
+        """Check every field of a JSON object; unknown ones are refused by name.
+
+        ``corpus`` is an object: ``paths`` (with ``format``, ``field`` and ``column`` as in ``Files``), or ``texts``.
+        ``initial_merges`` are pairs of entries as a ``tokenizer.json`` has them. The other fields are those of
+        ``TrainSettings`` and of this class.
+
+        Raises:
+            InvalidSettings: with the field as ``path``.
+        """
+        if not isinstance(given, Mapping):
+            raise InvalidSettings(f"a recipe is an object, not {type(given).__name__}", field="")
+        known = {"corpus", "sizes", "extends", "replace_invalid", "name", *_SETTINGS}
+        for key in given:
+            if key not in known:
+                raise InvalidSettings(f"no setting is called {str(key)[:80]!r}", field=str(key)[:80])
+        if "corpus" not in given:
+            raise InvalidSettings("there is no corpus; name paths, or give texts", field="corpus")
+        extends = _optional(given, "extends", str)
+        chosen = {key: given[key] for key in _SETTINGS if key in given}
+        if extends is not None:
+            for key in chosen.keys() - set(_EXTENDING):
+                raise InvalidSettings(f"{key} is as the artifact has it; leave it away, or extends", field=key)
+            chosen["pattern"] = None
+        if "initial_merges" in chosen:
+            chosen["initial_merges"] = _merges(chosen["initial_merges"])
+        try:
+            settings = TrainSettings(**chosen)
+        except InvalidOption as error:
+            raise _settings_error(error) from None
+        return cls(
+            corpus=_corpus(given["corpus"]),
+            settings=settings,
+            sizes=_sizes(given.get("sizes", ())),
+            extends=extends,
+            replace_invalid=_optional(given, "replace_invalid", bool) or False,
+            name=_optional(given, "name", str),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``from_dict`` makes the same recipe of, as values that JSON has."""
+        settings = self.settings.to_dict()
+        settings["initial_merges"] = [[_entry(left), _entry(right)] for left, right in self.settings.initial_merges]
+        if self.extends is not None:
+            settings = {key: settings[key] for key in _EXTENDING}
+        return {"corpus": _corpus_dict(self.corpus), **settings} | {
+            "sizes": list(self.sizes),
+            "extends": self.extends,
+            "replace_invalid": self.replace_invalid,
+            "name": self.name,
+        }
+
+    def plan(self) -> Plan:
+        """Return what is to be done with the corpus; the artifact that is extended is opened here.
+
+        Raises:
+            ArtifactError
+            InvalidSettings
+        """
+        if self.extends is None:
+            return NewVocabulary(self.settings, (self.settings.vocab_size, *self.sizes))
+        chosen = {key: getattr(self.settings, key) for key in _EXTENDING if key != "vocab_size"}
+        try:
+            return LongerVocabulary.of(Tokenizer.open(self.extends), self.settings.vocab_size, **chosen)
+        except InvalidOption as error:
+            raise _settings_error(error) from None
+
+
+_ENTRIES: dict[bytes, str] = {
+    bytes([id]): text
+    for text, id in Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(256)], []).token_texts()
+}
+_BYTES = {text: byte for byte, text in _ENTRIES.items()}
+
+
+def _entry(token: bytes) -> str:
+    return "".join(_ENTRIES[bytes([byte])] for byte in token)
+
+
+def _merges(given: object) -> list[tuple[bytes, bytes]]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise InvalidSettings("initial_merges is a list of pairs", field="initial_merges")
+    merges = []
+    for index, pair in enumerate(given):
+        field = f"initial_merges[{index}]"
+        if not (isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+            raise InvalidSettings("a merge is a pair of strings, as tokenizer.json has them", field=field)
+        left, right = pair
+        for character in left + right:
+            if character not in _BYTES:
+                raise InvalidSettings(f"{character!r} is no byte of the byte alphabet of tokenizer.json", field=field)
+        merges.append((b"".join(map(_BYTES.__getitem__, left)), b"".join(map(_BYTES.__getitem__, right))))
+    return merges
+
+
+def _settings_error(error: InvalidOption | InvalidArtifact) -> InvalidSettings:
+    return InvalidSettings(error.message, **error.place)
+
+
+def _optional(given: Mapping[str, Any], key: str, kind: type) -> Any:
+    value = given.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise InvalidSettings(f"{key} is not a {kind.__name__}: {value!r:.80}", field=key)
+    return value
+
+
+def _sizes(given: object) -> tuple[int, ...]:
+    if not isinstance(given, list | tuple):
+        raise InvalidSettings("sizes is a list of whole numbers", field="sizes")
+    return tuple(given)
+
+
+def _corpus(given: object) -> Files | tuple[str, ...]:
+    if not isinstance(given, Mapping) or ("paths" in given) == ("texts" in given):
+        raise InvalidSettings("corpus is an object with paths, or with texts", field="corpus")
+    known = {"texts"} if "texts" in given else {"paths", "format", "field", "column"}
+    for key in given:
+        if key not in known:
+            raise InvalidSettings(
+                f"a corpus has no {str(key)[:80]!r} beside {min(known)}", field=f"corpus.{str(key)[:80]}"
+            )
+    name = "texts" if "texts" in given else "paths"
+    items = given[name]
+    if not isinstance(items, list | tuple) or not items:
+        raise InvalidSettings(f"corpus.{name} is a list of strings that is not empty", field=f"corpus.{name}")
+    for index, item in enumerate(items):
+        field = f"corpus.{name}[{index}]"
+        if not isinstance(item, str):
+            raise InvalidSettings("not a string", field=field)
+        if any("\ud800" <= character <= "\udfff" for character in item):
+            raise InvalidSettings("a lone surrogate, which no text holds", field=field)
+        if name == "paths" and (not item or "\0" in item):
+            raise InvalidSettings(f"{item[:80]!r} is no path", field=field)
+    if name == "texts":
+        return tuple(items)
+    form = given.get("format")
+    if form is not None and form not in get_args(Format):
+        raise InvalidSettings(f"format is one of {', '.join(get_args(Format))}", field="corpus.format")
+    options = {key: given[key] for key in ("field", "column") if key in given}
+    for key, value in options.items():
+        if not isinstance(value, str):
+            raise InvalidSettings(f"{key} is a string", field=f"corpus.{key}")
+    return Files(paths=tuple(items), format=form, **options)
+
+
+def _corpus_dict(corpus: Files | tuple[str, ...]) -> dict[str, Any]:
+    if isinstance(corpus, tuple):
+        return {"texts": list(corpus)}
+    paths = [str(path) for path in corpus.paths]
+    return {"paths": paths, "format": corpus.format, "field": corpus.field, "column": corpus.column}

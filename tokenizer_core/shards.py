@@ -1,0 +1,65 @@
+"""A corpus in shards: what is counted at once, and what its counts depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tokenizer_core._kernel import UNICODE_VERSION
+from tokenizer_core.corpus import Files, Source
+from tokenizer_core.counting import HEADER, Rules
+
+SHARD_BYTES = 64 << 20
+"""Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""
+
+_PACKED = 4
+"""How much larger a packed file is taken to be, unpacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Files that are counted together.
+
+    Attributes:
+        key: hash of their content and of everything else that can change their counts.
+        size: bytes as they lie on the disk.
+    """
+
+    key: str
+    sources: tuple[Source, ...]
+    size: int
+
+
+def shards(found: Sequence[Source], files: Files, rules: Rules, *, shard_bytes: int = SHARD_BYTES) -> Iterator[Shard]:
+    """Put files together into shards, in the order given."""
+    group: list[Source] = []
+    weight = 0
+    for source in found:
+        size = (source.size or 0) * (_PACKED if source.compression else 1)
+        if group and weight + size > shard_bytes:
+            yield _shard(group, files, rules)
+            group, weight = [], 0
+        group.append(source)
+        weight += size
+    if group:
+        yield _shard(group, files, rules)
+
+
+def texts_key(texts: Iterable[str], rules: Rules) -> str:
+    """Hash documents and what can change their counts."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode()).digest())
+    return _key([digest.hexdigest()], rules)
+
+
+def _shard(group: Sequence[Source], files: Files, rules: Rules) -> Shard:
+    parts = [[source.identity(), source.format, source.compression, files.field, files.column] for source in group]
+    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group))
+
+
+def _key(parts: object, rules: Rules) -> str:
+    covered = [HEADER, UNICODE_VERSION, rules.header(), rules.replace_invalid, parts]
+    return hashlib.sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest()

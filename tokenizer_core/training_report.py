@@ -1,0 +1,52 @@
+"""What a run has to say when it is done: numbers for people and for plots, none of which is in the artifact's hash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tokenizer_core.learning import Learned
+
+_LONGEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingReport:
+    """What was counted and learned.
+
+    Attributes:
+        hash: of the tokenizer.
+        corpus: hash, documents, bytes, pieces, distinct pieces and those left out.
+        vocab_size: tokens that there are; less than asked for when no pair was left.
+        wanted: tokens asked for.
+        tokens, merges: learned ones.
+        longest_tokens: the longest of the learned tokens, with U+FFFD for what is not UTF-8.
+        frequencies: how often the pair of each merge occurred, in order.
+        longest_piece: bytes of the longest piece.
+        seconds: spent on merging, over all attempts.
+        timeline: seconds and merges made.
+    """
+
+    hash: str
+    corpus: dict[str, Any]
+    vocab_size: int
+    wanted: int
+    tokens: int
+    merges: int
+    longest_tokens: tuple[str, ...]
+    frequencies: tuple[int, ...]
+    longest_piece: int
+    seconds: float
+    timeline: tuple[tuple[float, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return values that JSON has."""
+        return asdict(self)
+
+
+def longest_tokens(learned: Learned) -> tuple[str, ...]:
+    """Return the longest tokens that were learned, the first learned first among equals."""
+    new: Sequence[bytes] = learned.tokens[len(learned.start.tokens) :]
+    longest = sorted(new, key=len, reverse=True)[:_LONGEST]
+    return tuple(token.decode(errors="replace") for token in longest)

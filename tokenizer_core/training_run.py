@@ -1,0 +1,253 @@
+"""A training run in a directory that keeps what is done: killed at any moment, the same calls go on from there.
+
+``counts/<key>.counts`` are the counts of a part of the corpus, named by the hash of the part's content and of every
+setting that changes counts. ``counted-<key>.json`` lists those of a whole corpus. ``merges-<key>.txt`` is the list of
+merges so far, named by the counts it is made from and every setting that changes merges. A file is whole or not there,
+so what is there needs not be made again, and what a run makes does not depend on how often it was interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+from tokenizer_core import durable
+from tokenizer_core._kernel import VERSION
+from tokenizer_core.artifact import holds
+from tokenizer_core.corpus import Files, sources
+from tokenizer_core.counting import Counts, Rules, count, count_sources
+from tokenizer_core.errors import EmptyCorpus, InternalError
+from tokenizer_core.learning import Learned, Merge, learn
+from tokenizer_core.merge_log import MergeLog
+from tokenizer_core.plans import Plan, warn_of_huge_pieces
+from tokenizer_core.progress import Progress, Report, Watch
+from tokenizer_core.recipe import Recipe
+from tokenizer_core.shards import SHARD_BYTES, shards, texts_key
+from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training_report import TrainingReport, longest_tokens
+
+
+class TrainingRun:
+    """One run: ``count``, ``merge`` and ``publish``, each of which does what is not done yet.
+
+    Two runs must not work in one directory at once; they would lose time, though never a file.
+
+    >>> import tempfile
+    >>> from tokenizer_core import Recipe, TrainingRun
+    >>> recipe = Recipe.from_dict({"corpus": {"texts": ["low lower lowest"]}, "vocab_size": 258})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     run = TrainingRun(directory, recipe)
+    ...     run.count()
+    ...     run.merge()
+    ...     run.report().longest_tokens
+    ('low', 'lo')
+    """
+
+    def __init__(
+        self,
+        directory: str | Path,
+        recipe: Recipe,
+        *,
+        on_progress: Report | None = None,
+        threads: int = 0,
+        shard_bytes: int = SHARD_BYTES,
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            directory: made if it is not there.
+            on_progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
+            threads: for counting; 0 means one a core. They change nothing.
+            shard_bytes: files are counted together up to this size. It changes nothing.
+
+        Raises:
+            ArtifactError: the artifact to extend cannot be opened.
+            InvalidSettings
+        """
+        self._directory = Path(directory)
+        self._recipe = recipe
+        self._report = on_progress
+        self._shard_bytes = shard_bytes
+        self._plan: Plan = recipe.plan()
+        self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
+        self._counts_directory = self._directory / "counts"
+        self._counts_directory.mkdir(parents=True, exist_ok=True)
+
+    def count(self) -> None:
+        """Count every part of the corpus whose counts are not there.
+
+        Raises:
+            CorpusError: with the file and the byte, line or row.
+        """
+        corpus = self._recipe.corpus
+        names = list(self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus))
+        durable.replace(self._counted, (json.dumps(names).encode(),))
+
+    def merge(self) -> None:
+        """Learn the merges, after what was learned before; count first if that is not done.
+
+        Raises:
+            CorpusError
+        """
+        if not self._counted.exists():
+            self.count()
+        log = MergeLog.open(self._merges_path())
+        if log.is_complete:
+            return
+        counts = self._all_counts()
+        warn_of_huge_pieces(counts)
+        log.corpus, log.longest = counts.summary(), len(counts.pieces.longest)
+        known = log.merges
+        log.restart()
+        watch = Watch(self._report)
+
+        def tell(done: int, total: int, new: list[Merge]) -> None:
+            watch.check()
+            log.add(new)
+            watch.now = Progress("merging", done, total, "merges")
+
+        watch.now = Progress("merging", 0, self._plan.goal.tokens - len(self._plan.start.tokens), "merges")
+        learned = watch.during(
+            lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, watcher=tell)
+        )
+        log.add(learned.merges[len(log.merges) :])
+        log.is_complete = True
+        log.write()
+        self.__dict__.pop("_finished", None)
+        watch.now = replace(watch.now, done=len(log.merges))
+        watch.tell()
+
+    def tokenizers(self) -> list[Tokenizer]:
+        """Return the tokenizer of ``vocab_size``, then one for each of ``sizes``."""
+        learned, log = self._finished
+        made = self._plan.tokenizers(learned, log.corpus)
+        if self._recipe.name is None:
+            return made
+        return [Tokenizer(replace(one.parts, name=self._recipe.name)) for one in made]
+
+    def publish(self, target: str | Path) -> Tokenizer:
+        """Write the artifact directory, and one for each of ``sizes`` beside it; return the tokenizer.
+
+        Another size stands in ``<target>-<size>``.
+        """
+        target = Path(target)
+        made = self.tokenizers()
+        places = [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]
+        for done, (tokenizer, place) in enumerate(zip(made, places, strict=True)):
+            self._tell(Progress("publishing", done, len(made), "files"))
+            if not holds(place, tokenizer.parts, name=self._recipe.name):
+                tokenizer.save(place, name=self._recipe.name)
+        self._tell(Progress("publishing", len(made), len(made), "files"))
+        return made[0]
+
+    def publish_under(self, root: str | Path) -> Path:
+        """Write the artifact directory ``root/<hash>[-<name>]``, and one for each of ``sizes``; return the first.
+
+        What stands there already is left alone: the same tokenizer is published once, however often this is called.
+        """
+        made = self.tokenizers()
+        places = [Path(root) / self._directory_name(tokenizer) for tokenizer in made]
+        for done, (tokenizer, place) in enumerate(zip(made, places, strict=True)):
+            self._tell(Progress("publishing", done, len(made), "files"))
+            name = self._recipe.name or "trained"
+            if not holds(place, tokenizer.parts, name=name):
+                tokenizer.save(place, name=name)
+        self._tell(Progress("publishing", len(made), len(made), "files"))
+        return places[0]
+
+    def report(self) -> TrainingReport:
+        """Say what was counted and learned."""
+        learned, log = self._finished
+        tokenizer = self.tokenizers()[0]
+        return TrainingReport(
+            hash=tokenizer.hash,
+            corpus=log.corpus,
+            vocab_size=tokenizer.vocab_size,
+            wanted=self._recipe.settings.vocab_size,
+            tokens=len(learned.tokens) - len(learned.start.tokens),
+            merges=len(learned.merges),
+            longest_tokens=longest_tokens(learned),
+            frequencies=tuple(merge[3] for merge in learned.merges),
+            longest_piece=log.longest,
+            seconds=log.seconds,
+            timeline=tuple(log.timeline),
+        )
+
+    def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:
+        name = f"{texts_key(texts, self._rules)}.counts"
+        if not (self._counts_directory / name).exists():
+            counts = count(iter(texts), self._rules, progress=self._report)
+            counts.save(self._counts_directory / name)
+        yield name
+
+    def _count_files(self, files: Files) -> Iterator[str]:
+        found = sources(files)
+        total = sum(source.size or 0 for source in found)
+        watch, done = Watch(self._report), 0
+        watch.now = Progress("counting", 0, total, "bytes")
+        watch.tell()
+        for shard in shards(found, files, self._rules, shard_bytes=self._shard_bytes):
+            name = f"{shard.key}.counts"
+            if not (self._counts_directory / name).exists():
+                counts = count_sources(shard.sources, files, self._rules, watch, before=done, total=total)
+                watch.during(partial(counts.save, self._counts_directory / name))
+            done += shard.size
+            watch.now = Progress("counting", done, total, "bytes")
+            watch.tell()
+            yield name
+
+    def _all_counts(self) -> Counts:
+        files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")
+        # Of one's own counts neither the size nor the bytes that are not UTF-8 are of any concern.
+        rules = replace(self._rules, replace_invalid=False)
+        watch = Watch(self._report)
+        counts = count_sources(sources(files), files, rules, watch, max_piece_length=self._plan.max_piece_length)
+        if len(counts.pieces) == 0:
+            raise EmptyCorpus("there is no text in the corpus", field="corpus")
+        return counts
+
+    @cached_property
+    def _counted(self) -> Path:
+        """Where the list of count files is: named by the corpus and what changes counts."""
+        corpus = self._recipe.to_dict()["corpus"]
+        covered = [corpus, self._rules.header(), self._rules.replace_invalid, self._shard_bytes]
+        return self._directory / f"counted-{_key(covered)}.json"
+
+    def _names(self) -> list[str]:
+        names: list[str] = json.loads(self._counted.read_bytes())
+        return names
+
+    def _merges_path(self) -> Path:
+        start, goal = self._plan.start, asdict(self._plan.goal)
+        tokens = [token.hex() for token in start.tokens]
+        covered = [VERSION, self._names(), self._plan.max_piece_length, tokens, start.merges, start.ignore_merges, goal]
+        return self._directory / f"merges-{_key(covered)}.txt"
+
+    @cached_property
+    def _finished(self) -> tuple[Learned, MergeLog]:
+        self.merge()
+        log = MergeLog.open(self._merges_path())
+        if not log.is_complete:
+            raise InternalError("the merges are not complete after they were made; please report this")
+        start = self._plan.start
+        tokens = list(start.tokens)
+        for left, right, product, _ in log.merges:
+            if product == len(tokens):
+                tokens.append(tokens[left] + tokens[right])
+        return Learned(start, tokens, log.merges), log
+
+    def _directory_name(self, tokenizer: Tokenizer) -> str:
+        digest = tokenizer.hash.removeprefix("sha256:")
+        return digest if self._recipe.name is None else f"{digest}-{self._recipe.name}"
+
+    def _tell(self, progress: Progress) -> None:
+        if self._report is not None:
+            self._report(progress)
+
+
+def _key(covered: object) -> str:
+    return hashlib.sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest()
