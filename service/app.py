@@ -30,9 +30,8 @@ from service.routes.json_route import JsonRoute, refuse
 from service.schemas import ProblemAnswer, under_limits
 from service.settings import Settings
 from service.state import State
-from tokenizer_core import TokdError
+from tokenizer_core import VERSION, TokdError
 
-VERSION = "0.1.0"
 _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
 
 
@@ -128,12 +127,21 @@ class App(FastAPI):
     async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
         """Answer as FastAPI does, through its middleware."""
 
+        asks_head = scope["method"] == "HEAD"
+        if asks_head:
+            # A HEAD is answered as the GET, but for the body; the server below looks at its own scope.
+            scope = {**scope, "method": "GET"}
+
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
-            else:
+                await send(message)
+                if asks_head:
+                    # At once, for a stream of events has no end of its own.
+                    await send({"type": "http.response.body", "body": b""})
+            elif not asks_head:
                 exchange.bytes_out += len(message.get("body", b""))
-            await send(message)
+                await send(message)
 
         try:
             await super().__call__(scope, receive, watch)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from service.app import VERSION as SERVED_VERSION
+import tokenizer_core
+from service.app import create_app
+from service.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -30,14 +32,14 @@ def compose() -> dict[str, Any]:
 
 
 def test_one_version_everywhere() -> None:
-    version = PROJECT["project"]["version"]
+    assert PROJECT["project"]["dynamic"] == ["version"]
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     kernel = tomllib.loads((ROOT / "tokenizer_core" / "kernel" / "Cargo.toml").read_text(encoding="utf-8"))
+    version = kernel["package"]["version"]
     assert newest is not None
     assert newest[1] == version
-    assert kernel["package"]["version"] == version
     assert compose()["image"] == f"tokd:{version}"
-    assert version == SERVED_VERSION
+    assert version == tokenizer_core.VERSION == create_app(Settings(access_log=False)).version
 
 
 def test_every_copied_source_exists_and_reaches_the_builder() -> None:

@@ -4,6 +4,7 @@
 >>> tokenizer = Tokenizer.open("artifacts/base")
 """
 
+from tokenizer_core._kernel import VERSION
 from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
 from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
@@ -52,6 +53,7 @@ from tokenizer_core.training_report import TrainingReport
 from tokenizer_core.training_run import TrainingRun
 
 __all__ = [
+    "VERSION",
     "AddedToken",
     "ArtifactError",
     "ArtifactNotFound",

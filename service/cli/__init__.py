@@ -52,7 +52,7 @@ class _Version(argparse.Action):
     """Print the version; the module that has it is imported only now, since it brings the web framework with it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from service.app import VERSION
+        from tokenizer_core import VERSION
 
         write_line(f"tokd {VERSION}")
         parser.exit()

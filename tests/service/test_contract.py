@@ -63,3 +63,17 @@ def test_bodies_that_break_the_document_are_refused(schema: Any, route: str) -> 
 @pytest.mark.parametrize("route", GETS)
 def test_questions_are_answered_as_documented(schema: Any, route: str) -> None:
     hold(schema[route]["GET"], GenerationMode.POSITIVE, CHECKS)
+
+
+@pytest.mark.parametrize("route", ["/tokenizers", "/tokenizers/framed", "/healthz", "/readyz", "/metrics", "/docs"])
+def test_head_is_get_without_the_body(make_client: MakeClient, route: str) -> None:
+    client = make_client()
+    asked, head = client.get(route), client.head(route)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == asked.headers["content-type"]
+    assert client.head("/nowhere").status_code == 404
+    assert client.head("/encode").status_code == 405
+    assert (
+        'tokd_requests_total{code="",route="/healthz",status="200"}' in client.get("/metrics").text
+        or route != "/healthz"
+    )
