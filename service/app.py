@@ -25,7 +25,7 @@ from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers
-from service.routes.compat import sglang, vllm
+from service.routes.compat import anthropic, openai, sglang, vllm
 from service.routes.json_route import JsonRoute, refuse
 from service.schemas import ProblemAnswer, under_limits
 from service.settings import Settings
@@ -75,7 +75,21 @@ class App(FastAPI):
         self.tokd = state
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
-        for module in (encode, decode, offsets, count, render, vllm, sglang, tokenizers, check, health, docs):
+        for module in (
+            encode,
+            decode,
+            offsets,
+            count,
+            render,
+            vllm,
+            sglang,
+            openai,
+            anthropic,
+            tokenizers,
+            check,
+            health,
+            docs,
+        ):
             module.mount(self, state)
         for each in self.routes:
             if isinstance(each, JsonRoute):

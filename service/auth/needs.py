@@ -25,6 +25,8 @@ NEEDS: Mapping[str, Need] = {
     "/detokenize": ENCODE,
     "/v1/tokenize": ENCODE,
     "/v1/detokenize": ENCODE,
+    "/v1/responses/input_tokens": ENCODE,
+    "/v1/messages/count_tokens": ENCODE,
     "/tokenizers": EITHER,
     "/tokenizers/{ref}": EITHER,
     "/tokenizers/{ref}/check": EITHER,

@@ -21,6 +21,8 @@ POSTS = (
     "/detokenize",
     "/v1/tokenize",
     "/v1/detokenize",
+    "/v1/responses/input_tokens",
+    "/v1/messages/count_tokens",
 )
 GETS = ("/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
 CHECKS = [

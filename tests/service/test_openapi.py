@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.routes.compat import sglang, vllm
+from service.routes.compat import anthropic, openai, sglang, vllm
 from service.schemas import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
 from tests.service.conftest import MakeClient
 
@@ -24,12 +24,16 @@ DROP_IN_REQUESTS = (
     "VllmDetokenizeRequest",
     "SglangTokenizeRequest",
     "SglangDetokenizeRequest",
+    "OpenaiCountRequest",
+    "AnthropicCountRequest",
 )
 DROP_INS = {
     "/tokenize": vllm.VllmTokenizeAnswer,
     "/detokenize": vllm.VllmDetokenizeAnswer,
     "/v1/tokenize": sglang.SglangTokenizeAnswer,
     "/v1/detokenize": sglang.SglangDetokenizeAnswer,
+    "/v1/responses/input_tokens": openai.OpenaiCountAnswer,
+    "/v1/messages/count_tokens": anthropic.AnthropicCountAnswer,
 }
 
 

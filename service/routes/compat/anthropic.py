@@ -1,0 +1,131 @@
+"""``POST /v1/messages/count_tokens`` as Anthropic has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from fastapi import FastAPI
+from pydantic import BaseModel, Field
+
+from service.answers import Answer
+from service.errors import ServiceError
+from service.registry import Loaded
+from service.routes.compat import anthropic_blocks, prompts
+from service.routes.compat.vllm import status_of
+from service.routes.json_route import post
+from service.schemas.fields import Object
+from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
+from service.state import State
+
+_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
+class AnthropicCountRequest(RequestBody):
+    """What a message would be answered from. Fields that are not named here are ignored."""
+
+    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
+    messages: list[Object] = Field(
+        description="Turns with texts or blocks: text, thinking, tool_use, tool_result. Others are refused."
+    )
+    system: Annotated[str | list[Object] | None, LEFT_TO_RIGHT] = Field(
+        None, description="The system prompt, as a text or as blocks of text."
+    )
+    tools: list[Object] | None = Field(None, description="Tools of the caller; those of a server are refused.")
+    thinking: Object | None = Field(
+        None, description="The template's variable `enable_thinking`: false if its `type` is `disabled`, else true."
+    )
+    mcp_servers: Any = Field(None, description="Refused: their tools are not known here.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "a message": Example(
+            "with a system prompt", {"system": "Be brief.", "messages": [{"role": "user", "content": "Hello"}]}
+        ),
+        "an image": Example(
+            "refused by its name, never left out of the count",
+            {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "base64"}}]}]},
+            status=400,
+        ),
+    }
+
+    def renders(self) -> bool:
+        """Tell that there is a chat."""
+        return True
+
+
+class AnthropicCountAnswer(BaseModel):
+    """The number of ids."""
+
+    input_tokens: int
+
+
+class AnthropicErrorInfo(BaseModel):
+    """What is wrong."""
+
+    type: str
+    message: str
+
+
+class AnthropicError(BaseModel):
+    """Any error of this route."""
+
+    type: Literal["error"]
+    error: AnthropicErrorInfo
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request cannot be answered as it is.", "model": AnthropicError},
+    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": AnthropicError},
+}
+
+
+def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Say a problem as Anthropic does, with the place before the message."""
+    status = status_of(problem)
+    kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    place = f"{problem['path']}: " if problem["path"] else ""
+    return status, {"type": "error", "error": {"type": kind, "message": place + problem["detail"]}}
+
+
+def count(loaded: Loaded, body: AnthropicCountRequest, policy: str) -> Answer:
+    """Count what a model would be given: up to its turn, or into it if the last message is the assistant's."""
+    if body.mcp_servers:
+        raise ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
+    conversation = anthropic_blocks.read(body.system, body.messages)
+    begun = anthropic_blocks.goes_on(conversation.messages)
+    thinking = None if body.thinking is None else {"enable_thinking": body.thinking.get("type") != "disabled"}
+    tokens = conversation.count(
+        loaded,
+        policy,
+        tools=anthropic_blocks.read_tools(body.tools),
+        add_generation_prompt=not begun,
+        continue_final_message=begun,
+        template_args=thinking,
+    )
+    return prompts.written(loaded, tokens, b'{"input_tokens":%d}' % tokens)
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    registry, policy = state.registry, state.settings.chat_literals
+    model = narrow(AnthropicCountRequest, messages=list_of(Object, state.settings.max_items))
+
+    @post(
+        app,
+        "/v1/messages/count_tokens",
+        model,
+        AnthropicCountAnswer,
+        state.limits,
+        dialect=dialect,
+        responses=RESPONSES,
+    )
+    def anthropic_count_tokens(body: AnthropicCountRequest) -> Answer:
+        """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""
+        return count(registry.of_model(body.model), body, policy)

@@ -1,0 +1,151 @@
+"""What the counting routes make of a request: messages as templates read them, each with the field it came from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from service import chats
+from service.errors import ServiceError, quote
+from service.registry import Loaded
+from service.schemas.fields import Object
+from tokenizer_core import RenderedChat
+
+_MESSAGE = re.compile(r"messages\[(\d+)\](.*)", re.DOTALL)
+BETWEEN = "\n"
+"""Stands between text parts of one turn, as vLLM puts it for templates that take one string."""
+
+
+class Conversation:
+    """Turns that are gathered from a request.
+
+    Args:
+        joined: whether what a caller says in two messages in a row is one turn; the assistant's always is.
+    """
+
+    def __init__(self, *, joined: bool) -> None:
+        self.messages: list[Object] = []
+        self._places: list[str] = []
+        self._joined = joined
+        self._names: dict[str, str] = {}
+
+    def say(self, role: str, text: str, place: str) -> None:
+        """Add what somebody says."""
+        message = self._turn(role, place, joined=self._joined or role == "assistant")
+        said = message.get("content")
+        message["content"] = text if said is None else said + BETWEEN + text
+
+    def think(self, text: str, place: str) -> None:
+        """Add the assistant's reasoning."""
+        message = self._turn("assistant", place, joined=True)
+        thought = message.get("reasoning_content")
+        message["reasoning_content"] = text if thought is None else thought + BETWEEN + text
+
+    def call(self, id: str, name: str, arguments: Any, place: str) -> None:
+        """Add the call of a function."""
+        message = self._turn("assistant", place, joined=True)
+        self._names[id] = name
+        function = {"name": name, "arguments": arguments}
+        message.setdefault("tool_calls", []).append({"id": id, "type": "function", "function": function})
+
+    def answer(self, id: str, text: str, place: str) -> None:
+        """Add what a function returned."""
+        named = {"name": self._names[id]} if id in self._names else {}
+        self.messages.append({"role": "tool", "tool_call_id": id, **named, "content": text})
+        self._places.append(place)
+
+    def count(self, loaded: Loaded, policy: str, **rendering: Any) -> int:
+        """Count the ids of the prompt that a model would be given.
+
+        Errors:
+            those of chats, at the fields of the request
+        """
+        for message in self.messages:
+            message.setdefault("content", "")
+        try:
+            encoded = chats.encode_one(loaded, self.messages, "messages", policy, **rendering)
+            self._refuse_what_is_left_out(encoded.rendered, rendering.get("tools"))
+            return len(encoded.ids)
+        except ServiceError as error:
+            found = _MESSAGE.fullmatch(error.path or "")
+            if found is not None:
+                error.path = self._places[int(found[1])]
+            raise
+
+    def _refuse_what_is_left_out(self, rendered: RenderedChat, tools: object) -> None:
+        """Refuse tools and calls of which a template that knows none of them writes nothing."""
+        written = {(span.message, re.split(r"[.\[]", span.field, maxsplit=1)[0]) for span in rendered.spans}
+        if tools and (None, "tools") not in written:
+            raise ServiceError("invalid_option", "this tokenizer's chat template writes no tools", "tools")
+        for at, message in enumerate(self.messages):
+            if "tool_calls" in message and (at, "tool_calls") not in written:
+                raise ServiceError(
+                    "invalid_option", "this tokenizer's chat template writes no calls of tools", f"messages[{at}]"
+                )
+
+    def _turn(self, role: str, place: str, *, joined: bool) -> Object:
+        if joined and self.messages and self.messages[-1]["role"] == role:
+            return self.messages[-1]
+        self.messages.append({"role": role})
+        self._places.append(place)
+        return self.messages[-1]
+
+
+def kind_of(part: Mapping[str, Any], place: str, default: str | None = None) -> str:
+    """Return the type of a part."""
+    return text_of(part, "type", place) if default is None or part.get("type") is not None else default
+
+
+def text_of(values: Mapping[str, Any], name: str, place: str) -> str:
+    """Return a required string."""
+    value = values.get(name)
+    if isinstance(value, str):
+        return value
+    if value is None:
+        raise ServiceError("missing_field", "this field is required", f"{place}.{name}")
+    raise ServiceError("invalid_type", "this must be a string", f"{place}.{name}")
+
+
+def objects_of(value: object, place: str) -> list[Object]:
+    """Return a list of objects."""
+    if not isinstance(value, list):
+        raise ServiceError("invalid_type", "this must be a list of objects", place)
+    for at, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise ServiceError("invalid_type", "this must be an object", f"{place}[{at}]")
+    return value
+
+
+def refused(what: str, kind: str, place: str) -> ServiceError:
+    """Refuse by its name what cannot be counted; leaving it out would be a wrong count."""
+    return ServiceError(
+        "invalid_option", f"{what} of type {quote(kind)} is not supported: only text is counted here", f"{place}.type"
+    )
+
+
+def function(values: Mapping[str, Any], parameters: str, place: str) -> Object:
+    """Return a tool as templates read it.
+
+    Args:
+        parameters: the name of the field that holds the schema of its arguments.
+    """
+    described: Object = {"name": text_of(values, "name", place)}
+    if values.get("description") is not None:
+        described["description"] = text_of(values, "description", place)
+    schema = values.get(parameters)
+    if schema is not None:
+        if not isinstance(schema, dict):
+            raise ServiceError("invalid_type", "this must be an object", f"{place}.{parameters}")
+        described["parameters"] = schema
+    return {"type": "function", "function": described}
+
+
+def arguments_of(text: str) -> Any:
+    """Read arguments that are JSON, as engines do before they render; what is no object stays text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
