@@ -120,7 +120,7 @@ class JobStore:
         if states:
             wanted = wanted.where(JOBS.c.stage.in_([str(stage) for state in states for stage in stages_of(state)]))
         if before is not None:
-            if not _is_id(before):
+            if not is_id(before):
                 raise ServiceError(
                     "invalid_value", f"{quote(before)} is no cursor; take next of the page before", "before"
                 )
@@ -165,7 +165,7 @@ class JobStore:
         self.database.close()
 
     def _row(self, job_id: str, owner: str | None) -> Row[Any]:
-        if _is_id(job_id) and self.database.exists:
+        if is_id(job_id) and self.database.exists:
             with self.database.read() as connection:
                 row = connection.execute(select(JOBS).where(JOBS.c.id == job_id)).one_or_none()
             if row is not None and owner in (None, row.owner):
@@ -173,7 +173,8 @@ class JobStore:
         raise UnknownJob(job_id)
 
 
-def _is_id(word: str) -> bool:
+def is_id(word: str) -> bool:
+    """Tell whether a word can be the id of a job."""
     return re.fullmatch(r"[0-9a-f]{32}", word) is not None
 
 

@@ -1,0 +1,254 @@
+"""One attempt at a job: a process that trains, watched by the worker that holds the lease.
+
+Whatever ends the attempt, the process and all it started are gone before the job is let go of. The process knows when
+the lease runs out and ends by itself a little before, so that it never trains beside its successor, even while this
+worker is stopped.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from service.jobs.job import Artifact, JobError, JobProgress
+from service.jobs.leases import Lease, LeaseLost, Leases
+from service.jobs.limits import DISK_FULL, JobLimits
+from service.jobs.port import JobsUnavailable
+from service.jobs.states import Event, Stage
+
+TRAINING = (sys.executable, "-m", "service.training_process")
+BEAT_SECONDS = 0.5
+"""Between two heartbeats: a cancelled job goes on for no longer."""
+
+_MARGIN = 0.2
+"""The part of a lease that the process leaves unused."""
+
+_PIPE_BYTES = 1 << 16
+_PHASES = {"merging": Event.MERGE, "publishing": Event.PUBLISH}
+_INTERNAL = JobError("internal", "this server has a bug or a wrong set-up; the worker's log says where")
+_log = logging.getLogger("tokd.jobs")
+
+
+class Stopped(Exception):
+    """The worker was told to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Where a worker trains, and with what.
+
+    Args:
+        files: holds a directory for each job.
+        target: where artifacts are published.
+        stopping: tells whether the worker is to end.
+        command: starts the process that trains; the file with its order comes last.
+    """
+
+    leases: Leases
+    limits: JobLimits
+    files: Path
+    target: Path
+    stopping: Callable[[], bool]
+    command: Sequence[str] = TRAINING
+
+
+def attempt(shop: Workshop, lease: Lease) -> None:
+    """Train, and leave the job finished, given back, or to whom it belongs by now."""
+    directory = shop.files / lease.job.id
+    try:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            shop.target.mkdir(parents=True, exist_ok=True)
+            run = _Attempt(shop, lease, directory)
+            with run.process():
+                outcome = run.watch()
+            run.end(outcome)
+        except OSError as error:
+            _log.error("job %s: %s", lease.job.id, error)
+            shop.leases.fail(lease, DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else _INTERNAL)
+        except Stopped:
+            shop.leases.give_back(lease, crashed=False)
+    except LeaseLost:
+        _log.warning("job %s was cancelled or is another worker's by now", lease.job.id)
+    except JobsUnavailable:
+        _log.warning("job %s is let go of: its lease runs out", lease.job.id)
+        return
+    with suppress(JobsUnavailable):
+        if shop.leases.finished_ago([lease.job.id]).get(lease.job.id, 0.0) is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+Outcome = Artifact | JobError | None
+"""What a process ended with; ``None`` if it died without a word."""
+
+
+class _Attempt:
+    def __init__(self, shop: Workshop, lease: Lease, directory: Path) -> None:
+        self._shop = shop
+        self._lease = lease
+        self._directory = directory
+        self._progress: JobProgress | None = None
+        self._phase_from: tuple[float, int] | None = None
+        self._began = time.monotonic()
+        self._process: subprocess.Popen[bytes]
+
+    @contextmanager
+    def process(self) -> Iterator[None]:
+        """Start the process; at the end there is none."""
+        order = self._directory / "order.json"
+        order.write_text(json.dumps(self._order()), encoding="utf-8")
+        command = [*self._shop.command, str(order)]
+        self._process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                # The group is there as long as its leader is not waited for, even a dead one.
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                _pipe(pipe).close()
+
+    def watch(self) -> Outcome:
+        """Read what the process says and keep the lease, until it ends or has to."""
+        output = _pipe(self._process.stdout)
+        os.set_blocking(_pipe(self._process.stdin).fileno(), False)
+        rest = b""
+        beat_at = 0.0
+        with selectors.DefaultSelector() as selector:
+            selector.register(output, selectors.EVENT_READ)
+            while True:
+                if (now := time.monotonic()) >= beat_at:
+                    beat_at = now + BEAT_SECONDS
+                    error = self._beat()
+                    if error is not None:
+                        return error
+                if not selector.select(max(0.0, beat_at - time.monotonic())):
+                    continue
+                data = os.read(output.fileno(), _PIPE_BYTES)
+                if not data:
+                    return None
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    outcome = self._hear(json.loads(line))
+                    if outcome is not None:
+                        return outcome
+
+    def end(self, outcome: Outcome) -> None:
+        """Write down how it ended."""
+        lease, leases = self._lease, self._shop.leases
+        if isinstance(outcome, Artifact):
+            self._insist(lambda: leases.succeed(lease, outcome))
+        elif isinstance(outcome, JobError):
+            self._insist(lambda: leases.fail(lease, outcome))
+        else:
+            how = _death(self._process.returncode)
+            _log.error("job %s: the process that trained died: %s", lease.job.id, how)
+            if lease.job.attempts >= leases.max_attempts:
+                self._insist(lambda: leases.fail(lease, leases.crashed(f"the last time by {how}")))
+            else:
+                self._insist(lambda: leases.give_back(lease, crashed=True))
+
+    def _order(self) -> dict[str, Any]:
+        shop, job = self._shop, self._lease.job
+        return shop.limits.order(self._directory) | {
+            "recipe": dict(job.recipe),
+            "name": job.name,
+            "directory": str(self._directory),
+            "target": str(shop.target),
+            "until": self._until(),
+        }
+
+    def _until(self) -> float:
+        return self._lease.until - _MARGIN * self._shop.leases.seconds
+
+    def _beat(self) -> JobError | None:
+        """Renew the lease; return what ends the job.
+
+        Errors:
+            LeaseLost; Stopped
+        """
+        if self._shop.stopping():
+            raise Stopped
+        try:
+            self._lease = self._shop.leases.renew(self._lease, self._progress)
+        except JobsUnavailable:
+            # The process ends itself in time if the store does not come back.
+            if time.monotonic() >= self._lease.until:
+                raise
+        else:
+            self._say(f"until {self._until():.3f}")
+        limits = self._shop.limits
+        return (
+            limits.over_time(time.monotonic() - self._began)
+            or limits.over_memory(self._process.pid)
+            or limits.over_disk((self._directory, self._shop.target))
+        )
+
+    def _hear(self, message: dict[str, Any]) -> Outcome:
+        leases, lease = self._shop.leases, self._lease
+        if (phase := message.get("phase")) is not None:
+            self._progress = self._phase_from = None
+            # A job that was committing when its worker died stays what it is until it is committed.
+            if phase in _PHASES and lease.job.stage is not Stage.COMMITTING:
+                self._insist(lambda: leases.advance(lease, _PHASES[phase]))
+        elif (progress := message.get("progress")) is not None:
+            self._progress = self._rated(JobProgress(**progress))
+        elif "ready" in message:
+            self._insist(lambda: leases.advance(lease, Event.COMMIT))
+            self._say("go")
+        elif (published := message.get("published")) is not None:
+            return Artifact(**published)
+        elif (failed := message.get("failed")) is not None:
+            return JobError(**failed)
+        return None
+
+    def _rated(self, progress: JobProgress) -> JobProgress:
+        now = time.monotonic()
+        if self._phase_from is None or progress.done < self._phase_from[1]:
+            self._phase_from = now, progress.done
+        began, done = self._phase_from
+        rate = (progress.done - done) / (now - began) if now > began else None
+        return JobProgress(progress.done, progress.total, progress.unit, rate)
+
+    def _insist(self, write: Callable[[], None]) -> None:
+        """Write a change, again while the store is away and the lease runs."""
+        while True:
+            try:
+                write()
+            except JobsUnavailable:
+                if time.monotonic() >= self._lease.until:
+                    raise
+                time.sleep(BEAT_SECONDS)
+            else:
+                return
+
+    def _say(self, line: str) -> None:
+        # A process that does not read will end when its time comes; one that died is seen at its other pipe.
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(_pipe(self._process.stdin).fileno(), line.encode("ascii") + b"\n")
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise RuntimeError("a process was started without its pipes")
+    return pipe
+
+
+def _death(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"

@@ -1,0 +1,89 @@
+"""The worker beside a server: a process of its own, started when there can be jobs, again when it dies, and gone with
+the server, however that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from service.jobs.store import JobStore
+from service.jobs.worker import run
+from service.settings import ENV_PREFIX, Settings
+
+_LOOK_SECONDS = 0.25
+_RESTART_SECONDS = 1.0
+_END_SECONDS = 10.0
+_log = logging.getLogger("tokd.jobs")
+
+
+@contextmanager
+def worker_beside(settings: Settings) -> Iterator[None]:
+    """Have a worker as long as the context lasts, if the settings want one."""
+    if not settings.worker:
+        yield
+        return
+    ending = threading.Event()
+    keeper = threading.Thread(target=_keep, args=(settings, ending), name="tokd-worker-keeper", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        keeper.join()
+
+
+def _keep(settings: Settings, ending: threading.Event) -> None:
+    database = JobStore.open(settings).database
+    # Who never trains pays for no second process.
+    while not database.exists:
+        if ending.wait(_LOOK_SECONDS):
+            return
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)}
+    while not ending.is_set():
+        process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            env=environment | settings.environment(),
+            start_new_session=True,
+        )
+        while not ending.wait(_LOOK_SECONDS) and process.poll() is None:
+            pass
+        if ending.is_set():
+            _end(process)
+            return
+        _log.error("the worker ended with %s and is started again", process.returncode)
+        ending.wait(_RESTART_SECONDS)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _end_with_the_server() -> None:
+    """Wait for the end of the pipe that the server holds; what it holds ends with it."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """Work, from the environment that the server gave."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+    threading.Thread(target=_end_with_the_server, name="leash", daemon=True).start()
+    run(Settings.load(flags={}))
+
+
+if __name__ == "__main__":
+    main()

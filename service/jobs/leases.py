@@ -1,0 +1,180 @@
+"""What a worker may do to jobs: take one for a time, say that it lives, move the job on, let go of it.
+
+A worker holds a job under a fencing number that grows with every take. Every statement names it, so a worker that wakes
+after its lease ran out changes nothing: it is told ``LeaseLost``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, update
+
+from service.jobs.job import Artifact, Job, JobError, JobProgress
+from service.jobs.states import FINISHED, RUNNING, Event, Stage
+from service.jobs.table import JOBS, Database, Now, changed, job_of
+
+_RUNNING = JOBS.c.stage.in_([str(stage) for stage in RUNNING])
+_QUEUED = JOBS.c.stage == str(Stage.QUEUED)
+_FINISHED = JOBS.c.stage.in_([str(stage) for stage in FINISHED])
+
+
+class LeaseLost(Exception):
+    """The job is another worker's by now, or it was cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A job in a worker's hands until ``until`` by this host's monotonic clock, unless it is renewed."""
+
+    job: Job
+    fence: int
+    until: float
+
+
+class Leases:
+    """The worker's side of the table.
+
+    Args:
+        seconds: how long a worker may be silent.
+        max_attempts: how often a job is begun whose process or worker dies.
+    """
+
+    def __init__(self, database: Database, *, seconds: float, max_attempts: int) -> None:
+        self.database = database
+        self.seconds = seconds
+        self.max_attempts = max_attempts
+
+    def take(self, worker: str) -> Lease | None:
+        """Take the job that waits longest, or whose worker is silent; ``None`` if there is none."""
+        if not self.database.exists:
+            return None
+        left = _RUNNING & (JOBS.c.lease_until < Now())
+        with self.database.read() as connection:
+            if connection.execute(select(JOBS.c.id).where(or_(_QUEUED, left)).limit(1)).first() is None:
+                return None
+        self._fail_poisonous(left)
+        begun = time.monotonic()
+        return self._take(Event.RETAKE, left, worker, begun) or self._take(Event.TAKE, _QUEUED, worker, begun)
+
+    def _take(self, event: Event, which: ColumnElement[bool], worker: str, begun: float) -> Lease | None:
+        first = select(JOBS.c.id).where(which).order_by(JOBS.c.created_at, JOBS.c.id).limit(1)
+        taken = changed(
+            event,
+            worker=worker,
+            fence=JOBS.c.fence + 1,
+            attempts=JOBS.c.attempts + 1,
+            lease_until=Now() + self.seconds,
+            started_at=func.coalesce(JOBS.c.started_at, Now()),
+            progress=None,
+        ).where(JOBS.c.id == first.with_for_update(skip_locked=True).scalar_subquery(), which)
+        with self.database.write() as connection:
+            row = connection.execute(taken).one_or_none()
+        return None if row is None else Lease(job_of(row), row.fence, begun + self.seconds)
+
+    def _fail_poisonous(self, left: ColumnElement[bool]) -> None:
+        """End jobs whose workers died with them again and again."""
+        error = self.crashed("its worker or their host died each time")
+        failed = changed(Event.FAIL, error=json.dumps(asdict(error)), finished_at=Now(), lease_until=None, worker=None)
+        with self.database.write() as connection:
+            connection.execute(failed.where(left, JOBS.c.attempts >= self.max_attempts))
+
+    def crashed(self, how: str) -> JobError:
+        """Say that a job was begun as often as it may be."""
+        return JobError(
+            "job_crashed",
+            f"the job was begun {self.max_attempts} times and its process died; {how}; submit a smaller one, or give "
+            "the worker more memory",
+        )
+
+    def renew(self, lease: Lease, progress: JobProgress | None) -> Lease:
+        """Keep the job for another while, and write down how far it is.
+
+        Errors:
+            LeaseLost
+        """
+        begun = time.monotonic()
+        written = None if progress is None else json.dumps(asdict(progress))
+        news = case((JOBS.c.progress.is_distinct_from(written), 1), else_=0)
+        kept = (
+            update(JOBS)
+            .where(_held(lease), _RUNNING)
+            .values(
+                lease_until=Now() + self.seconds,
+                progress=written,
+                version=JOBS.c.version + news,
+            )
+        )
+        with self.database.write() as connection:
+            if connection.execute(kept).rowcount != 1:
+                raise LeaseLost
+        return Lease(lease.job, lease.fence, begun + self.seconds)
+
+    def advance(self, lease: Lease, event: Event) -> None:
+        """Go to the next phase.
+
+        Errors:
+            LeaseLost
+        """
+        self._change(lease, event, progress=None)
+
+    def succeed(self, lease: Lease, artifact: Artifact) -> None:
+        """End the job: its artifact is in its place.
+
+        Errors:
+            LeaseLost
+        """
+        self._change(lease, Event.SUCCEED, artifact=json.dumps(asdict(artifact)), **_ENDED)
+
+    def fail(self, lease: Lease, error: JobError) -> None:
+        """End the job without an artifact.
+
+        Errors:
+            LeaseLost
+        """
+        self._change(lease, Event.FAIL, error=json.dumps(asdict(error)), **_ENDED)
+
+    def give_back(self, lease: Lease, *, crashed: bool) -> None:
+        """Let another worker have the job at once; only what crashed counts as an attempt.
+
+        Errors:
+            LeaseLost
+        """
+        attempts = JOBS.c.attempts - (0 if crashed else 1)
+        self._change(lease, Event.GIVE_BACK, attempts=attempts, worker=None, lease_until=0.0, progress=None)
+
+    def finished_ago(self, ids: Collection[str]) -> dict[str, float | None]:
+        """Say of each of some jobs how many seconds ago it ended; ``None`` if it has not, nothing if there is none."""
+        if not self.database.exists:
+            return {}
+        with self.database.read() as connection:
+            ages = select(JOBS.c.id, (Now() - JOBS.c.finished_at).label("ago")).where(JOBS.c.id.in_(list(ids)))
+            return {row.id: row.ago for row in connection.execute(ages)}
+
+    def forget(self, *, keep: int, seconds: float) -> None:
+        """Delete jobs that ended long ago, and all but the last ``keep`` that ended."""
+        if not self.database.exists:
+            return
+        ended = select(JOBS.c.id).where(_FINISHED).order_by(JOBS.c.finished_at.desc(), JOBS.c.id.desc())
+        with self.database.write() as connection:
+            last = connection.execute(ended.limit(1).offset(keep)).scalar_one_or_none()
+            old: ColumnElement[bool] = JOBS.c.finished_at < Now() - seconds
+            if last is not None:
+                bound = connection.execute(select(JOBS.c.finished_at).where(JOBS.c.id == last)).scalar_one()
+                old = or_(old, JOBS.c.finished_at < bound, and_(JOBS.c.finished_at == bound, JOBS.c.id <= last))
+            connection.execute(delete(JOBS).where(_FINISHED, old))
+
+    def _change(self, lease: Lease, event: Event, **values: object) -> None:
+        with self.database.write() as connection:
+            if connection.execute(changed(event, **values).where(_held(lease))).one_or_none() is None:
+                raise LeaseLost
+
+
+_ENDED = {"finished_at": Now(), "worker": None, "lease_until": None, "progress": None}
+
+
+def _held(lease: Lease) -> ColumnElement[bool]:
+    return and_(JOBS.c.id == lease.job.id, JOBS.c.fence == lease.fence)

@@ -1,0 +1,133 @@
+"""The worker: takes one job after the other until it is told to end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from service.jobs.attempt import TRAINING, Workshop, attempt
+from service.jobs.leases import Leases
+from service.jobs.limits import JobLimits
+from service.jobs.port import JobsUnavailable
+from service.jobs.store import JobStore, is_id
+from service.settings import Settings
+from service.trained import trained_directory
+
+IDLE_SECONDS = 0.5
+SWEEP_SECONDS = 60.0
+_UNREACHABLE_SECONDS = 2.0
+_FINISHED_SECONDS = 60.0
+"""A job that ended this long ago has nobody left who would remove its files."""
+
+_ABANDONED_SECONDS = 3600.0
+"""Files of no job at all are an upload under way, or what is left of one."""
+
+_DAY = 86_400.0
+_log = logging.getLogger("tokd.jobs")
+
+
+class Worker:
+    """One worker: it has one job at a time, in a process of its own.
+
+    Args:
+        command: starts the process that trains.
+    """
+
+    def __init__(self, settings: Settings, command: Sequence[str] = TRAINING) -> None:
+        self._store = JobStore.open(settings)
+        self._leases = Leases(self._store.database, seconds=settings.lease_seconds, max_attempts=settings.job_attempts)
+        self._keep_jobs, self._keep_seconds = settings.keep_jobs, settings.keep_days * _DAY
+        self._stop = threading.Event()
+        self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._shop = Workshop(
+            leases=self._leases,
+            limits=JobLimits.of(settings),
+            files=self._store.directory.absolute(),
+            target=trained_directory(settings).absolute(),
+            stopping=self._stop.is_set,
+            command=command,
+        )
+
+    def stop(self) -> None:
+        """Let go of the job at hand, at once, and end."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Work until ``stop`` is called."""
+        sweep_at = 0.0
+        try:
+            while not self._stop.is_set():
+                try:
+                    if time.monotonic() >= sweep_at:
+                        sweep_at = time.monotonic() + SWEEP_SECONDS
+                        self.sweep()
+                    if not self.work():
+                        self._stop.wait(IDLE_SECONDS)
+                except JobsUnavailable:
+                    self._stop.wait(_UNREACHABLE_SECONDS)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._store.close()
+
+    def work(self) -> bool:
+        """Do one job, if there is one.
+
+        Errors:
+            JobsUnavailable
+        """
+        lease = self._leases.take(self.name)
+        if lease is None:
+            return False
+        _log.info("job %s: attempt %d", lease.job.id, lease.job.attempts)
+        attempt(self._shop, lease)
+        return True
+
+    def sweep(self) -> None:
+        """Forget jobs that ended long ago, and remove files that no job needs.
+
+        Errors:
+            JobsUnavailable
+        """
+        self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds)
+        directory = self._shop.files
+        if not directory.is_dir():
+            return
+        found = {path.name: path for path in directory.iterdir() if is_id(path.name)}
+        known = self._leases.finished_ago(found)
+        for name, path in found.items():
+            ago = known.get(name)
+            if _age(path) > _ABANDONED_SECONDS if name not in known else ago is not None and ago > _FINISHED_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _age(directory: Path) -> float:
+    """Return how long ago anything in a directory was written."""
+    newest = 0.0
+    for path in (directory, *directory.rglob("*")):
+        try:
+            newest = max(newest, path.lstat().st_mtime)
+        except OSError:
+            continue
+    return time.time() - newest
+
+
+def run(settings: Settings) -> None:
+    """Work in this process until SIGTERM or SIGINT."""
+    worker = Worker(settings)
+    before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        worker.run()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

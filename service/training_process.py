@@ -1,0 +1,91 @@
+"""The process that trains one job: ``python -m service.training_process FILE``, started and watched by a worker.
+
+It tells its phases, its progress, that it is ``ready`` to put the artifact into place, and at the end ``published`` or
+``failed``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from service.leash import Leash, Teller, bow_to_others
+from tokenizer_core import Bounds, Progress, Recipe, TokdError, TrainingRun
+
+_log = logging.getLogger("tokd.jobs")
+
+
+def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
+    """Count, merge, make the artifact, and put it into its place when the worker lets it."""
+
+    def report(progress: Progress) -> None:
+        teller.progress(progress.done, progress.total, progress.unit)
+
+    directory = Path(order["directory"])
+    bounds = order["bounds"]
+    run = TrainingRun(
+        directory / "run",
+        Recipe.from_dict(order["recipe"]),
+        bounds=Bounds(
+            roots=tuple(map(Path, bounds["roots"])),
+            schemes=frozenset(bounds["schemes"]),
+            max_bytes=bounds["max_bytes"],
+            public_addresses_only=bounds["public_addresses_only"],
+        ),
+        on_progress=report,
+    )
+    teller.phase("counting")
+    run.count()
+    teller.phase("merging")
+    run.merge()
+    teller.phase("publishing")
+    tokenizer = run.publish(directory / "artifact")
+    teller.tell(ready=True)
+    leash.wait_to_publish()
+    place = run.publish_under(order["target"])
+    teller.tell(published={"hash": tokenizer.hash, "name": tokenizer.name, "directory": place.name})
+
+
+def explain(error: BaseException) -> dict[str, Any]:
+    """Say why a job failed, for its owner: what is a bug, or about the server's files, is told to the log only."""
+    if isinstance(error, TokdError) and error.code != "internal":
+        field = error.place.get("field")
+        return {
+            "code": error.code,
+            "message": error.message[:1000],
+            "path": None if field is None else str(field)[:200],
+        }
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        message = "the disk is full; submit the job again when there is room"
+        return {"code": "disk_full", "message": message, "path": None}
+    if isinstance(error, MemoryError):
+        message = "the job needs more memory than there is; train on less text"
+        return {"code": "job_memory", "message": message, "path": None}
+    _log.error("a job failed: %s\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+    return {"code": "internal", "message": "this server has a bug; the worker's log says where", "path": None}
+
+
+def main() -> int:
+    """Train the job whose order stands in a file."""
+    order = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    bow_to_others(order["nice"])
+    # What a library prints must not come between the lines for the worker.
+    teller = Teller(os.dup(1))
+    os.dup2(2, 1)
+    leash = Leash(0, order["until"])
+    try:
+        train(order, leash, teller)
+    except BaseException as error:
+        teller.tell(failed=explain(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""A process that only pretends to train: it does what its recipe says, on the real leash.
+
+The recipe is ``{"log": path, "do": {phase: what}}``; what it does not name is done at once. It writes a line into the
+log at its start (with ``overlap`` if one that trained the same job still lives), and one for every phase.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from service.leash import Leash, Teller, bow_to_others
+from tests.jobs.waiting import is_alive
+
+PHASES = ("counting", "merging", "publishing", "committing")
+
+
+def note(log: Path, *words: object) -> None:
+    """Append one line, whole."""
+    with log.open("a") as file:
+        file.write(" ".join(map(str, words)) + "\n")
+
+
+def do(what: str, order: dict) -> None:
+    """Do one of the things that training can do."""
+    if what == "hang":
+        while True:
+            time.sleep(0.05)
+    elif what == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif what == "leave":
+        sys.exit(3)
+    elif what == "eat":
+        eaten = bytearray(os.urandom(1 << 20) * 400)
+        while eaten:
+            time.sleep(0.05)
+    elif what == "spawn and hang":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        note(Path(order["recipe"]["log"]), "spawned", child.pid)
+        do("hang", order)
+    elif what == "die once":
+        marker = Path(order["directory"]) / "died"
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+    elif what == "hang once":
+        marker = Path(order["directory"]) / "hung"
+        if not marker.exists():
+            marker.touch()
+            do("hang", order)
+
+
+def main() -> None:
+    order = json.loads(Path(sys.argv[1]).read_text())
+    bow_to_others(order["nice"])
+    recipe, directory = order["recipe"], Path(order["directory"])
+    log, things = Path(recipe["log"]), recipe.get("do", {})
+    teller, leash = Teller(os.dup(1)), Leash(0, order["until"])
+    earlier = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("start ")]
+    note(log, "start", os.getpid(), *(["overlap"] for pid in earlier if is_alive(pid)))
+    for phase in PHASES[:3]:
+        teller.phase(phase)
+        teller.tell(progress={"done": 1, "total": 10, "unit": "bytes"})
+        note(log, phase, os.getpid())
+        do(things.get(phase, ""), order)
+    if "fail" in things:
+        teller.tell(failed=things["fail"])
+        return
+    (directory / "artifact").mkdir(exist_ok=True)
+    teller.tell(ready=True)
+    leash.wait_to_publish()
+    note(log, "committing", os.getpid())
+    do(things.get("committing", ""), order)
+    place = Path(order["target"]) / directory.name
+    place.mkdir(exist_ok=True)
+    note(log, "published", os.getpid())
+    do(things.get("published", ""), order)
+    teller.tell(published={"hash": f"sha256:{'0' * 64}", "name": "pretended", "directory": place.name})
+
+
+if __name__ == "__main__":
+    main()
