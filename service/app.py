@@ -42,7 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
     """
     settings = Settings.load() if settings is None else settings
-    registry = Registry.open(settings.artifacts, settings.default_tokenizer, settings.models)
+    registry = Registry.open(settings)
     metrics = Metrics(registry.loaded)
     return App(
         State(

@@ -8,7 +8,7 @@ program: declared routes, statuses, codes, loaded tokenizers.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -118,14 +118,25 @@ class Metrics:
         """Count lines that the access log threw away."""
         self._dropped.inc(lines)
 
-    def page(self) -> bytes:
-        """Write the numbers of all processes."""
+    def page(self, jobs: Mapping[str, int]) -> bytes:
+        """Write the numbers of all processes, and of the jobs by state, which no process counts for itself."""
+        return self._page_of_processes() + _page_of_jobs(jobs)
+
+    def _page_of_processes(self) -> bytes:
         if self._directory is None:
             return generate_latest(self._registry)
         _forget_dead_processes(Path(self._directory))
         merged = CollectorRegistry()
         MultiProcessCollector(merged, path=self._directory)  # type: ignore[no-untyped-call]
         return generate_latest(merged)
+
+
+def _page_of_jobs(jobs: Mapping[str, int]) -> bytes:
+    registry = CollectorRegistry()
+    gauge = Gauge("tokd_jobs", "Training jobs that are remembered, by state.", ("state",), registry=registry)
+    for state, count in jobs.items():
+        gauge.labels(state).set(count)
+    return generate_latest(registry)
 
 
 def _forget_dead_processes(directory: Path) -> None:

@@ -1,23 +1,26 @@
 """The tokenizers of a server, found by name, hash or ``name@hash``.
 
-A reference is looked up in a table that was filled at start-up: it never touches a file, and a part of a hash finds
-nothing.
+A reference is looked up in a table that was filled at start-up, and hashes among the trained tokenizers that are open:
+it never touches a file, and a part of a hash finds nothing. For the hash of one that is not open yet, ``get`` raises
+``Unopened``, and who can wait for the disk opens it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from service.errors import ServiceError, quote
-from service.settings import InvalidSetting
+from service.settings import InvalidSetting, Settings
+from service.trained import Trained, trained_directory
 from tokenizer_core import Tokenizer
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"
 _HASH = r"sha256:[0-9a-f]{64}"
 _REFERENCE = re.compile(rf"{_NAME}|{_HASH}|{_NAME}@{_HASH}")
+_HASHED = re.compile(rf"{_HASH}|{_NAME}@{_HASH}")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 """Names of devices on Windows: an artifact of this name could be unpacked nowhere."""
 
@@ -58,18 +61,32 @@ class Loaded:
         }
 
 
+class Unopened(Exception):
+    """A trained tokenizer may have this hash, but it is not open; ``open`` does that, and waits for the disk."""
+
+    def __init__(self, reference: str, open: Callable[[], None]) -> None:
+        super().__init__(reference)
+        self.open = open
+
+
 class Registry:
-    """An immutable set of tokenizers.
+    """An immutable set of tokenizers, and those that jobs trained.
 
     Args:
         tokenizers: by the path they were opened at, in the order of the settings; no two of one name.
         default: a reference to one of them; the first if ``None``.
         models: ``model=reference``: what callers of other servers call a tokenizer.
+        trained: where tokenizers are found by hash that are none of these.
     """
 
     def __init__(
-        self, tokenizers: Mapping[str, Tokenizer], default: str | None = None, models: Sequence[str] = ()
+        self,
+        tokenizers: Mapping[str, Tokenizer],
+        default: str | None = None,
+        models: Sequence[str] = (),
+        trained: Trained | None = None,
     ) -> None:
+        self._trained = trained
         self.loaded = tuple(
             Loaded(tokenizer, path, tokenizer.name, tokenizer.hash) for path, tokenizer in tokenizers.items()
         )
@@ -80,19 +97,22 @@ class Registry:
         self._by_model = dict(map(self._read_model, models))
 
     @classmethod
-    def open(cls, paths: Sequence[str], default: str | None = None, models: Sequence[str] = ()) -> Registry:
+    def open(cls, settings: Settings) -> Registry:
         """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
-        return cls({path: Tokenizer.open(path) for path in paths}, default, models)
+        tokenizers = {path: Tokenizer.open(path) for path in settings.artifacts}
+        trained = Trained(trained_directory(settings), settings.max_trained)
+        return cls(tokenizers, settings.default_tokenizer, settings.models, trained)
 
     def get(self, reference: str | None) -> Loaded:
         """Find a tokenizer.
 
         Errors:
             ``invalid_name``: this can be no reference. ``tokenizer_not_found``: nothing of this name or hash is loaded.
+            Unopened
         """
         if reference is None:
             return self.default
-        found = self._by_reference.get(reference)
+        found = self._by_reference.get(reference) or self._find_trained(reference)
         if found is not None:
             return found
         if _REFERENCE.fullmatch(reference) is None or _RESERVED.fullmatch(reference.partition("@")[0]):
@@ -102,7 +122,27 @@ class Registry:
                 "sha256: with 64 hexadecimal digits, or name@sha256:...",
                 "tokenizer",
             )
-        raise ServiceError(
+        raise self._not_found(reference)
+
+    def _find_trained(self, reference: str) -> Loaded | None:
+        trained = self._trained
+        if trained is None or _HASHED.fullmatch(reference) is None:
+            return None
+        name, at, hash = reference.rpartition("@")
+        wanted = name if at else None, hash
+        found = trained.opened(*wanted)
+        if found is None:
+
+            def open() -> None:
+                if trained.open(*wanted) is None:
+                    raise self._not_found(reference)
+
+            raise Unopened(reference, open)
+        path, tokenizer = found
+        return Loaded(tokenizer, str(path), tokenizer.name, tokenizer.hash)
+
+    def _not_found(self, reference: str) -> ServiceError:
+        return ServiceError(
             "tokenizer_not_found", f"no tokenizer {quote(reference)} is loaded; there are {self._names()}", "tokenizer"
         )
 
@@ -110,11 +150,11 @@ class Registry:
         """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.
 
         Errors:
-            ``tokenizer_not_found``
+            ``tokenizer_not_found``; Unopened
         """
         if model is None:
             return self.default
-        found = self._by_model.get(model) or self._by_reference.get(model)
+        found = self._by_model.get(model) or self._by_reference.get(model) or self._find_trained(model)
         if found is None:
             names = ", ".join([*self._by_model, self._names()][:10])
             raise ServiceError(

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from service.app import create_app
 from service.auth import require_keys
 from service.http_protocol import BoundedProtocol
+from service.jobs.beside import worker_beside
 from service.metrics import DIRECTORY_VARIABLE
 from service.registry import Registry
 from service.settings import InvalidSetting, Settings
@@ -37,7 +38,9 @@ def run(settings: Settings) -> None:
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         if settings.workers == 1:
-            uvicorn.run(create_app(settings), **_options(settings))
+            app = create_app(settings)
+            with worker_beside(settings):
+                uvicorn.run(app, **_options(settings))
         else:
             _run_workers(settings)
     finally:
@@ -46,11 +49,12 @@ def run(settings: Settings) -> None:
 
 def _run_workers(settings: Settings) -> None:
     # Every process verifies the artifacts for itself; this one does it first, so that an error is told once.
-    Registry.open(settings.artifacts, settings.default_tokenizer, settings.models)
+    Registry.open(settings)
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
-        uvicorn.run(f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings))
+        with worker_beside(settings):
+            uvicorn.run(f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings))
 
 
 def _clear_the_way(path: Path) -> None:

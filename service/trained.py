@@ -1,12 +1,66 @@
-"""Where trained tokenizers are."""
+"""The tokenizers that jobs published: found by hash, opened when they are first asked for, the last few kept open."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+from cachetools import LRUCache
+
 from service.settings import Settings
+from tokenizer_core import ArtifactNotFound, HashMismatch, Tokenizer
 
 
 def trained_directory(settings: Settings) -> Path:
     """Return the directory that jobs publish into: the setting, or that of the first artifact."""
     return Path(settings.trained) if settings.trained is not None else Path(settings.artifacts[0]).absolute().parent
+
+
+class Trained:
+    """Artifact directories named ``<hex digits of the hash>[-<name>]`` in one directory.
+
+    Args:
+        most: how many are kept open.
+    """
+
+    def __init__(self, directory: Path, most: int) -> None:
+        self._directory = directory
+        self._opened: LRUCache[tuple[str | None, str], tuple[Path, Tokenizer]] = LRUCache(most)
+        self._lock = threading.Lock()
+
+    def opened(self, name: str | None, hash: str) -> tuple[Path, Tokenizer] | None:
+        """Return a tokenizer that is open; it never touches a file."""
+        with self._lock:
+            return self._opened.get((name, hash))
+
+    def open(self, name: str | None, hash: str) -> tuple[Path, Tokenizer] | None:
+        """Open and verify an artifact; ``None`` if there is none of this hash, or of this hash and name.
+
+        Errors:
+            ArtifactError
+        """
+        path = self._find(name, hash.removeprefix("sha256:"))
+        if path is None:
+            return None
+        try:
+            tokenizer = Tokenizer.open(path)
+        except ArtifactNotFound:
+            return None
+        if tokenizer.hash != hash:
+            raise HashMismatch(f"{path} holds {tokenizer.hash}; a directory is named after what it holds")
+        if name is not None and tokenizer.name != name:
+            return None
+        with self._lock:
+            self._opened[name, hash] = path, tokenizer
+        return path, tokenizer
+
+    def _find(self, name: str | None, digits: str) -> Path | None:
+        for exact in (digits,) if name is None else (f"{digits}-{name}", digits):
+            if (self._directory / exact).is_dir():
+                return self._directory / exact
+        if name is not None:
+            return None
+        try:
+            return min(self._directory.glob(f"{digits}-*"), default=None)
+        except OSError:
+            return None

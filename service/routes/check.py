@@ -9,7 +9,7 @@ from fastapi import FastAPI, Query
 import tokenizer_core
 from service.registry import Loaded
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.tokenizers import Reference
+from service.routes.tokenizers import Reference, find
 from service.schemas import CheckAnswer
 from service.state import State
 from service.threads import saturated
@@ -19,7 +19,7 @@ EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry, limits = state.registry, state.limits
+    limits = state.limits
     checking = False
 
     def audit(loaded: Loaded, embedding_rows: int | None) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def mount(app: FastAPI, state: State) -> None:
     async def check_tokenizer(ref: Reference, embedding_rows: EmbeddingRows = None) -> Any:
         """Audit a tokenizer: what can go wrong, point by point, with the evidence. One audit runs at a time."""
         nonlocal checking
-        loaded = registry.get(ref)
+        loaded = await find(state, ref)
         if checking:
             raise saturated("another audit runs")
         checking = True

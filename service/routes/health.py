@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Response
+from starlette.concurrency import run_in_threadpool
 
+from service.jobs import JobsUnavailable
 from service.metrics import MEDIA_TYPE
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.schemas import Health
@@ -36,4 +39,9 @@ def mount(app: FastAPI, state: State) -> None:
     async def metrics() -> Response:
         """Give the numbers of all processes of this server."""
         state.metrics.level(state.limits)
-        return Response(state.metrics.page(), media_type=MEDIA_TYPE)
+        try:
+            jobs: Mapping[str, int] = {**await run_in_threadpool(state.jobs.counts)}
+        except JobsUnavailable:
+            # What is known of the server is worth more without the jobs than nothing at all.
+            jobs = {}
+        return Response(state.metrics.page(jobs), media_type=MEDIA_TYPE)

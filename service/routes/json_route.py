@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
-from typing import Annotated, Any, cast
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Body, FastAPI
 from fastapi.routing import APIRoute
@@ -22,11 +22,14 @@ from service.auth import NEEDS, Guard, Need
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser
-from service.limits import Disconnected, Limits
+from service.limits import Disconnected, Limits, saturated
+from service.registry import Unopened
 from service.schemas import RequestBody
 from service.shortcut import Shortcut
 
 _JSON = (b"content-type", b"application/json")
+T = TypeVar("T")
+_OPENINGS = 3
 _log = logging.getLogger("tokd")
 
 Endpoint = Callable[[Any], Answer]
@@ -124,17 +127,38 @@ class JsonRoute(APIRoute):
         limits.admit()
         chunks = await limits.read(declared_length(scope["headers"]), receive, exchange)
         if exchange.bytes_in > limits.settings.inline_bytes:
-            done = await limits.in_thread(self.work, chunks)
-            return done if isinstance(done, Answer) else await limits.turns.run(self.answer, done)
+            return await when_opened(limits, lambda: self._answer_large(chunks))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         if self.shortcut is not None and (answer := self.shortcut(body, False)) is not None:
             return answer
+        return await when_opened(limits, lambda: self._answer_small(body))
+
+    async def _answer_large(self, chunks: list[bytes]) -> Answer:
+        done = await self.limits.in_thread(self.work, chunks)
+        return done if isinstance(done, Answer) else await self.limits.turns.run(self.answer, done)
+
+    async def _answer_small(self, body: bytes) -> Answer:
+        limits = self.limits
         request: RequestBody = self.parse(body)
         if request.renders():
             return await limits.turns.run(self.answer, request)
         if request.heavy():
             return await limits.in_thread(self.work_heavy, body, request)
         return self.answer(request)
+
+
+async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
+    """Do work; if it needs a trained tokenizer that is not open, open that in a thread and do it again.
+
+    Errors:
+        ``saturated``: so many others are wanted at once that this one never stays open.
+    """
+    for _ in range(_OPENINGS):
+        try:
+            return await work()
+        except Unopened as missing:
+            await limits.in_thread(missing.open)
+    raise saturated("more trained tokenizers are wanted at once than stay open")
 
 
 def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:

@@ -7,11 +7,24 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Path
 
 from service.registry import Loaded
-from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.json_route import PROBLEM_RESPONSES, when_opened
 from service.schemas import TokenizerInfo, TokenizerList
 from service.state import State
 
 Reference = Annotated[str, Path(description="A name, a hash (`sha256:` and 64 digits) or `name@hash`.")]
+
+
+async def find(state: State, reference: str) -> Loaded:
+    """Find a tokenizer that is loaded, or that a job trained.
+
+    Errors:
+        ``invalid_name``, ``tokenizer_not_found``
+    """
+
+    async def get() -> Loaded:
+        return state.registry.get(reference)
+
+    return await when_opened(state.limits, get)
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -29,4 +42,4 @@ def mount(app: FastAPI, state: State) -> None:
     @app.get("/tokenizers/{ref}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)
     async def tokenizer(ref: Reference) -> Any:
         """Describe one tokenizer."""
-        return info(registry.get(ref))
+        return info(await find(state, ref))

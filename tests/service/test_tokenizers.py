@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.registry import Registry
 from service.schemas import CheckAnswer, TokenizerInfo, TokenizerList
-from service.settings import InvalidSetting
+from service.settings import InvalidSetting, Settings
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import ArtifactNotFound, Tokenizer
@@ -63,20 +63,34 @@ def test_bad_query_is_refused_with_its_place(client: TestClient, rows: str) -> N
 def test_two_artifacts_of_one_name_are_refused(artifacts: tuple[str, str], tmp_path: Path) -> None:
     Tokenizer.open(artifacts[1]).save(tmp_path / "copy", name="framed")
     with pytest.raises(InvalidSetting, match="two artifacts are named 'framed'"):
-        Registry.open([artifacts[0], str(tmp_path / "copy")])
+        Registry.open(
+            Settings(
+                artifacts=(
+                    artifacts[0],
+                    str(tmp_path / "copy"),
+                )
+            )
+        )
 
 
 def test_one_tokenizer_under_two_names_is_found_by_either(artifacts: tuple[str, str], tmp_path: Path) -> None:
     Tokenizer.open(artifacts[0]).save(tmp_path / "copy", name="copy")
-    registry = Registry.open([artifacts[0], str(tmp_path / "copy")])
+    registry = Registry.open(
+        Settings(
+            artifacts=(
+                artifacts[0],
+                str(tmp_path / "copy"),
+            )
+        )
+    )
     assert registry.get("copy").hash == registry.get("framed").hash == registry.get(registry.default.hash).hash
 
 
 def test_unknown_default_is_refused(artifacts: tuple[str, str]) -> None:
     with pytest.raises(InvalidSetting, match="'nobody' is none of the loaded: framed, bare"):
-        Registry.open(artifacts, "nobody")
+        Registry.open(Settings(artifacts=artifacts, default_tokenizer="nobody"))
 
 
 def test_missing_artifact_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArtifactNotFound):
-        Registry.open([str(tmp_path / "nothing")])
+        Registry.open(Settings(artifacts=(str(tmp_path / "nothing")))) 

@@ -1,0 +1,36 @@
+"""``tokd worker``: a worker for training jobs, alone."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+from service.cli.options import Parser
+from service.cli.streams import CommandError
+from service.settings import InvalidSetting, Settings, add_flags
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the command; its flags are the table of settings, of which those of jobs concern it."""
+    parser = commands.add_parser(
+        "worker",
+        help="train the jobs of a server, on this host or another",
+        description="Train jobs, one at a time, until told to stop. Give it the settings of the server whose jobs it "
+        "does: of them jobs_url, trained and those of jobs concern it.",
+    )
+    add_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the settings and work until told to stop."""
+    # Only this command and the server need the database's library.
+    from service.jobs.worker import run as work
+
+    try:
+        settings = Settings.load(flags=vars(args))
+        logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+        work(settings)
+    except InvalidSetting as error:
+        raise CommandError("invalid_setting", str(error), status=2) from None
+    return 0
