@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from service.leash import Leash, Teller, bow_to_others
-from tokenizer_core import Bounds, Progress, Recipe, TokdError, TrainingRun
+from tokenizer_core import Progress, Recipe, TokdError, TrainingRun
 
 _log = logging.getLogger("tokd.jobs")
 
@@ -28,17 +28,8 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
         teller.progress(progress.done, progress.total, progress.unit)
 
     directory = Path(order["directory"])
-    bounds = order["bounds"]
     run = TrainingRun(
-        directory / "run",
-        Recipe.from_dict(order["recipe"]),
-        bounds=Bounds(
-            roots=tuple(map(Path, bounds["roots"])),
-            schemes=frozenset(bounds["schemes"]),
-            max_bytes=bounds["max_bytes"],
-            public_addresses_only=bounds["public_addresses_only"],
-        ),
-        on_progress=report,
+        directory / "run", Recipe.from_dict(order["recipe"]), on_progress=report, threads=order["threads"]
     )
     teller.phase("counting")
     run.count()
