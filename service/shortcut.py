@@ -14,7 +14,7 @@ from typing import Literal
 from service.answers import Answer, Block
 from service.errors import ServiceError
 from service.json_body import MAX_COST
-from service.registry import Loaded, Registry
+from service.registry import Loaded, Registry, Unopened
 from service.schemas import INLINE_ITEMS
 from service.settings import Settings
 
@@ -68,7 +68,7 @@ def _found(registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], 
         if isinstance(given, str):
             try:
                 loaded = registry.get(given)
-            except ServiceError:
+            except (ServiceError, Unopened):
                 return None
             given = ask(loaded, body, given, may_take_long)
         if given is None or isinstance(given, str):

@@ -10,13 +10,14 @@ import errno
 import json
 import logging
 import os
+import shutil
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
 from service.leash import Leash, Teller, bow_to_others
-from tokenizer_core import Progress, Recipe, TokdError, TrainingRun
+from tokenizer_core import Progress, Recipe, TokdError, Tokenizer, TrainingRun
 
 _log = logging.getLogger("tokd.jobs")
 
@@ -36,11 +37,31 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
     teller.phase("merging")
     run.merge()
     teller.phase("publishing")
-    tokenizer = run.publish(directory / "artifact")
+    made = directory / "artifacts"
+    # What an attempt before left half done.
+    shutil.rmtree(made, ignore_errors=True)
+    artifact = run.publish_under(made)
+    tokenizer = Tokenizer.open(artifact)
     teller.tell(ready=True)
     leash.wait_to_publish()
-    place = run.publish_under(order["target"])
-    teller.tell(published={"hash": tokenizer.hash, "name": tokenizer.name, "directory": place.name})
+    for path in sorted(made.iterdir()):
+        put_into_place(path, Path(order["target"]) / path.name)
+    teller.tell(published={"hash": tokenizer.hash, "name": tokenizer.name, "directory": artifact.name})
+
+
+def put_into_place(made: Path, place: Path) -> None:
+    """Move an artifact to the place that is named after its hash, in one step; what is there is the same tokenizer."""
+    try:
+        made.rename(place)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        Tokenizer.open(place)
+    descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def explain(error: BaseException) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Response
@@ -40,7 +39,8 @@ def mount(app: FastAPI, state: State) -> None:
         """Give the numbers of all processes of this server."""
         state.metrics.level(state.limits)
         try:
-            jobs: Mapping[str, int] = {**await run_in_threadpool(state.jobs.counts)}
+            counts = await run_in_threadpool(state.jobs.counts)
+            jobs = {str(name): count for name, count in counts.items()}
         except JobsUnavailable:
             # What is known of the server is worth more without the jobs than nothing at all.
             jobs = {}

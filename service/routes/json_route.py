@@ -22,10 +22,11 @@ from service.auth import NEEDS, Guard, Need
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.json_body import declared_length, parser
-from service.limits import Disconnected, Limits, saturated
+from service.limits import Disconnected, Limits
 from service.registry import Unopened
 from service.schemas import RequestBody
 from service.shortcut import Shortcut
+from service.threads import saturated
 
 _JSON = (b"content-type", b"application/json")
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from service.schemas import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tokenizer_core import ArtifactNotFound, Tokenizer
+from tokenizer_core import ArtifactNotFound, Tokenizer, train
 
 
 def test_list_names_every_tokenizer_and_one_default(client: TestClient, framed: Tokenizer, bare: Tokenizer) -> None:
@@ -93,4 +93,67 @@ def test_unknown_default_is_refused(artifacts: tuple[str, str]) -> None:
 
 def test_missing_artifact_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArtifactNotFound):
-        Registry.open(Settings(artifacts=(str(tmp_path / "nothing")))) 
+        Registry.open(Settings(artifacts=(str(tmp_path / "nothing"),)))
+
+
+def published(tokenizer: Tokenizer, directory: Path, name: str) -> str:
+    """Put a tokenizer where a job would, under a name; return its hash."""
+    tokenizer.save(directory / f"{tokenizer.hash.removeprefix('sha256:')}-{name}", name=name)
+    return tokenizer.hash
+
+
+def trained_on(text: str) -> Tokenizer:
+    return train(iter([text]), vocab_size=300)
+
+
+def test_a_trained_tokenizer_is_served_by_its_hash_at_once_and_never_by_its_name(
+    make_client: MakeClient, tmp_path: Path
+) -> None:
+    client = make_client(trained=str(tmp_path))
+    tokenizer = trained_on("low lower lowest " * 9)
+    for known in (False, True):
+        if known:
+            published(tokenizer, tmp_path, "mine")
+        for reference in (tokenizer.hash, f"mine@{tokenizer.hash}"):
+            body = {"text": "lower lowest", "tokenizer": reference}
+            for route in ("/encode", "/count", "/offsets"):
+                answer = client.post(route, json=body)
+                if known:
+                    assert answer.status_code == 200
+                    assert answer.json()["tokenizer"] == tokenizer.hash
+                    assert answer.json()["count" if route == "/count" else "ids"] == (
+                        tokenizer.count("lower lowest")
+                        if route == "/count"
+                        else tokenizer.encode("lower lowest").tolist()
+                    )
+                else:
+                    assert_problem(answer, "tokenizer_not_found", path="tokenizer")
+            assert client.get(f"/tokenizers/{reference}").status_code == (200 if known else 404)
+        for reference in ("mine", f"other@{tokenizer.hash}", tokenizer.hash[:-1] + "g"):
+            answer = client.post("/count", json={"text": "low", "tokenizer": reference})
+            assert answer.status_code in (400, 404)
+    assert client.post("/decode", json={"ids": [256], "tokenizer": tokenizer.hash}).status_code == 200
+    large = client.post("/encode", json={"text": "lower " * 50_000, "tokenizer": tokenizer.hash})
+    assert large.json()["ids"] == tokenizer.encode("lower " * 50_000).tolist()
+
+
+def test_more_trained_tokenizers_than_stay_open_are_served_in_turn(make_client: MakeClient, tmp_path: Path) -> None:
+    client = make_client(trained=str(tmp_path), max_trained=1)
+    made = [trained_on(word * 9) for word in ("low ", "new ", "wide ")]
+    hashes = [published(tokenizer, tmp_path, "mine") for tokenizer in made]
+    assert len(set(hashes)) == 3
+    for _ in range(2):
+        for hash in hashes:
+            assert client.post("/count", json={"text": "low", "tokenizer": hash}).json()["tokenizer"] == hash
+
+
+def test_a_trained_artifact_that_was_tampered_with_is_not_served(make_client: MakeClient, tmp_path: Path) -> None:
+    client = make_client(trained=str(tmp_path))
+    first, second = trained_on("low " * 9), trained_on("new " * 9)
+    hash = published(first, tmp_path, "mine")
+    file = tmp_path / f"{hash.removeprefix('sha256:')}-mine" / "tokenizer.json"
+    file.write_bytes(file.read_bytes() + b" ")
+    assert_problem(client.post("/count", json={"text": "low", "tokenizer": hash}), "internal")
+    # A directory that is named after another tokenizer.
+    first.save(tmp_path / second.hash.removeprefix("sha256:"), name="mine")
+    assert_problem(client.post("/count", json={"text": "low", "tokenizer": second.hash}), "internal")

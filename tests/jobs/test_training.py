@@ -1,0 +1,244 @@
+"""Jobs that really train: killed at random moments, on a full disk, and found by a server that runs."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.jobs import Job, JobRequest, JobStore, State
+from service.jobs.states import FINISHED, RUNNING, Stage
+from service.jobs.worker import Worker
+from service.settings import Settings
+from tests.jobs.conftest import ROOT, MakeSettings
+from tests.jobs.waiting import is_alive, until
+from tokenizer_core import Recipe, TrainingRun
+
+KILLS = int(os.environ.get("TOKD_TEST_KILLS", "12"))
+"""How often the test of kills kills; 50 and more take minutes."""
+
+RECIPE = {"vocab_size": 600, "special_tokens": ["<|end|>"], "name": "killed"}
+
+
+def words(seed: int) -> str:
+    """Make a text that has something to learn in it."""
+    dice = random.Random(seed)
+    stems = ["".join(dice.choices("etaoinshrdlu", k=dice.randint(2, 9))) for _ in range(400)]
+    return " ".join(dice.choice(stems) for _ in range(20_000))
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("corpus")
+    for number in range(3):
+        (directory / f"{number}.txt").write_text(words(number))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def undisturbed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The artifact of a run that nobody disturbs."""
+    directory = tmp_path_factory.mktemp("undisturbed")
+    return TrainingRun(directory / "run", Recipe.from_dict(recipe(corpus))).publish_under(directory / "made")
+
+
+def recipe(corpus: Path) -> dict[str, Any]:
+    return {"corpus": {"paths": [str(corpus)]}, **RECIPE}
+
+
+def submit(store: JobStore, corpus: Path) -> Job:
+    return store.submit(JobRequest(recipe=recipe(corpus), owner="local", name="killed"))[0]
+
+
+def artifacts(trained: Path) -> list[str]:
+    """Name everything but the jobs' own files."""
+    return sorted(path.name for path in trained.iterdir() if path.name != ".jobs")
+
+
+def children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def kill(*pids: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+Start = Callable[[Settings], "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start a command of tokd; in the end it and what it started are gone."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def begin(command: str, settings: Settings) -> subprocess.Popen[bytes]:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **settings.environment()}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.cli", command],
+            env=env,
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        below = [each for child in children(process.pid) for each in (child, *children(child))]
+        kill(process.pid, *below)
+        process.wait(60)
+
+
+def stage_of(store: JobStore, job: Job) -> Stage:
+    return store.get(job.id, None).stage
+
+
+def wait_for_moment(store: JobStore, job: Job, dice: random.Random) -> None:
+    """Wait until a job is in a phase that the dice choose, or beyond, and a little more."""
+    wanted = RUNNING.index(dice.choice(RUNNING[:3]))
+    later = {*RUNNING[wanted:], *FINISHED}
+    until(lambda: stage_of(store, job) in later)
+    time.sleep(dice.random() * 0.2)
+
+
+def test_killed_at_random_moments_every_job_ends_once_with_the_same_bytes(
+    make_settings: MakeSettings, start: Any, corpus: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    settings = make_settings(lease_seconds=2, job_attempts=10_000)
+    store = JobStore.open(settings)
+    seed = random.randrange(1 << 32)
+    sys.stdout.write(f"seed {seed}\n")
+    dice = random.Random(seed)
+    trained = tmp_path / "trained"
+    worker, job, left = start("worker", settings), submit(store, corpus), KILLS
+    while left:
+        wait_for_moment(store, job, dice)
+        below = children(worker.pid)
+        target = dice.choice(("process", "worker", "both"))
+        kill(*(below if target != "worker" else ()), *([worker.pid] if target != "process" else ()))
+        left -= 1
+        if target != "process":
+            worker.wait(60)
+            worker = start("worker", settings)
+        if stage_of(store, job) in FINISHED:
+            check_end(store, job, trained, undisturbed)
+            job = submit(store, corpus)
+    until(lambda: stage_of(store, job) in FINISHED)
+    check_end(store, job, trained, undisturbed)
+    until(lambda: all(stage in FINISHED for stage in (each.stage for each in store.list(owner=None).jobs)))
+    store.close()
+
+
+def check_end(store: JobStore, job: Job, trained: Path, undisturbed: Path) -> None:
+    done = store.get(job.id, None)
+    assert done.state is State.SUCCEEDED, done.error
+    assert done.artifact is not None
+    assert artifacts(trained) == [undisturbed.name] == [done.artifact.directory]
+    assert contents(trained / done.artifact.directory) == contents(undisturbed)
+
+
+@pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+@pytest.mark.parametrize("both", [False, True], ids=["server", "both"])
+def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
+    make_settings: MakeSettings, start: Any, corpus: Path, undisturbed: Path, tmp_path: Path, both: bool
+) -> None:
+    artifact = str(undisturbed)
+    settings = make_settings(lease_seconds=2, artifacts=(artifact,), uds=str(tmp_path / "s"), job_attempts=10_000)
+    store = JobStore.open(settings)
+    jobs = [submit(store, corpus) for _ in range(2)]
+    server = start("serve", settings)
+    until(lambda: stage_of(store, jobs[0]) in (*RUNNING, *FINISHED))
+    workers = children(server.pid)
+    kill(server.pid, *(workers if both else ()))
+    server.wait(60)
+    # The worker does not outlive its server.
+    until(lambda: not any(map(is_alive, workers)))
+    start("serve", settings)
+    for job in jobs:
+        until(lambda job=job: stage_of(store, job) in FINISHED)
+        check_end(store, job, tmp_path / "trained", undisturbed)
+    assert len(store.list(owner=None).jobs) == 2
+    store.close()
+
+
+FULL = """
+import errno, os, sys
+from pathlib import Path
+import tokenizer_core.formats.publish as publish
+import service.training_process
+
+write = publish._write
+marker = Path(sys.argv[-1]).parent.parent / "was-full"
+
+def full(path, data):
+    if path.name == "tokenizer_config.json" and not marker.exists():
+        marker.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    write(path, data)
+
+publish._write = full
+sys.exit(service.training_process.main())
+"""
+
+
+@pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_retry_works(
+    make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    settings = make_settings()
+    store, worker = JobStore.open(settings), Worker(settings, (sys.executable, "-c", FULL))
+    job = submit(store, corpus)
+    assert worker.work()
+    failed = store.get(job.id, None)
+    assert failed.error is not None
+    assert (failed.state, failed.error.code) == (State.FAILED, "disk_full")
+    assert artifacts(tmp_path / "trained") == []
+    again = submit(store, corpus)
+    assert worker.work()
+    check_end(store, again, tmp_path / "trained", undisturbed)
+    assert [path for path in store.directory.iterdir() if path.is_dir()] == []
+    worker.close()
+    store.close()
+
+
+@pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+@pytest.mark.parametrize(
+    ("corpus_of", "code"),
+    [
+        ({"texts": [""]}, "empty_corpus"),
+        ({"paths": ["/nowhere/corpus.txt"]}, "corpus_not_found"),
+    ],
+)
+def test_what_cannot_be_trained_on_fails_with_the_code_of_the_library(
+    make_settings: MakeSettings, corpus_of: dict[str, Any], code: str
+) -> None:
+    settings = make_settings()
+    store, worker = JobStore.open(settings), Worker(settings)
+    job, _ = store.submit(JobRequest(recipe={"corpus": corpus_of, "vocab_size": 300}, owner="local"))
+    assert worker.work()
+    failed = store.get(job.id, None)
+    assert failed.error is not None
+    assert (failed.state, failed.error.code, failed.attempts) == (State.FAILED, code, 1)
+    worker.close()
+    store.close()
