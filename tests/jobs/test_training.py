@@ -188,16 +188,16 @@ from pathlib import Path
 import tokenizer_core.formats.publish as publish
 import service.training_process
 
-write = publish._write
+write = publish.write_new
 marker = Path(sys.argv[-1]).parent.parent / "was-full"
 
-def full(path, data):
+def full(path, parts):
     if path.name == "tokenizer_config.json" and not marker.exists():
         marker.touch()
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    write(path, data)
+    write(path, parts)
 
-publish._write = full
+publish.write_new = full
 sys.exit(service.training_process.main())
 """
 
