@@ -5,6 +5,7 @@
 """
 
 from tokenizer_core._kernel import VERSION
+from tokenizer_core.bounds import Bounds
 from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
 from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
@@ -16,6 +17,7 @@ from tokenizer_core.errors import (
     ArtifactNotFound,
     Cancelled,
     CorpusError,
+    CorpusForbidden,
     CorpusNotFound,
     CorpusTooLarge,
     EmptyCorpus,
@@ -58,11 +60,13 @@ __all__ = [
     "ArtifactError",
     "ArtifactNotFound",
     "Beside",
+    "Bounds",
     "Cancelled",
     "CharacterMerges",
     "ChatPolicy",
     "CheckReport",
     "CorpusError",
+    "CorpusForbidden",
     "CorpusNotFound",
     "CorpusTooLarge",
     "Counts",

@@ -8,27 +8,21 @@ a column of every row, and ``.counts`` has pieces that were counted before. All 
 from __future__ import annotations
 
 import glob
-import gzip
 import hashlib
-import importlib
 import io
 import os
-import zlib
+import secrets
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import IO, Any, Literal
+from typing import IO, Any, cast
+from urllib.parse import urlsplit
 
-import zstandard
-
+from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
-
-Format = Literal["text", "jsonl", "parquet", "counts"]
-
-BLOCK = 1 << 20
-"""Bytes that are read at a time."""
+from tokenizer_core.reading import BLOCK, Compression, Format, Source, needed
+from tokenizer_core.web_files import WebFile, spooled
 
 _FORMATS: dict[str, Format] = {
     ".txt": "text",
@@ -37,9 +31,6 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".counts": "counts",
 }
-
-_ZSTD_STEP = 4096
-"""Compressed bytes taken at a time: what they expand to cannot be bounded but by this, and is at most 128 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,19 +52,6 @@ class Files:
 
 Corpus = str | os.PathLike[str] | Files | Iterable[str] | Iterable[os.PathLike[str]]
 """A path, glob pattern or URL; ``Files``; paths as ``Path`` objects; or documents as strings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One file: its name for messages, what is in it, and how to open it."""
-
-    name: str
-    format: Format
-    compression: Literal["", ".gz", ".zst"]
-    size: int | None
-    open: Callable[[], IO[bytes]]
-    identity: Callable[[], str]
-    """Name the content: equal only when it is equal."""
 
 
 def files_of(corpus: Corpus) -> Files | None:
@@ -100,95 +78,29 @@ def files_of(corpus: Corpus) -> Files | None:
     return None
 
 
-def sources(files: Files) -> list[Source]:
+def sources(files: Files, bounds: Bounds = UNBOUNDED) -> list[Source]:
     """Find every file, in the order of their names.
 
     Raises:
+        CorpusForbidden: a path or a URL leads out of the bounds.
         CorpusNotFound: a path leads to no file.
+        CorpusTooLarge: the files alone are more than the bounds allow.
         InvalidCorpus: the name of a file does not say what is in it.
     """
     found: dict[str, Source] = {}
-    for path in files.paths:
-        text = os.fspath(path)
+    for index, path in enumerate(files.paths):
+        text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
         if not text or "\0" in text:
-            raise CorpusNotFound(f"{text!r} is no path", field="corpus")
-        find = _remote if "://" in text else _local
-        there = {source.name: source for source in find(text, files)}
+            raise CorpusNotFound(f"{text!r} is no path", field=field)
+        there = {source.name: source for source in _find(_Finding(files, bounds, field), text)}
         found |= there
         if not there:
             raise CorpusNotFound(
                 f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named",
-                field="corpus",
+                field=field,
             )
+    bounds.check_size(sum(source.size or 0 for source in found.values() if not source.compression))
     return [found[name] for name in sorted(found)]
-
-
-@dataclass(slots=True)
-class Meter:
-    """How many bytes have been read, as they lie on the disk."""
-
-    bytes: int = 0
-
-
-def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
-    """Read a file of text or lines, unpacked, in blocks of about ``BLOCK`` bytes.
-
-    Raises:
-        InvalidCorpus: it is cut short, or damaged.
-    """
-    with _reading(source), source.open() as file:
-        metered = _Metered(file, meter)
-        match source.compression:
-            case ".zst":
-                yield from _joined(_unzstd(metered))
-            case ".gz":
-                yield from _read(gzip.GzipFile(fileobj=metered))
-            case _:
-                yield from _read(metered)
-
-
-def lines(source: Source, meter: Meter) -> Iterator[bytes]:
-    """Read a file in blocks of whole lines."""
-    rest = b""
-    for block in blocks(source, meter):
-        end = block.rfind(b"\n") + 1
-        if end:
-            yield rest + block[:end]
-            rest = block[end:]
-        else:
-            rest += block
-    if rest:
-        yield rest
-
-
-def rows(source: Source, column: str) -> Iterator[list[str]]:
-    """Read a column of strings of a Parquet file, some rows at a time.
-
-    Raises:
-        InvalidCorpus: there is no such column, it has another type, or a row has nothing in it.
-    """
-    arrow, parquet = _needed("pyarrow", "parquet"), _needed("pyarrow.parquet", "parquet")
-    with _reading(source, arrow.ArrowException), source.open() as file:
-        table = parquet.ParquetFile(file)
-        schema = table.schema_arrow
-        if column not in schema.names:
-            names = ", ".join(schema.names)
-            raise InvalidCorpus(
-                f"{source.name} has no column {column!r}, only {names}", file=source.name, field="column"
-            )
-        kind = schema.field(column).type
-        if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
-            raise InvalidCorpus(
-                f"the column {column!r} of {source.name} holds {kind}, not strings", file=source.name, field="column"
-            )
-        at = 0
-        for batch in table.iter_batches(batch_size=1024, columns=[column]):
-            texts = batch.column(0).to_pylist()
-            if None in texts:
-                row = at + texts.index(None)
-                raise InvalidCorpus(f"row {row} of {source.name} has no text", file=source.name, row=row)
-            at += len(texts)
-            yield texts
 
 
 def batches(documents: Iterable[str]) -> Iterator[list[str]]:
@@ -214,33 +126,58 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _kind(name: str, files: Files) -> tuple[Format | None, Literal["", ".gz", ".zst"]]:
+def _kind(name: str, files: Files) -> tuple[Format | None, Compression]:
     """Read the format and the compression from a file's name."""
     path = PurePath(name.lower())
     suffix = path.suffix
-    compression: Literal["", ".gz", ".zst"] = ".gz" if suffix == ".gz" else ".zst" if suffix == ".zst" else ""
+    compression: Compression = ".gz" if suffix == ".gz" else ".zst" if suffix == ".zst" else ""
     if compression:
         suffix = PurePath(path.stem).suffix
     return files.format or _FORMATS.get(suffix), compression
 
 
-def _source(
-    name: str, size: int | None, files: Files, opener: Callable[[], IO[bytes]], identity: Callable[[], str]
-) -> Source:
-    kind, compression = _kind(name, files)
-    if kind is None:
-        raise InvalidCorpus(
-            f"the name of {name} does not say what is in it; name the format: text, jsonl or parquet",
-            file=name,
-            field="format",
-        )
-    if kind == "parquet" and compression:
-        raise InvalidCorpus(f"{name}: a Parquet file is compressed inside, not as a whole", file=name)
-    return Source(name, kind, compression, size, opener, identity)
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What finding files needs to know."""
+
+    files: Files
+    bounds: Bounds
+    field: str
+
+    def source(
+        self,
+        name: str,
+        size: int | None,
+        opener: Callable[[], IO[bytes]],
+        identity: Callable[[], str],
+        stamp: Callable[[], object],
+    ) -> Source:
+        kind, compression = _kind(urlsplit(name).path if "://" in name else name, self.files)
+        if kind is None:
+            raise InvalidCorpus(
+                f"the name of {name} does not say what is in it; name the format: text, jsonl or parquet",
+                file=name,
+                field="format",
+            )
+        if kind == "parquet" and compression:
+            raise InvalidCorpus(f"{name}: a Parquet file is compressed inside, not as a whole", file=name)
+        return Source(name, kind, compression, size, opener, identity, stamp)
 
 
-def _local(name: str, files: Files) -> Iterator[Source]:
-    path = Path(name)
+def _find(finding: _Finding, path: str) -> Iterator[Source]:
+    if "://" not in path:
+        return _local(finding, path)
+    scheme = finding.bounds.scheme(path, finding.field)
+    if scheme == "file":
+        return _local(finding, path.partition("://")[2])
+    if scheme in ("http", "https"):
+        return _web(finding, path)
+    return _remote(finding, path)
+
+
+def _local(finding: _Finding, name: str) -> Iterator[Source]:
+    files, bounds, field = finding.files, finding.bounds, finding.field
+    path = bounds.local(name, field)
     if path.is_file():
         found = [path]
     elif path.is_dir():
@@ -250,109 +187,70 @@ def _local(name: str, files: Files) -> Iterator[Source]:
             if file.is_file() and _kind(file.name, files)[0] is not None and not file.name.startswith(".")
         ]
     else:
-        magic = glob.has_magic(name)
-        found = [file for file in map(Path, sorted(glob.glob(name, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
+        pattern = str(path)
+        magic = glob.has_magic(pattern)
+        found = [file for file in map(Path, sorted(glob.glob(pattern, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
     for file in found:
-        yield _source(str(file), file.stat().st_size, files, partial(_open, file), partial(_digest, file))
+        # A link that leads out of the roots is told before anything is read.
+        with bounds.open(file, field) as opened:
+            size = os.fstat(opened.fileno()).st_size
+        opener = partial(bounds.open, file, field)
+        yield finding.source(str(file), size, opener, partial(_digest, opener), partial(_stamp, opener))
 
 
-def _open(path: Path) -> IO[bytes]:
-    return path.open("rb")
+def _digest(opener: Callable[[], IO[bytes]]) -> str:
+    with opener() as file:
+        return hashlib.file_digest(cast("io.BufferedReader", file), "sha256").hexdigest()
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _stamp(opener: Callable[[], IO[bytes]]) -> object:
+    with opener() as file:
+        status = os.fstat(file.fileno())
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _remote(url: str, files: Files) -> Iterator[Source]:
-    fsspec = _needed("fsspec", "remote")
+def _web(finding: _Finding, url: str) -> Iterator[Source]:
+    bounds, field = finding.bounds, finding.field
+
+    def stamp() -> object:
+        with WebFile(url, bounds, field) as file:
+            return file.tag, file.size
+
+    def identity() -> str:
+        with WebFile(url, bounds, field) as file:
+            # A file of which nothing is known is never the one that was counted before.
+            return f"{url} {file.tag or secrets.token_hex(16)} {file.size}"
+
+    def opener() -> IO[bytes]:
+        file = WebFile(url, bounds, field)
+        return spooled(file, bounds, field) if is_parquet else cast("IO[bytes]", file)
+
+    with WebFile(url, bounds, field) as file:
+        size = file.size
+    source = finding.source(url, size, opener, identity, stamp)
+    is_parquet = source.format == "parquet"
+    yield source
+
+
+def _remote(finding: _Finding, url: str) -> Iterator[Source]:
+    fsspec = needed("fsspec", "remote")
     try:
         system, path = fsspec.core.url_to_fs(url)
         if glob.has_magic(path):
             names = sorted(system.glob(path))
         elif system.isdir(path):
-            names = [name for name in sorted(system.find(path)) if _kind(name, files)[0] is not None]
+            names = [name for name in sorted(system.find(path)) if _kind(name, finding.files)[0] is not None]
         else:
             names = [path] if system.exists(path) else []
         sizes = [system.size(name) for name in names]
     except (OSError, ValueError, ImportError) as error:
-        raise CorpusNotFound(f"{url} cannot be read: {error}", field="corpus") from error
+        raise not_found(url, error, finding.field) from error
 
-    def checksum(name: str) -> str:
+    def identity(name: str) -> str:
         return f"{system.unstrip_protocol(name)} {system.checksum(name)}"
 
-    def at(name: str, size: int | None) -> Source:
-        return _source(
-            system.unstrip_protocol(name), size, files, partial(system.open, name, "rb"), partial(checksum, name)
+    for name, size in zip(names, sizes, strict=True):
+        opener: Any = partial(system.open, name, "rb")
+        yield finding.source(
+            system.unstrip_protocol(name), size, opener, partial(identity, name), partial(identity, name)
         )
-
-    yield from (at(name, size) for name, size in zip(names, sizes, strict=True))
-
-
-def _needed(module: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise InvalidOption(
-            f"this corpus needs {module.split('.')[0]}; install it with pip install 'tokd[{extra}]'", field="corpus"
-        ) from None
-
-
-@contextmanager
-def _reading(source: Source, more: type[Exception] = OSError) -> Iterator[None]:
-    """Say which file it is that cannot be read."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise CorpusNotFound(f"{source.name} is gone", file=source.name, field="corpus") from None
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError, more) as error:
-        raise InvalidCorpus(f"{source.name} cannot be read: {error}", file=source.name) from error
-
-
-class _Metered(io.RawIOBase):
-    """A file whose reads are measured."""
-
-    def __init__(self, file: IO[bytes], meter: Meter) -> None:
-        self._file = file
-        self._meter = meter
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self._meter.bytes += len(data)
-        return data
-
-
-def _read(file: io.RawIOBase | gzip.GzipFile) -> Iterator[bytes]:
-    while block := file.read(BLOCK):
-        yield block
-
-
-def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
-    """Unpack frames one after the other; one that is cut short is an error, which zstandard's own reader hides."""
-    frame = None
-    while data := file.read(_ZSTD_STEP):
-        while data:
-            if frame is None:
-                frame = zstandard.ZstdDecompressor().decompressobj()
-            yield frame.decompress(data)
-            data = b""
-            if frame.eof:
-                data, frame = frame.unused_data, None
-    if frame is not None:
-        raise EOFError("the last zstd frame is cut short")
-
-
-def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Gather small blocks into large ones."""
-    block = io.BytesIO()
-    for part in parts:
-        block.write(part)
-        if block.tell() >= BLOCK:
-            yield block.getvalue()
-            block = io.BytesIO()
-    if block.tell():
-        yield block.getvalue()

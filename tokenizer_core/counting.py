@@ -20,10 +20,11 @@ from typing import Any, TypeVar
 import zstandard
 
 from tokenizer_core._kernel import Counter, PieceCounts
-from tokenizer_core.corpus import Corpus, Files, Meter, Source, batches, blocks, files_of, lines, rows, sources
+from tokenizer_core.corpus import Corpus, Files, batches, files_of, sources
 from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.progress import INTERVAL, Progress, Report, Watch
+from tokenizer_core.reading import Meter, Source, blocks, lines, rows
 
 Item = TypeVar("Item")
 
@@ -63,6 +64,7 @@ class Counts:
         special_tokens: the literals that were left out.
         max_piece_length: in bytes; longer pieces were left out.
         documents, text_bytes: of the corpus.
+        unpacked: bytes of its files, unpacked.
     """
 
     pieces: PieceCounts
@@ -71,6 +73,7 @@ class Counts:
     max_piece_length: int | None = None
     documents: int = 0
     text_bytes: int = 0
+    unpacked: int = 0
 
     @cached_property
     def hash(self) -> str:
@@ -104,6 +107,7 @@ class Counts:
             "special_tokens": list(self.special_tokens),
             "documents": self.documents,
             "bytes": self.text_bytes,
+            "unpacked": self.unpacked,
         }
         return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
@@ -141,18 +145,19 @@ def count_sources(
     watch: Watch,
     *,
     max_piece_length: int | None = None,
-    before: int = 0,
+    meter: Meter | None = None,
     total: int | None = None,
 ) -> Counts:
     """Count the pieces of files.
 
     Args:
-        before: bytes that count as read already.
+        meter: goes on from what was read before.
         total: bytes of all files; by default of these.
     """
     total = sum(source.size or 0 for source in found) if total is None else total
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
-    run = _Run(counter, files, rules.header(), Meter(before), total, watch)
+    meter = Meter() if meter is None else meter
+    run, before = _Run(counter, files, rules.header(), meter, total, watch), meter.unpacked
 
     def work() -> PieceCounts:
         for number, source in enumerate(found):
@@ -167,7 +172,15 @@ def count_sources(
     except TokdError as error:
         raise _named(error, found) from error
     documents, size = pieces.documents + run.documents, pieces.bytes + run.text_bytes
-    return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, documents, size)
+    unpacked = meter.unpacked - before
+    return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, documents, size, unpacked)
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return what the first line of an unpacked counts file of this package says."""
+    with path.open("rb") as file:
+        header: dict[str, Any] = json.loads(file.readline())
+    return header
 
 
 def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_piece_length: int | None) -> Counts:
@@ -219,7 +232,7 @@ class _Run:
                     self.counter.feed_lines(block, self.files.field)
                 self.counter.end_lines()
             case "parquet":
-                for batch in self._while_well(rows(source, self.files.column)):
+                for batch in self._while_well(rows(source, self.files.column, self.meter)):
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":

@@ -14,6 +14,7 @@ TokdError
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
 ├── CorpusError              what a tokenizer is to be trained on
+│   ├── CorpusForbidden      path_forbidden, scheme_forbidden, address_forbidden: outside the bounds of a run
 │   ├── CorpusNotFound       corpus_not_found
 │   ├── CorpusTooLarge       corpus_too_large
 │   ├── EmptyCorpus          empty_corpus
@@ -169,6 +170,12 @@ class CorpusError(TokdError):
     """What a tokenizer is to be trained on cannot be taken."""
 
 
+class CorpusForbidden(CorpusError):
+    """A path or a URL leads to where a corpus may not come from."""
+
+    codes = ("path_forbidden", "scheme_forbidden", "address_forbidden")
+
+
 class CorpusNotFound(CorpusError):
     """There is no such file, or none of a known kind in the directory."""
 
@@ -219,6 +226,7 @@ CLASS_OF_CODE: dict[str, type[TokdError]] = {
         TemplateUntrackable,
         UncoveredText,
         UnknownTokenId,
+        CorpusForbidden,
         CorpusNotFound,
         CorpusTooLarge,
         EmptyCorpus,

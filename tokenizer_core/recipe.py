@@ -13,10 +13,11 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.corpus import Files, Format
+from tokenizer_core.corpus import Files
 from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings
 from tokenizer_core.formats.files import check_name
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
+from tokenizer_core.reading import Format
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.train_settings import TrainSettings
 

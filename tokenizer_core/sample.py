@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 
-from tokenizer_core.corpus import Files, Meter, Source, blocks, lines, rows, sources
+from tokenizer_core.corpus import Files, sources
 from tokenizer_core.errors import InvalidCorpus
+from tokenizer_core.reading import Meter, Source, blocks, lines, rows
 
 
 def sample_corpus(corpus: str | os.PathLike[str] | Files, size: int) -> list[str]:
@@ -38,7 +39,7 @@ def _first(source: Source, files: Files, share: int) -> Iterator[str]:
 
 def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
     if source.format == "parquet":
-        for batch in rows(source, files.column):
+        for batch in rows(source, files.column, Meter()):
             yield from batch
     elif source.format == "jsonl":
         number = 0

@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tokenizer_core._kernel import UNICODE_VERSION
-from tokenizer_core.corpus import Files, Source
+from tokenizer_core._kernel import UNICODE_VERSION, VERSION
+from tokenizer_core.corpus import Files
 from tokenizer_core.counting import HEADER, Rules
+from tokenizer_core.errors import InvalidCorpus
+from tokenizer_core.reading import Source
 
 SHARD_BYTES = 64 << 20
 """Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""
@@ -25,11 +27,24 @@ class Shard:
     Attributes:
         key: hash of their content and of everything else that can change their counts.
         size: bytes as they lie on the disk.
+        stamps: of the files when the key was made.
     """
 
     key: str
     sources: tuple[Source, ...]
     size: int
+    stamps: tuple[object, ...]
+
+    def check_unchanged(self) -> None:
+        """Refuse counts of files that have changed since the key was made.
+
+        Raises:
+            InvalidCorpus
+        """
+        for source, stamp in zip(self.sources, self.stamps, strict=True):
+            if source.stamp() != stamp:
+                message = f"{source.name} changed while it was read; train again when it is complete"
+                raise InvalidCorpus(message, file=source.name)
 
 
 def shards(found: Sequence[Source], files: Files, rules: Rules, *, shard_bytes: int = SHARD_BYTES) -> Iterator[Shard]:
@@ -56,10 +71,11 @@ def texts_key(texts: Iterable[str], rules: Rules) -> str:
 
 
 def _shard(group: Sequence[Source], files: Files, rules: Rules) -> Shard:
+    stamps = tuple(source.stamp() for source in group)
     parts = [[source.identity(), source.format, source.compression, files.field, files.column] for source in group]
-    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group))
+    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), stamps)
 
 
 def _key(parts: object, rules: Rules) -> str:
-    covered = [HEADER, UNICODE_VERSION, rules.header(), rules.replace_invalid, parts]
+    covered = [HEADER, VERSION, UNICODE_VERSION, rules.header(), rules.replace_invalid, parts]
     return hashlib.sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest()

@@ -18,13 +18,15 @@ from pathlib import Path
 from tokenizer_core import durable
 from tokenizer_core._kernel import VERSION
 from tokenizer_core.artifact import holds
+from tokenizer_core.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus import Files, sources
-from tokenizer_core.counting import Counts, Rules, count, count_sources
+from tokenizer_core.counting import Counts, Rules, count, count_sources, read_header
 from tokenizer_core.errors import EmptyCorpus, InternalError
 from tokenizer_core.learning import Learned, Merge, learn
 from tokenizer_core.merge_log import MergeLog
 from tokenizer_core.plans import Plan, warn_of_huge_pieces
 from tokenizer_core.progress import Progress, Report, Watch
+from tokenizer_core.reading import Meter
 from tokenizer_core.recipe import Recipe
 from tokenizer_core.shards import SHARD_BYTES, shards, texts_key
 from tokenizer_core.tokenizer import Tokenizer
@@ -52,6 +54,7 @@ class TrainingRun:
         directory: str | Path,
         recipe: Recipe,
         *,
+        bounds: Bounds = UNBOUNDED,
         on_progress: Report | None = None,
         threads: int = 0,
         shard_bytes: int = SHARD_BYTES,
@@ -60,6 +63,7 @@ class TrainingRun:
 
         Args:
             directory: made if it is not there.
+            bounds: what the corpus may be.
             on_progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
             threads: for counting; 0 means one a core. They change nothing.
             shard_bytes: files are counted together up to this size. It changes nothing.
@@ -70,6 +74,7 @@ class TrainingRun:
         """
         self._directory = Path(directory)
         self._recipe = recipe
+        self._bounds = bounds
         self._report = on_progress
         self._shard_bytes = shard_bytes
         self._plan: Plan = recipe.plan()
@@ -178,27 +183,31 @@ class TrainingRun:
         )
 
     def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:
+        self._bounds.check_size(sum(len(text.encode()) for text in texts), "corpus.texts")
         name = f"{texts_key(texts, self._rules)}.counts"
         if not (self._counts_directory / name).exists():
-            counts = count(iter(texts), self._rules, progress=self._report)
-            counts.save(self._counts_directory / name)
+            count(iter(texts), self._rules, progress=self._report).save(self._counts_directory / name)
         yield name
 
     def _count_files(self, files: Files) -> Iterator[str]:
-        found = sources(files)
+        found = sources(files, self._bounds)
         total = sum(source.size or 0 for source in found)
-        watch, done = Watch(self._report), 0
+        watch, meter, done = Watch(self._report), Meter(bounds=self._bounds), 0
         watch.now = Progress("counting", 0, total, "bytes")
         watch.tell()
         for shard in shards(found, files, self._rules, shard_bytes=self._shard_bytes):
-            name = f"{shard.key}.counts"
-            if not (self._counts_directory / name).exists():
-                counts = count_sources(shard.sources, files, self._rules, watch, before=done, total=total)
-                watch.during(partial(counts.save, self._counts_directory / name))
+            path = self._counts_directory / f"{shard.key}.counts"
+            if path.exists():
+                meter.unpack(read_header(path)["unpacked"])
+            else:
+                counts = count_sources(shard.sources, files, self._rules, watch, meter=meter, total=total)
+                shard.check_unchanged()
+                watch.during(partial(counts.save, path))
             done += shard.size
+            meter.bytes = done
             watch.now = Progress("counting", done, total, "bytes")
             watch.tell()
-            yield name
+            yield path.name
 
     def _all_counts(self) -> Counts:
         files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")

@@ -1,0 +1,262 @@
+"""What somebody else names as a corpus stays within bounds, and every refusal says which."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from tokenizer_core import Bounds, CorpusForbidden, CorpusNotFound, CorpusTooLarge, Recipe, TrainingRun, web_files
+from tokenizer_core.corpus import Files, sources
+
+Serve = Callable[..., str]
+
+
+def count(tmp_path: Path, bounds: Bounds, *paths: str, **corpus: Any) -> TrainingRun:
+    """Count a corpus in a new run."""
+    recipe = Recipe.from_dict({"corpus": {"paths": list(paths), **corpus}, "vocab_size": 300})
+    run = TrainingRun(tmp_path / "run", recipe, bounds=bounds)
+    run.count()
+    return run
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make a directory with a text, beside one that is nobody's business."""
+    (tmp_path / "root" / "deep").mkdir(parents=True)
+    (tmp_path / "root" / "deep" / "a.txt").write_text("some text", encoding="utf-8")
+    (tmp_path / "root2").mkdir()
+    (tmp_path / "root2" / "secret.txt").write_text("a secret", encoding="utf-8")
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start web servers that answer what they are told: a status, headers, a body."""
+    servers = []
+
+    def start(answers: dict[str, tuple[int, dict[str, str], bytes]], host: str = "127.0.0.1") -> str:
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                status, headers, body = answers[self.path]
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = http.server.ThreadingHTTPServer((host, 0), Handler)
+        threading.Thread(target=functools.partial(server.serve_forever, poll_interval=0.01), daemon=True).start()
+        servers.append(server)
+        return f"http://{host}:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("path", ["deep/a.txt", "deep", "**/*.txt", "ROOT/deep/a.txt", "ROOT", "file://ROOT/deep"])
+def test_what_lies_below_a_root_is_read(tmp_path: Path, root: Path, path: str) -> None:
+    run = count(tmp_path, Bounds(roots=(root,)), path.replace("ROOT", str(root)))
+    run.merge()
+    assert run.report().corpus["documents"] == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../root2/secret.txt",
+        "deep/../../root2/secret.txt",
+        "deep/../a.txt",
+        "/etc/passwd",
+        "/etc/*",
+        "/nowhere/at/all.txt",
+        "*/../../root2/*",
+        "ROOT2/secret.txt",
+        "ROOT2",
+        "file:///etc/passwd",
+        "local://ROOT2/secret.txt",
+        "link/secret.txt",
+        "link",
+        "link.txt",
+        "*.txt",
+        "dead.txt",
+        "loop.txt",
+    ],
+)
+def test_what_lies_outside_the_roots_is_refused_whether_it_is_there_or_not(
+    tmp_path: Path, root: Path, path: str
+) -> None:
+    (root / "link").symlink_to(tmp_path / "root2")
+    (root / "link.txt").symlink_to(tmp_path / "root2" / "secret.txt")
+    (root / "dead.txt").symlink_to(tmp_path / "root2" / "nothing.txt")
+    with pytest.raises((CorpusForbidden, CorpusNotFound)) as raised:
+        count(tmp_path, Bounds(roots=(root,)), path.replace("ROOT", str(root)), format="text")
+    assert raised.value.place == {"field": "corpus"}
+    if path != "loop.txt":
+        assert raised.value.code == "path_forbidden"
+    assert list((tmp_path / "run" / "counts").iterdir()) == []
+
+
+def test_a_link_that_is_made_after_the_look_is_refused(tmp_path: Path, root: Path) -> None:
+    (source,) = sources(Files(paths=("deep/a.txt",)), Bounds(roots=(root,)))
+    (root / "deep" / "a.txt").unlink()
+    (root / "deep" / "a.txt").symlink_to(tmp_path / "root2" / "secret.txt")
+    with pytest.raises(CorpusForbidden):
+        source.open()
+    (root / "deep" / "a.txt").unlink()
+    (root / "deep").rmdir()
+    (tmp_path / "root2" / "secret.txt").rename(tmp_path / "root2" / "a.txt")
+    (root / "deep").symlink_to(tmp_path / "root2")
+    with pytest.raises(CorpusForbidden):
+        source.open()
+
+
+def test_the_path_that_is_refused_is_named(tmp_path: Path, root: Path) -> None:
+    with pytest.raises(CorpusForbidden) as raised:
+        count(tmp_path, Bounds(roots=(root,)), "deep/a.txt", "/etc/passwd", format="text")
+    assert raised.value.place == {"field": "corpus.paths[1]"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["memory://a.txt", "ftp://127.0.0.1/a.txt", "HTTP://127.0.0.1:1/a.txt", "simplecache::https://a.org/a.txt", "x://"],
+)
+def test_a_scheme_that_is_not_allowed_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(CorpusForbidden) as raised:
+        count(tmp_path, Bounds(schemes=frozenset({"https"})), url)
+    assert raised.value.code == "scheme_forbidden"
+    assert raised.value.place == {"field": "corpus"}
+
+
+@pytest.mark.parametrize(
+    "url", ["https://127.0.0.1:9/a.txt", "http://localhost/a.txt", "http://[::1]/a.txt", "ftp://a.org/a"]
+)
+def test_addresses_that_are_not_public_are_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(CorpusForbidden) as raised:
+        count(tmp_path, Bounds(public_addresses_only=True), url)
+    assert raised.value.code == "address_forbidden"
+
+
+def test_which_addresses_are_public() -> None:
+    private = [
+        "0.0.0.0",
+        "10.1.2.3",
+        "100.64.0.1",
+        "127.0.0.1",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.168.1.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "fe80::1%eth0",
+        "fd00::1",
+        "ff02::1",
+    ]
+    assert [address for address in private if web_files.is_public(address)] == []
+    public = ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"]
+    assert [address for address in public if not web_files.is_public(address)] == []
+
+
+def test_files_of_the_web_are_read_through_redirects(tmp_path: Path, serve: Serve) -> None:
+    packed = gzip.compress(b"some text<|end|>and more")
+    table = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["of a", "table"]}), table)
+    there = serve({"/b.txt.gz?x=1": (200, {"Content-Length": str(len(packed)), "ETag": '"1"'}, packed)})
+    here = serve(
+        {
+            "/a.txt.gz": (302, {"Location": f"{there}/b.txt.gz?x=1"}, b""),
+            "/a.parquet": (200, {"Content-Length": str(table.stat().st_size)}, table.read_bytes()),
+            "/up": (301, {"Location": "/up"}, b""),
+            "/none.txt": (404, {}, b""),
+            "/short.txt": (200, {"Content-Length": "99"}, b"some"),
+        }
+    )
+    run = count(tmp_path, Bounds(schemes=frozenset({"http"})), f"{here}/a.txt.gz", f"{here}/a.parquet")
+    run.merge()
+    assert run.report().corpus["documents"] == 3
+    for name, reason in (("up", "more than 5 redirects"), ("none.txt", "the answer is 404")):
+        with pytest.raises(CorpusNotFound, match=reason):
+            count(tmp_path, Bounds(), f"{here}/{name}", format="text")
+    with pytest.raises(Exception, match="cut short"):
+        count(tmp_path, Bounds(), f"{here}/short.txt")
+
+
+def test_a_redirect_does_not_lead_out_of_the_bounds(
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = serve({"/secret.txt": (200, {}, b"a secret")}, "127.0.0.2")
+    outer = serve(
+        {
+            "/in": (302, {"Location": f"{inner}/secret.txt"}, b""),
+            "/file": (302, {"Location": "file:///etc/passwd"}, b""),
+        }
+    )
+    is_public = web_files.is_public
+    monkeypatch.setattr(web_files, "is_public", lambda address: address == "127.0.0.1" or is_public(address))
+    bounds = Bounds(public_addresses_only=True, schemes=frozenset({"http"}))
+    for path, code in (("in", "address_forbidden"), ("file", "scheme_forbidden")):
+        with pytest.raises(CorpusForbidden) as raised:
+            count(tmp_path, bounds, f"{outer}/{path}", format="text")
+        assert raised.value.code == code
+    with pytest.raises(CorpusForbidden):
+        count(tmp_path, Bounds(), f"{outer}/file", format="text")
+
+
+def bomb_parquet(path: Path) -> None:
+    """Write a text of a million bytes that stands in many rows and takes no more room than one."""
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a" * 1_000_000] * 60}), path)
+    assert path.stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zst", "a.jsonl.gz", "a.txt", "a.parquet"])
+def test_more_than_the_bound_is_refused_before_it_is_unpacked(tmp_path: Path, name: str) -> None:
+    path, zeros = tmp_path / name, b" " * (300 << 20)
+    if name.endswith(".parquet"):
+        bomb_parquet(path)
+    else:
+        path.write_bytes(
+            gzip.compress(zeros, 1)
+            if name.endswith("gz")
+            else zstandard.compress(zeros)
+            if "zst" in name
+            else b"x" * 9000000
+        )
+    with pytest.raises(CorpusTooLarge) as raised:
+        count(tmp_path, Bounds(max_bytes=8 << 20), str(path))
+    assert raised.value.place["field"] == "corpus"
+    assert list((tmp_path / "run" / "counts").iterdir()) == []
+
+
+def test_the_bound_is_that_of_all_files_whichever_of_them_are_counted_already(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps({"text": "word " * 200}), encoding="utf-8")
+    size = (tmp_path / "0.jsonl").stat().st_size
+    recipe = Recipe.from_dict({"corpus": {"paths": [str(tmp_path / "*.jsonl")]}, "vocab_size": 300})
+    TrainingRun(tmp_path / "run", recipe, shard_bytes=1, bounds=Bounds(max_bytes=4 * size)).count()
+    with pytest.raises(CorpusTooLarge):
+        TrainingRun(tmp_path / "run", recipe, shard_bytes=1, bounds=Bounds(max_bytes=4 * size - 1)).count()
+    texts = Recipe.from_dict({"corpus": {"texts": ["word " * 3]}, "vocab_size": 300})
+    with pytest.raises(CorpusTooLarge):
+        TrainingRun(tmp_path / "run", texts, bounds=Bounds(max_bytes=14)).count()

@@ -1,0 +1,129 @@
+"""What a corpus may be when somebody else names it: which paths, which URLs, how much.
+
+A local path is checked twice: when files are looked for, and when one is open, by what was really opened. So no link
+leads out of the roots, whenever it is made.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarge, InvalidCorpus
+
+_BY_NAME_ONLY = {"s3", "s3a", "gs", "gcs"}
+"""Schemes whose URLs name no host: where they lead is a setting of this machine."""
+
+_LOCAL = {"file", "local"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a corpus may be; what is empty or ``None`` is not bounded.
+
+    Attributes:
+        roots: local files lie below one of these, after all links; a relative path begins at the first.
+        schemes: of URLs, such as ``https``.
+        max_bytes: of all files, unpacked.
+        public_addresses_only: no URL leads to an address of this machine or of a private network, also not by a
+            redirect or by a name that resolves to one.
+    """
+
+    roots: tuple[Path, ...] = ()
+    schemes: frozenset[str] = frozenset()
+    max_bytes: int | None = None
+    public_addresses_only: bool = False
+
+    def local(self, path: str, field: str) -> Path:
+        """Return where files of a path or glob pattern are to be looked for.
+
+        Raises:
+            CorpusForbidden: ``path_forbidden``, whether there is such a file or not.
+        """
+        if not self.roots:
+            return Path(path)
+        placed = self.roots[0] / path
+        plain = placed
+        while glob.has_magic(str(plain)):
+            plain = plain.parent
+        if ".." in placed.parts or not self._holds(plain):
+            raise self._outside(path, field)
+        return placed
+
+    def open(self, path: Path, field: str) -> IO[bytes]:
+        """Open a regular file.
+
+        Raises:
+            CorpusForbidden: ``path_forbidden``, if what was opened lies outside the roots.
+        """
+        # O_NONBLOCK: opening a pipe must not wait for its other end.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            status = os.fstat(descriptor)
+            if self.roots and not (self._holds(path) and self._is_same(path, status)):
+                raise self._outside(str(path), field)
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidCorpus(f"{path} is no regular file", file=str(path), field=field)
+            return os.fdopen(descriptor, "rb")
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def scheme(self, url: str, field: str) -> str:
+        """Return the scheme of a URL that may be read; ``file`` is a local path.
+
+        Raises:
+            CorpusForbidden: ``scheme_forbidden``, ``address_forbidden``.
+        """
+        scheme = url.partition("://")[0].lower()
+        # fsspec would follow a chain such as simplecache::file:///etc/passwd.
+        if self.schemes and (scheme not in self.schemes or "::" in url):
+            allowed = ", ".join(sorted(self.schemes))
+            message = f"URLs with {scheme[:40]}:// may not be read here; use {allowed}"
+            raise CorpusForbidden(message, code="scheme_forbidden", field=field)
+        if self.public_addresses_only and scheme not in {"http", "https", *_LOCAL, *_BY_NAME_ONLY}:
+            raise CorpusForbidden(
+                f"where {scheme[:40]}:// leads cannot be checked here; use https", code="address_forbidden", field=field
+            )
+        return "file" if scheme in _LOCAL else scheme
+
+    def check_size(self, size: int, field: str = "corpus") -> None:
+        """Refuse more bytes than there may be.
+
+        Raises:
+            CorpusTooLarge
+        """
+        if self.max_bytes is not None and size > self.max_bytes:
+            message = f"the corpus has more than {self.max_bytes} bytes, unpacked; train on less"
+            raise CorpusTooLarge(message, field=field)
+
+    def _holds(self, path: Path) -> bool:
+        try:
+            real = Path(os.path.realpath(path))
+            return any(real.is_relative_to(os.path.realpath(root)) for root in self.roots)
+        except (OSError, ValueError):
+            return False
+
+    def _is_same(self, path: Path, opened: os.stat_result) -> bool:
+        """Whether the file that is below a root now is the one that was opened."""
+        try:
+            return os.path.samestat(Path(os.path.realpath(path)).lstat(), opened)
+        except OSError:
+            return False
+
+    def _outside(self, path: str, field: str) -> CorpusForbidden:
+        return CorpusForbidden(
+            f"{path[:200]} is outside the directories that a corpus may lie in", code="path_forbidden", field=field
+        )
+
+
+UNBOUNDED = Bounds()
+
+
+def not_found(url: str, reason: object, field: str) -> CorpusNotFound:
+    """Say that a URL cannot be read."""
+    return CorpusNotFound(f"{url[:200]} cannot be read: {reason}", field=field)

@@ -1,0 +1,219 @@
+"""The content of one file of a corpus, unpacked, block by block; no file is ever read whole."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, Literal
+
+import zstandard
+
+from tokenizer_core.bounds import UNBOUNDED, Bounds
+from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
+
+Format = Literal["text", "jsonl", "parquet", "counts"]
+Compression = Literal["", ".gz", ".zst"]
+
+BLOCK = 1 << 20
+"""Bytes that are read at a time."""
+
+_ZSTD_STEP = 1024
+"""Compressed bytes taken at a time: what they expand to cannot be bounded but by this, and is at most 32 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file.
+
+    Attributes:
+        name: for messages.
+        size: as it lies on the disk, if that is known.
+        identity: names the content: equal only when that is.
+        stamp: tells cheaply whether the content may have changed since.
+    """
+
+    name: str
+    format: Format
+    compression: Compression
+    size: int | None
+    open: Callable[[], IO[bytes]]
+    identity: Callable[[], str]
+    stamp: Callable[[], object]
+
+
+@dataclass(slots=True)
+class Meter:
+    """How much has been read.
+
+    Attributes:
+        bytes: as they lie on the disk.
+        unpacked: the same, unpacked.
+    """
+
+    bytes: int = 0
+    unpacked: int = 0
+    bounds: Bounds = UNBOUNDED
+
+    def unpack(self, size: int) -> None:
+        """Count bytes that were unpacked.
+
+        Raises:
+            CorpusTooLarge
+        """
+        self.unpacked += size
+        self.bounds.check_size(self.unpacked)
+
+
+def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
+    """Read a file of text or lines, unpacked, in blocks of about ``BLOCK`` bytes.
+
+    Raises:
+        CorpusTooLarge: more than the meter's bounds allow.
+        InvalidCorpus: it is cut short, or damaged.
+    """
+    with _reading(source), source.open() as file:
+        metered = _Metered(file, meter)
+        match source.compression:
+            case ".zst":
+                unpacked = _joined(_unzstd(metered))
+            case ".gz":
+                unpacked = _read(gzip.GzipFile(fileobj=metered))
+            case _:
+                unpacked = _read(metered)
+        for block in unpacked:
+            meter.unpack(len(block))
+            yield block
+
+
+def lines(source: Source, meter: Meter) -> Iterator[bytes]:
+    """Read a file in blocks of whole lines."""
+    rest = b""
+    for block in blocks(source, meter):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield rest + block[:end]
+            rest = block[end:]
+        else:
+            rest += block
+    if rest:
+        yield rest
+
+
+def rows(source: Source, column: str, meter: Meter) -> Iterator[list[str]]:
+    """Read a column of strings of a Parquet file, some rows at a time.
+
+    Raises:
+        InvalidCorpus: there is no such column, it has another type, or a row has nothing in it.
+    """
+    arrow, parquet, compute = (needed(name, "parquet") for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
+    with _reading(source, arrow.ArrowException), source.open() as file:
+        schema = parquet.read_schema(file)
+        if column not in schema.names:
+            names = ", ".join(schema.names)
+            raise InvalidCorpus(
+                f"{source.name} has no column {column!r}, only {names}", file=source.name, field="column"
+            )
+        kind = schema.field(column).type
+        if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
+            raise InvalidCorpus(
+                f"the column {column!r} of {source.name} holds {kind}, not strings", file=source.name, field="column"
+            )
+        at, table = 0, parquet.ParquetFile(file, read_dictionary=[column])
+        for batch in table.iter_batches(batch_size=1024, columns=[column]):
+            # As a dictionary, a text that stands in every row is held once, whatever it would unpack to.
+            texts = batch.column(0)
+            lengths = compute.binary_length(texts.dictionary).take(texts.indices)
+            if lengths.null_count:
+                row = at + lengths.is_null().index(True).as_py()
+                raise InvalidCorpus(f"row {row} of {source.name} has no text", file=source.name, row=row)
+            meter.unpack(compute.sum(lengths).as_py() or 0)
+            at += len(texts)
+            yield from _in_parts(texts, lengths.to_pylist())
+
+
+def _in_parts(texts: Any, lengths: list[int]) -> Iterator[list[str]]:
+    """Decode rows, not many more bytes of them at a time than a block has."""
+    start = size = 0
+    for row, length in enumerate(lengths):
+        size += length
+        if size >= BLOCK or row == len(lengths) - 1:
+            yield texts.slice(start, row + 1 - start).to_pylist()
+            start, size = row + 1, 0
+
+
+def needed(module: str, extra: str) -> Any:
+    """Import a module of an extra.
+
+    Raises:
+        InvalidOption: naming the extra.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InvalidOption(
+            f"this corpus needs {module.split('.')[0]}; install it with pip install 'tokd[{extra}]'", field="corpus"
+        ) from None
+
+
+@contextmanager
+def _reading(source: Source, more: type[Exception] = OSError) -> Iterator[None]:
+    """Say which file it is that cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise CorpusNotFound(f"{source.name} is gone", file=source.name, field="corpus") from None
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError, more) as error:
+        raise InvalidCorpus(f"{source.name} cannot be read: {error}", file=source.name) from error
+
+
+class _Metered(io.RawIOBase):
+    """A file whose reads are measured."""
+
+    def __init__(self, file: IO[bytes], meter: Meter) -> None:
+        self._file = file
+        self._meter = meter
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self._meter.bytes += len(data)
+        return data
+
+
+def _read(file: io.RawIOBase | gzip.GzipFile) -> Iterator[bytes]:
+    while block := file.read(BLOCK):
+        yield block
+
+
+def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
+    """Unpack frames one after the other; one that is cut short is an error, which zstandard's own reader hides."""
+    frame = None
+    while data := file.read(_ZSTD_STEP):
+        while data:
+            if frame is None:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(data)
+            data = b""
+            if frame.eof:
+                data, frame = frame.unused_data, None
+    if frame is not None:
+        raise EOFError("the last zstd frame is cut short")
+
+
+def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Gather small blocks into large ones."""
+    block = io.BytesIO()
+    for part in parts:
+        block.write(part)
+        if block.tell() >= BLOCK:
+            yield block.getvalue()
+            block = io.BytesIO()
+    if block.tell():
+        yield block.getvalue()
