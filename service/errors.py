@@ -40,6 +40,7 @@ PROBLEMS: dict[str, Problem] = {
     "invalid_json": Problem(400, "the request body is not JSON"),
     "invalid_name": Problem(400, "this cannot be the name of a tokenizer"),
     "invalid_option": Problem(422, "an option has a value outside its range"),
+    "invalid_settings": Problem(422, "a training run cannot have these settings"),
     "invalid_type": Problem(422, "a field has the wrong JSON type"),
     "invalid_unicode": Problem(422, "the text is not valid Unicode"),
     "invalid_value": Problem(422, "a field has a value that it cannot have"),
