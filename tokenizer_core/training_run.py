@@ -36,7 +36,7 @@ from tokenizer_core.training_report import TrainingReport, longest_tokens
 class TrainingRun:
     """One run: ``count``, ``merge`` and ``publish``, each of which does what is not done yet.
 
-    Two runs must not work in one directory at once; they would lose time, though never a file.
+    Two runs that work in one directory at once lose time, but never a file.
 
     >>> import tempfile
     >>> from tokenizer_core import Recipe, TrainingRun
@@ -81,6 +81,8 @@ class TrainingRun:
         self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
         self._counts_directory = self._directory / "counts"
         self._counts_directory.mkdir(parents=True, exist_ok=True)
+        durable.sweep(self._directory)
+        durable.sweep(self._counts_directory)
 
     def count(self) -> None:
         """Count every part of the corpus whose counts are not there.

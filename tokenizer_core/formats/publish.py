@@ -5,13 +5,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tokenizer_core.durable import sync_directory, write_new
+from tokenizer_core.durable import fresh_directory, sweep, sync_directory, write_new
 from tokenizer_core.errors import InvalidArtifact
 
 _AT_FDCWD = -100
@@ -32,17 +30,13 @@ def publish(path: Path, contents: Mapping[str, bytes], *, replaces: Callable[[Pa
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     _check_place(path, replaces)
-    fresh = path.with_name(f".{path.name[:64]}.{secrets.token_hex(8)}")
-    fresh.mkdir()
-    try:
+    sweep(path.parent)
+    with fresh_directory(path) as fresh:
         for name, data in contents.items():
             write_new(fresh / name, (data,))
         sync_directory(fresh)
         _put(fresh, path, replaces)
         sync_directory(path.parent)
-    finally:
-        # After an exchange this is the old artifact; after a plain rename there is nothing.
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _check_place(path: Path, replaces: Callable[[Path], bool]) -> None:

@@ -1,0 +1,149 @@
+"""A run that is killed at any moment goes on to the same bytes, and makes nothing again that it had made."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.test_train import text
+from tests.training.test_training_run import contents
+from tokenizer_core import Recipe, TrainingRun, train, train_sizes
+from tokenizer_core.train_settings import TrainSettings
+
+SETTINGS: dict[str, Any] = {"vocab_size": 420, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
+
+CHILD = """\
+import os, signal, sys
+
+folder, corpus, moment = sys.argv[1], sys.argv[2], int(sys.argv[3])
+import json
+from tokenizer_core import Recipe, TrainingRun
+
+events = 0
+
+
+def count_down(event, arguments):
+    global events
+    if event in ("open", "os.rename", "os.mkdir", "os.remove") and str(arguments[0]).startswith(folder):
+        events += 1
+        if events == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(count_down)
+run = TrainingRun(folder + "/run", Recipe.from_dict(json.loads(sys.argv[4])), shard_bytes=1)
+run.count()
+run.merge()
+run.publish_under(folder + "/artifacts")
+print(events)
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a corpus of three files."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(text(number, 3000), encoding="utf-8")
+    return folder
+
+
+def child(folder: Path, recipe: dict[str, Any], moment: int) -> subprocess.CompletedProcess[str]:
+    """Train in a process that is killed before its ``moment``-th change of a file, if it comes so far."""
+    command = [sys.executable, "-c", CHILD, str(folder), "", str(moment), json.dumps(recipe)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+
+def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(tmp_path: Path, corpus: Path) -> None:
+    recipe = {"corpus": {"paths": [str(corpus)]}, **SETTINGS}
+    undisturbed = child(tmp_path / "whole", recipe, 0)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    (expected,) = (tmp_path / "whole" / "artifacts").iterdir()
+    moments = int(undisturbed.stdout)
+    assert moments > 20
+    for moment in random.Random(20_26).sample(range(1, moments + 1), 8):
+        folder = tmp_path / str(moment)
+        assert child(folder, recipe, moment).returncode == -9, moment
+        counts = folder / "run" / "counts"
+        made = {path.name: path.stat().st_mtime_ns for path in counts.glob("*.counts")} if counts.exists() else {}
+        run = TrainingRun(folder / "run", Recipe.from_dict(recipe), shard_bytes=1)
+        run.count()
+        run.merge()
+        published = run.publish_under(folder / "artifacts")
+        assert published.name == expected.name
+        assert contents(published) == contents(expected), moment
+        assert [path.name for path in (folder / "artifacts").iterdir()] == [expected.name], moment
+        now = {path.name: path.stat().st_mtime_ns for path in counts.iterdir()}
+        assert len(now) == 3
+        assert {name: now[name] for name in made} == made, moment
+
+
+@pytest.mark.parametrize("tie_break", ["lexicographic_low", "lexicographic_high", "lowest_ids"])
+@pytest.mark.parametrize("initial", [[], [["a", "b"], ["ab", "c"], ["b", "c"], ["a", "bc"]]], ids=["bytes", "merges"])
+def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_break: str, initial: list[Any]) -> None:
+    rng = random.Random(20_26)
+    # Few letters, so that many pairs are equally frequent and old tokens are made anew.
+    texts = ["".join(rng.choices("aabbc ", k=rng.randint(1, 400))) for _ in range(30)]
+    settings = {**SETTINGS, "tie_break": tie_break, "initial_merges": initial}
+    recipe = Recipe.from_dict({"corpus": {"texts": texts}, **settings})
+    run = TrainingRun(tmp_path, recipe)
+    run.merge()
+    truth = run.tokenizers()[0]
+    merges = [(left.encode(), right.encode()) for left, right in initial]
+    assert truth.hash == train(iter(texts), **{**settings, "initial_merges": merges}).hash
+    (log,) = tmp_path.glob("merges-*")
+    header, *lines = log.read_bytes().splitlines()
+    assert len(lines) > 100
+    for kept in [0, 1, *rng.sample(range(2, len(lines)), 10), len(lines)]:
+        cut = json.loads(header) | {"complete": False, "merges": kept}
+        log.write_bytes(b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
+        again = TrainingRun(tmp_path, recipe)
+        again.merge()
+        assert again.tokenizers()[0].hash == truth.hash, kept
+        assert again.report().frequencies == run.report().frequencies, kept
+
+
+def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:
+    texts = [text(seed, 500) for seed in range(9)]
+    for settings in (
+        {},
+        {"vocab_size": 400},
+        {"tie_break": "lexicographic_high"},
+        {"min_frequency": 3},
+        {"max_token_length": 4},
+        {"max_piece_length": 3},
+        {"special_tokens": ["<|other|>"]},
+        {"pattern": "cl100k_base"},
+        {"normalizer": ["nfd"]},
+        {"initial_merges": [["a", "b"]]},
+    ):
+        chosen = {**SETTINGS, **settings}
+        run = TrainingRun(tmp_path, Recipe.from_dict({"corpus": {"texts": texts}, **chosen}))
+        run.merge()
+        if "initial_merges" in chosen:
+            chosen["initial_merges"] = [(b"a", b"b")]
+        assert run.tokenizers()[0].hash == train(iter(texts), **chosen).hash, settings
+
+
+def test_sizes_and_extended_artifacts_come_out_of_a_directory_too(tmp_path: Path) -> None:
+    texts = [text(seed, 500) for seed in range(9)]
+    run = TrainingRun(tmp_path / "a", Recipe.from_dict({"corpus": {"texts": texts}, **SETTINGS, "sizes": [300, 500]}))
+    run.merge()
+    each = train_sizes(iter(texts), [420, 300, 500], TrainSettings(**SETTINGS))
+    assert [one.hash for one in run.tokenizers()] == [one.hash for one in each]
+    run.publish(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out", "out-300", "out-500"]
+    longer = {"corpus": {"texts": texts}, "vocab_size": 500, "extends": str(tmp_path / "out")}
+    extended = TrainingRun(tmp_path / "b", Recipe.from_dict(longer))
+    extended.merge()
+    tokenizer = extended.tokenizers()[0]
+    assert tokenizer.vocab_size == 500
+    assert tokenizer.merges == each[2].merges
+    assert [tokenizer.token_bytes(id) for id in range(420)] == [each[0].token_bytes(id) for id in range(420)]
