@@ -1,7 +1,7 @@
 """Files that are whole or not there, also after the power was cut.
 
-What is being written has a name of its own, ``.<name>.tokd-<16 digits>``, and a lock that ends with its process: what nobody
-holds is a leftover of one that was killed, and is swept away.
+What is being written has a name of its own, ``.<name>.tokd-<16 digits>``, and a lock that ends with its process: what
+nobody holds is a leftover of one that was killed, and is swept away.
 """
 
 from __future__ import annotations
