@@ -18,15 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access_log import AccessLog
 from service.auth import NEEDS, OPEN, Guard, Need
-from service.errors import Dialect, ServiceError, from_query, from_status
+from service.errors import Dialect, Refusal, ServiceError, from_query, from_status
 from service.exchange import Exchange
 from service.jobs import JobStore
 from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
-from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers
+from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm
-from service.routes.json_route import JsonRoute, refuse
+from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas import ProblemAnswer, under_limits
 from service.settings import Settings
 from service.state import State
@@ -87,6 +87,7 @@ class App(FastAPI):
             anthropic,
             tokenizers,
             check,
+            train_job,
             health,
             docs,
         ):
@@ -106,7 +107,8 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         document = super().openapi()
-        document["components"]["schemas"].setdefault("Problem", ProblemAnswer.model_json_schema())
+        schemas = {"Problem": ProblemAnswer.model_json_schema(), **train_job.schemas()}
+        document["components"]["schemas"] = schemas | document["components"]["schemas"]
         if self.tokd.guard.needs_keys:
             document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             for path, operations in document["paths"].items():
@@ -195,7 +197,19 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
     app: App = request.app
-    refused = refuse(error, app.dialect(request.scope["path"]))
-    request.scope["exchange"].code = refused.code
-    headers_out = {name.decode("latin-1"): value.decode("latin-1") for name, value in refused.headers}
-    return Response(refused.body, refused.status, headers_out, refused.media_type)
+    return _Refused(refuse(error, app.dialect(request.scope["path"])), app.tokd.limits)
+
+
+class _Refused(Response):
+    """An error; if a body comes with the request and was not read, the connection ends."""
+
+    def __init__(self, refused: Refusal, limits: Limits) -> None:
+        super().__init__(status_code=refused.status)
+        self._refused, self._limits = refused, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange: Exchange = scope["exchange"]
+        names = {name for name, _ in scope["headers"]}
+        exchange.unread = exchange.unread and bool(names & {b"content-length", b"transfer-encoding"})
+        await send_refusal(self._refused, exchange, receive, send, self._limits)
+        exchange.bytes_out = len(self._refused.body)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from service.errors import MEDIA_TYPE, ServiceError, refusal
 
@@ -100,6 +101,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._write_timer.cancel()
             self._write_timer = None
         super().resume_writing()
+
+    def shutdown(self) -> None:
+        """Let the request at hand end, and a stream of events at once."""
+        super().shutdown()
+        cycle: RequestResponseCycle | None = self.cycle
+        ending: Any = None if cycle is None else cycle.scope.get("ending")
+        if ending is not None:
+            ending.set()
 
     def timeout_keep_alive_handler(self) -> None:
         """End a quiet connection at once: one whose caller does not read its answer would never close by itself."""

@@ -30,11 +30,36 @@ _OPENING = bytes.maketrans(b"{", b"[")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def declared_length(headers: Headers) -> int | None:
-    """Check what the headers say about a body and return its declared length, or ``None`` if it is not declared.
+def require_json(media_type: bytes) -> None:
+    """Refuse a body that is no JSON in UTF-8.
 
     Errors:
-        ``unsupported_media_type``, ``unsupported_charset``, ``unsupported_encoding``.
+        ``unsupported_media_type``, ``unsupported_charset``.
+    """
+    kind, _, parameters = media_type.partition(b";")
+    if kind.strip().lower() != b"application/json":
+        raise ServiceError(
+            "unsupported_media_type",
+            "the body must be JSON; send the header content-type: application/json",
+            "header content-type",
+            headers=((b"accept", b"application/json"),),
+        )
+    for parameter in parameters.split(b";"):
+        name, _, value = parameter.partition(b"=")
+        if name.strip().lower() == b"charset" and value.strip().strip(b'"').lower() not in (b"utf-8", b"utf8"):
+            raise ServiceError(
+                "unsupported_charset", "the body must be UTF-8, as JSON always is", "header content-type"
+            )
+
+
+def declared_length(headers: Headers, require: Callable[[bytes], None] = require_json) -> int | None:
+    """Check what the headers say about a body and return its declared length, or ``None`` if it is not declared.
+
+    Args:
+        require: refuses media types.
+
+    Errors:
+        ``unsupported_encoding``, and what ``require`` raises.
     """
     length: int | None = None
     media_type = b""
@@ -51,25 +76,8 @@ def declared_length(headers: Headers) -> int | None:
                 headers=((b"accept-encoding", b"identity"),),
             )
     if media_type != b"application/json":
-        _require_json(media_type)
+        require(media_type)
     return length
-
-
-def _require_json(media_type: bytes) -> None:
-    kind, _, parameters = media_type.partition(b";")
-    if kind.strip().lower() != b"application/json":
-        raise ServiceError(
-            "unsupported_media_type",
-            "the body must be JSON; send the header content-type: application/json",
-            "header content-type",
-            headers=((b"accept", b"application/json"),),
-        )
-    for parameter in parameters.split(b";"):
-        name, _, value = parameter.partition(b"=")
-        if name.strip().lower() == b"charset" and value.strip().strip(b'"').lower() not in (b"utf-8", b"utf8"):
-            raise ServiceError(
-                "unsupported_charset", "the body must be UTF-8, as JSON always is", "header content-type"
-            )
 
 
 def refuse_many_values(body: bytes) -> None:
@@ -99,8 +107,8 @@ def _cost(body: bytes) -> int:
 Parse = Callable[[bytes], Any]
 
 
-def parser(model: Any) -> Parse:
-    """Return the function that turns a body into a checked ``model``."""
+def parser(model: Any, nested: str | None = None) -> Parse:
+    """Return the function that turns a body into a checked ``model``; ``nested`` is that of ``explain``."""
     validate: Parse = model.__pydantic_validator__.validate_json
 
     def parse(body: bytes) -> Any:
@@ -108,7 +116,7 @@ def parser(model: Any) -> Parse:
         try:
             return validate(body)
         except ValidationError as error:
-            refused = explain(error, body)
+            refused = explain(error, body, nested)
         raise refused
 
     return parse

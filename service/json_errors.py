@@ -5,6 +5,7 @@ Python's own ``json`` is used only here, to find the field of a lone surrogate.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import Any
@@ -28,12 +29,19 @@ _EXPECTED = {
 }
 
 
-def explain(error: ValidationError, body: bytes) -> ServiceError:
-    """Turn what pydantic found into the one most telling error."""
+def explain(error: ValidationError, body: bytes, nested: str | None = None) -> ServiceError:
+    """Turn what pydantic found into the one most telling error.
+
+    Args:
+        nested: objects have objects in their fields, whose places are written ``settings.vocab_size``; the word stands
+            before them.
+    """
     if error.error_count() > _MAX_ERRORS:
         # Only unknown fields can be so many, and listing them would take longer than finding them did.
         return ServiceError("unknown_field", f"the body has {error.error_count()} errors, most of them unknown fields")
     found = error.errors(include_url=False, include_input=False)
+    if nested is not None:
+        found = [{**item, "loc": _dotted(nested, item["loc"])} for item in found if item["loc"]] or found
     first = next((item for item in found if item["type"] == "extra_forbidden"), found[0])
     if first["type"] == "json_invalid":
         return _explain_json(first["ctx"]["error"], body)
@@ -63,7 +71,7 @@ def _explain_field(group: list[Any]) -> ServiceError:
         here = [item for item in group if _path(item["loc"]) == path and item["type"] in _EXPECTED]
         expected = dict.fromkeys(_EXPECTED[item["type"]] for item in here)
         return ServiceError("invalid_type", f"this must be {' or '.join(expected)}", path)
-    if worst["loc"][0] == "ids":
+    if worst["loc"][:1] == ("ids",):
         return ServiceError("unknown_token_id", "no token has this id", path)
     message = worst["msg"]
     return ServiceError("invalid_value", message[:1].lower() + message[1:], path)
@@ -77,6 +85,12 @@ def _is_too_long(item: Any) -> bool:
 def _depth(item: Any) -> tuple[int, int]:
     indexes = [part for part in item["loc"] if isinstance(part, int)]
     return len(indexes), indexes[-1] if indexes else -1
+
+
+def _dotted(prefix: str, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Join the names at the beginning of a place to one."""
+    names = list(itertools.takewhile(lambda part: isinstance(part, str), loc))
+    return (".".join([*([prefix] if prefix else []), *map(str, names)]), *loc[len(names) :])
 
 
 def _path(loc: tuple[int | str, ...]) -> str | None:

@@ -97,6 +97,9 @@ class Settings:
         128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
     )
     body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1)
+    upload_seconds: int = _setting(
+        3600, "time for the corpus of a job to arrive, as long as it never stands still for `body_seconds`", least=1
+    )
     trained: str | None = _setting(
         None,
         "directory that trained tokenizers are published into and found in by hash; that of the first artifact if not "

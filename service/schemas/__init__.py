@@ -28,11 +28,20 @@ from service.schemas.requests import (
     TextRequest,
     under_limits,
 )
+from service.schemas.training import (
+    CorpusRequest,
+    JobAnswer,
+    JobList,
+    JobSummary,
+    TrainingSettings,
+    TrainJobRequest,
+)
 
 __all__ = [
     "INLINE_ITEMS",
     "ChatOptions",
     "CheckAnswer",
+    "CorpusRequest",
     "CountAnswer",
     "CountRequest",
     "DecodeAnswer",
@@ -41,6 +50,9 @@ __all__ = [
     "EncodeRequest",
     "Example",
     "Health",
+    "JobAnswer",
+    "JobList",
+    "JobSummary",
     "OffsetsAnswer",
     "OffsetsRequest",
     "Part",
@@ -55,6 +67,8 @@ __all__ = [
     "TextRequest",
     "TokenizerInfo",
     "TokenizerList",
+    "TrainJobRequest",
+    "TrainingSettings",
     "Unit",
     "under_limits",
 ]

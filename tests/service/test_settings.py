@@ -41,6 +41,7 @@ OTHER = {
     "max_ids": 6,
     "inline_bytes": 10,
     "body_seconds": 11,
+    "upload_seconds": 12,
     "trained": "trained",
     "max_trained": 12,
     "jobs_url": "postgresql://tokd@db/tokd",

@@ -1,0 +1,106 @@
+"""``GET /train-job/{id}/artifact``: what a job published, as one archive whose bytes are always the same."""
+
+from __future__ import annotations
+
+import tarfile
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response, StreamingResponse
+
+from service.errors import ServiceError
+from service.jobs import Artifact, Job
+from service.jobs import State as JobState
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.train_job.desk import Desk, caller
+from service.routes.train_job.jobs import JobId
+from service.state import State
+from service.trained import trained_directory
+
+BLOCK_BYTES = 256 << 10
+_LEVEL = 6
+_GZIP = 16 + zlib.MAX_WBITS
+"""A gzip frame; zlib writes no time and no name into its head."""
+
+_CONTENT = {"application/gzip": {"schema": {"type": "string", "format": "binary"}}}
+
+
+def mount(app: FastAPI, state: State, desk: Desk) -> None:
+    """Declare the route."""
+    target = trained_directory(state.settings)
+
+    @app.get(
+        "/train-job/{id}/artifact",
+        response_class=Response,
+        responses=PROBLEM_RESPONSES | {200: {"description": "A `tar.gz` of the artifact.", "content": _CONTENT}},
+    )
+    async def job_artifact(request: Request, id: JobId) -> Response:
+        """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
+        job = await desk.run(desk.jobs.get, id, caller(request).owner)
+        artifact = _artifact(job)
+        blocks = archive(target / artifact.directory, artifact.directory)
+        try:
+            first = await desk.run(next, blocks)
+        except FileNotFoundError:
+            raise ServiceError("no_artifact", "the artifact was removed from this server") from None
+
+        async def sent() -> AsyncIterator[bytes]:
+            yield first
+            while block := await desk.run(next, blocks, b""):
+                yield block
+
+        headers = {
+            "content-disposition": f'attachment; filename="{artifact.directory}.tar.gz"',
+            "etag": f'"{artifact.hash}"',
+        }
+        return StreamingResponse(sent(), 200, headers, "application/gzip")
+
+
+def _artifact(job: Job) -> Artifact:
+    if job.artifact is None:
+        way = "wait until it has succeeded" if job.state in (JobState.QUEUED, JobState.RUNNING) else "submit it again"
+        raise ServiceError("no_artifact", f"the job is {job.state} and has no artifact; {way}")
+    return job.artifact
+
+
+def archive(directory: Path, name: str) -> Iterator[bytes]:
+    """Pack the files of a directory, in blocks: their names in order, no owners, no times.
+
+    Errors:
+        FileNotFoundError: there is no directory.
+    """
+    squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    packed = b""
+    for part in _tar(directory, name):
+        packed += squeeze.compress(part)
+        if len(packed) >= BLOCK_BYTES:
+            yield packed
+            packed = b""
+    yield packed + squeeze.flush()
+
+
+def _tar(directory: Path, name: str) -> Iterator[bytes]:
+    for path in sorted(directory.iterdir()):
+        if path.is_symlink() or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            yield from _member(file, f"{name}/{path.name}")
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
+def _member(file: BinaryIO, name: str) -> Iterator[bytes]:
+    head = tarfile.TarInfo(name)
+    head.size = left = file.seek(0, 2)
+    file.seek(0)
+    yield head.tobuf(tarfile.PAX_FORMAT)
+    while left:
+        block = file.read(min(left, BLOCK_BYTES))
+        if not block:
+            # Artifacts are never changed in place; were one cut, the archive must not look whole.
+            raise OSError(f"{name} became shorter while it was read")
+        left -= len(block)
+        yield block
+    yield bytes(-head.size % tarfile.BLOCKSIZE)

@@ -1,0 +1,97 @@
+"""What every route of jobs needs: the caller, threads for calls that wait, and how a job is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from service.auth import LOCAL, Identity
+from service.jobs import Job, Jobs
+from service.schemas import TrainingSettings
+from service.state import State
+from service.threads import Threads
+
+THREADS = 8
+
+T = TypeVar("T")
+
+
+class Desk:
+    """Where routes ask for jobs.
+
+    Calls wait for a disk or a database, and uploads are written there: they have threads of their own and take none
+    from requests that encode.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.jobs: Jobs = state.jobs
+        self._threads = Threads(
+            THREADS,
+            max_queue=state.settings.max_queue,
+            queue_seconds=state.settings.queue_seconds,
+            name="tokd-jobs",
+            what="requests about jobs",
+        )
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run what may wait beside the event loop.
+
+        Errors:
+            ``saturated``
+        """
+        return await self._threads.run(work, *arguments)
+
+
+def caller(request: Request) -> Identity:
+    """Return who asks."""
+    identity: Identity = request.scope.get("identity", LOCAL)
+    return identity
+
+
+def place(job_id: str) -> str:
+    """Return the path of a job."""
+    return f"/train-job/{job_id}"
+
+
+def summary(job: Job) -> dict[str, Any]:
+    """Tell a job as ``schemas.JobSummary`` says."""
+    progress, error, artifact = job.progress, job.error, job.artifact
+    return {
+        "id": job.id,
+        "name": job.name,
+        "state": job.state,
+        "phase": job.phase,
+        "progress": progress
+        and {
+            "done": progress.done,
+            "total": progress.total,
+            "unit": progress.unit,
+            "rate": progress.rate,
+            "seconds_left": progress.seconds_left,
+        },
+        "created_at": _time(job.created_at),
+        "started_at": _time(job.started_at),
+        "finished_at": _time(job.finished_at),
+        "attempts": job.attempts,
+        "error": error and {"code": error.code, "message": error.message, "path": error.path},
+        "artifact": artifact
+        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{place(job.id)}/artifact"},
+    }
+
+
+def whole(job: Job) -> dict[str, Any]:
+    """Tell a job as ``schemas.JobAnswer`` says; where its corpus lies on the server is nobody's business."""
+    settings = {name: value for name, value in job.recipe.items() if name in TrainingSettings.model_fields}
+    if (extends := settings.get("extends")) is not None:
+        settings["extends"] = Path(extends).name
+    return {**summary(job), "owner": job.owner, "settings": settings}
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

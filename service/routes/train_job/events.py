@@ -1,0 +1,126 @@
+"""``GET /train-job/{id}/events``: a job's changes as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated
+
+import orjson
+from fastapi import FastAPI, Header, Request
+from fastapi.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from service.jobs import Job, JobsUnavailable, UnknownJob
+from service.jobs import State as JobState
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.train_job.desk import Desk, caller, summary
+from service.routes.train_job.jobs import JobId
+from service.state import State
+from service.threads import saturated
+
+MAX_STREAMS = 64
+"""Streams of one process at once."""
+
+LOOK_SECONDS = 0.5
+KEEP_ALIVE_SECONDS = 15.0
+ENDED = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
+
+_DESCRIPTION = "One event a change, each with an `id`; its data is a job as in the list. The stream ends with the job."
+_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+LastEventId = Annotated[str | None, Header(description="The `id` of the last event that was seen.")]
+
+
+def mount(app: FastAPI, _: State, desk: Desk) -> None:
+    """Declare the route."""
+    open_streams: set[EventStream] = set()
+
+    @app.get(
+        "/train-job/{id}/events",
+        response_class=Response,
+        responses=PROBLEM_RESPONSES
+        | {
+            200: {"description": _DESCRIPTION, "content": _STREAM},
+            204: {"description": "All was seen, and the job has ended: do not come again."},
+        },
+    )
+    async def job_events(request: Request, id: JobId, last_event_id: LastEventId = None) -> Response:
+        """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
+        owner = caller(request).owner
+        job = await desk.run(desk.jobs.get, id, owner)
+        seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
+        if seen == job.version and job.state in ENDED:
+            return Response(status_code=204)
+        return EventStream(desk, open_streams, owner, job, seen if seen <= job.version else 0)
+
+
+class EventStream(Response):
+    """The changes of one job, until it ends, the caller goes away or the server is told to end.
+
+    Args:
+        others: the streams that are open; this one is among them while it is sent.
+        seen: the version that the caller knows.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, desk: Desk, others: set[EventStream], owner: str | None, job: Job, seen: int) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._desk, self._others, self._owner, self._job, self._seen = desk, others, owner, job, seen
+        self._ending = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events.
+
+        Errors:
+            ``saturated``
+        """
+        if len(self._others) >= MAX_STREAMS:
+            raise saturated(f"{MAX_STREAMS} callers watch jobs")
+        self._others.add(self)
+        # The connection sets it when the server is told to end, which a stream would else keep it from.
+        scope["ending"] = self._ending
+        listening = asyncio.create_task(self._listen(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            async for event in self._events():
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            listening.cancel()
+            self._others.discard(self)
+
+    async def _listen(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._ending.set()
+
+    async def _events(self) -> AsyncIterator[bytes]:
+        job, seen, quiet = self._job, self._seen, 0.0
+        yield b"retry: 2000\n\n"
+        while True:
+            if job.version > seen:
+                seen, quiet = job.version, 0.0
+                yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(summary(job)))
+            elif quiet >= KEEP_ALIVE_SECONDS:
+                quiet = 0.0
+                yield b": keep-alive\n\n"
+            if job.state in ENDED:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._ending.wait()
+                return
+            quiet += LOOK_SECONDS
+            with suppress(JobsUnavailable):
+                try:
+                    news = await self._desk.run(self._look, seen)
+                except UnknownJob:
+                    return
+                job = job if news is None else news
+
+    def _look(self, seen: int) -> Job | None:
+        return self._desk.jobs.watch(self._job.id, self._owner, since=seen)

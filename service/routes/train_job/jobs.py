@@ -1,0 +1,41 @@
+"""``GET /train-job``, ``GET /train-job/{id}`` and ``DELETE /train-job/{id}``: list, state, cancel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Request
+
+from service.jobs import State as JobState
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.train_job.desk import Desk, caller, summary, whole
+from service.schemas import JobAnswer, JobList
+from service.state import State
+
+MAX_PAGE = 200
+
+JobId = Annotated[str, Path(description="The job's id.")]
+States = Annotated[list[JobState], Query(alias="state", description="Only jobs in one of these states; repeatable.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Most jobs of a page.")]
+Before = Annotated[str | None, Query(description="The `next` of the page before.")]
+
+
+def mount(app: FastAPI, _: State, desk: Desk) -> None:
+    """Declare the routes."""
+
+    @app.get("/train-job", response_model=JobList, responses=PROBLEM_RESPONSES)
+    async def list_jobs(request: Request, states: States = [], limit: Limit = 50, before: Before = None) -> Any:  # noqa: B006
+        """List your jobs, newest first, page by page."""
+        owner = caller(request).owner
+        page = await desk.run(lambda: desk.jobs.list(owner=owner, states=states, before=before, limit=limit))
+        return {"jobs": list(map(summary, page.jobs)), "next": page.next}
+
+    @app.get("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
+    async def get_job(request: Request, id: JobId) -> Any:
+        """Tell how a job stands."""
+        return whole(await desk.run(desk.jobs.get, id, caller(request).owner))
+
+    @app.delete("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
+    async def cancel_job(request: Request, id: JobId) -> Any:
+        """Cancel a job; it stops within two seconds and leaves nothing. A cancelled job may be cancelled again."""
+        return whole(await desk.run(desk.jobs.cancel, id, caller(request).owner))

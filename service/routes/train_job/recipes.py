@@ -1,0 +1,86 @@
+"""From what a caller says to the recipe of a run; what is wrong with it is refused with the field it is in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from service.errors import ServiceError
+from service.json_body import parser
+from service.schemas import TrainingSettings
+from service.state import State
+from tokenizer_core import InvalidSettings, Recipe, TokdError
+
+MAX_RECIPE_BYTES = 1 << 20
+"""A recipe is kept with its job and shown with it."""
+
+_OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column")
+
+
+class Recipes:
+    """Makes and checks recipes under the limits of a server."""
+
+    def __init__(self, state: State) -> None:
+        self._registry = state.registry
+        self._max_vocab_size = state.settings.max_vocab_size
+        self._parse = parser(TrainingSettings, nested="settings")
+
+    def parse_settings(self, data: bytes) -> TrainingSettings:
+        """Read the settings of a form.
+
+        Errors:
+            those of a JSON body, below ``settings``.
+        """
+        try:
+            settings: TrainingSettings = self._parse(data)
+        except ServiceError as error:
+            error.path = error.path or "settings"
+            raise
+        return settings
+
+    def check_field(self, name: str, data: bytes) -> None:
+        """Refuse settings of a form as soon as they are there, before a corpus that may follow."""
+        if name == "settings":
+            self.make(self.parse_settings(data), {"texts": ["any"]}, None)
+
+    def make(
+        self, settings: TrainingSettings, corpus: dict[str, Any], name: str | None, *, form: bool = False
+    ) -> dict[str, Any]:
+        """Make the recipe of a run.
+
+        Errors:
+            ``invalid_settings``, ``tokenizer_not_found``, ``body_too_large``; ``path`` names the field.
+        """
+        if settings.vocab_size > self._max_vocab_size:
+            detail = f"vocab_size is at most {self._max_vocab_size} on this server, not {settings.vocab_size}"
+            raise ServiceError("invalid_settings", detail, "settings.vocab_size")
+        given = settings.model_dump(exclude_unset=True)
+        if settings.extends is not None:
+            given["extends"] = self._path_of(settings.extends)
+        try:
+            recipe = Recipe.from_dict({**given, "corpus": corpus, "name": name})
+            if recipe.extends is not None:
+                recipe.plan()
+        except InvalidSettings as error:
+            raise ServiceError("invalid_settings", error.message, _place(error.path, form=form)) from None
+        except TokdError as error:
+            raise ServiceError("invalid_settings", error.message, "settings.extends") from None
+        made: dict[str, Any] = recipe.to_dict()
+        if len(orjson.dumps(made)) > MAX_RECIPE_BYTES:
+            raise ServiceError("body_too_large", f"the settings take more than {MAX_RECIPE_BYTES} bytes", "settings")
+        return made
+
+    def _path_of(self, reference: str) -> str:
+        try:
+            return str(Path(self._registry.get(reference).path).absolute())
+        except ServiceError as error:
+            error.path = "settings.extends"
+            raise
+
+
+def _place(path: str, *, form: bool) -> str:
+    if path in _OF_A_FORM and form:
+        return path.removeprefix("corpus.")
+    return path if path.split(".")[0].split("[")[0] in ("corpus", "name") else f"settings.{path}"

@@ -1,0 +1,207 @@
+"""``POST /train-job``: a request becomes a checked recipe, and the recipe a queued job."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.responses import JSONResponse
+from starlette.types import Receive
+
+from service.auth import Identity
+from service.errors import ServiceError
+from service.exchange import Exchange
+from service.jobs import Job, JobRequest, Prepared
+from service.json_body import declared_length, parser, require_json
+from service.limits import Disconnected
+from service.multipart import boundary_of
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.train_job import corpora
+from service.routes.train_job.desk import Desk, caller, place, whole
+from service.routes.train_job.documented import REQUEST_BODY
+from service.routes.train_job.recipes import Recipes
+from service.routes.train_job.uploads import Upload, receive_upload, require_room
+from service.schemas import JobAnswer, TrainJobRequest
+from service.state import State
+from service.threads import saturated
+
+MULTIPART = b"multipart/form-data"
+MAX_UPLOADS = 8
+"""Uploads that one process takes at once."""
+
+_KEY = re.compile(r"[!-~]{1,200}")
+
+
+def mount(app: FastAPI, state: State, desk: Desk) -> None:
+    """Declare the route."""
+    counter = Submission(state, desk)
+
+    @app.post(
+        "/train-job",
+        status_code=202,
+        response_model=JobAnswer,
+        responses=PROBLEM_RESPONSES,
+        openapi_extra={"requestBody": REQUEST_BODY},
+    )
+    async def submit_job(request: Request) -> Response:
+        """Queue a training job, from JSON or from a form with a corpus file; `Location` says where it is.
+
+        With the header `Idempotency-Key` the same request can be sent again and is one job.
+        """
+        try:
+            job = await counter.take(request, request.scope["exchange"], request.receive)
+        except Disconnected:
+            return Response(status_code=499)
+        return JSONResponse(whole(job), 202, {"location": place(job.id)})
+
+
+class Submission:
+    """Turns requests into queued jobs."""
+
+    def __init__(self, state: State, desk: Desk) -> None:
+        self._settings, self._limits, self._desk = state.settings, state.limits, desk
+        self._recipes = Recipes(state)
+        self._parse = parser(TrainJobRequest, nested="")
+        self._uploads = 0
+
+    async def take(self, request: Request, exchange: Exchange, receive: Receive) -> Job:
+        """Read a request, whatever its kind, and queue its job."""
+        self._limits.admit()
+        sender = Sender(caller(request), idempotency_key(request.headers.getlist("idempotency-key")))
+        media_type = request.headers.get("content-type", "").encode("latin-1")
+        length = declared_length(request.scope["headers"], _require_json_or_form)
+        if not media_type.lower().startswith(MULTIPART):
+            chunks = await self._limits.read(length, receive, exchange)
+            return await self._desk.run(self._queue_json, chunks, sender)
+        _refuse_other_sites(request)
+        boundary = boundary_of(media_type)
+        if self._uploads >= MAX_UPLOADS:
+            raise saturated(f"{MAX_UPLOADS} uploads are under way")
+        self._uploads += 1
+        try:
+            return await self._take_form(boundary, length, sender, exchange, receive)
+        finally:
+            self._uploads -= 1
+
+    async def _take_form(
+        self, boundary: bytes, length: int | None, sender: Sender, exchange: Exchange, receive: Receive
+    ) -> Job:
+        prepared = await self._desk.run(self._desk.jobs.prepare)
+        upload = Upload(
+            directory=prepared.directory.absolute(),
+            boundary=boundary,
+            max_bytes=self._settings.max_corpus_bytes,
+            min_free_bytes=self._settings.min_free_bytes,
+            check=self._recipes.check_field,
+        )
+        queued = False
+        try:
+            await receive_upload(upload, length, self._desk, self._settings, receive, exchange)
+            job = await self._desk.run(self._queue_form, upload, prepared, sender)
+            queued = True
+            return job
+        finally:
+            upload.close()
+            if not queued:
+                # Not in a thread: a request that is cancelled must not wait, and has to leave nothing.
+                self._desk.jobs.discard(prepared)
+
+    def _queue_json(self, chunks: Sequence[bytes], sender: Sender) -> Job:
+        body = b"".join(chunks)
+        request: TrainJobRequest = self._parse(body)
+        corpora.check(request.corpus, self._settings)
+        if request.corpus.texts is None:
+            recipe = self._recipes.make(request.settings, corpora.described(request.corpus), request.name)
+            return self._queue(sender, recipe, request.name)
+        prepared = self._desk.jobs.prepare()
+        try:
+            path = prepared.directory.absolute() / "corpus.jsonl"
+            recipe = self._recipes.make(request.settings, {"paths": [str(path)]}, request.name)
+            require_room(path.parent, len(body), self._settings.min_free_bytes)
+            hashed = corpora.store(request.corpus.texts, path, self._settings.max_corpus_bytes)
+            return self._queue(sender, recipe, request.name, prepared, [hashed])
+        except BaseException:
+            self._desk.jobs.discard(prepared)
+            raise
+
+    def _queue_form(self, upload: Upload, prepared: Prepared, sender: Sender) -> Job:
+        words = upload.words()
+        corpus = upload.corpus(words)
+        settings = self._recipes.parse_settings(bytes(upload.fields.get("settings", b"{}")))
+        recipe = self._recipes.make(settings, corpus, words.get("name"), form=True)
+        return self._queue(
+            sender, recipe, words.get("name"), prepared, [stored.hash + stored.suffix for stored in upload.files]
+        )
+
+    def _queue(
+        self,
+        sender: Sender,
+        recipe: dict[str, Any],
+        name: str | None,
+        prepared: Prepared | None = None,
+        hashes: Sequence[str] = (),
+    ) -> Job:
+        fingerprint = None
+        if prepared is not None:
+            # The files lie elsewhere each time, so what is in them stands for them.
+            same = {**recipe, "corpus": {**recipe["corpus"], "paths": sorted(hashes)}}
+            fingerprint = hashlib.sha256(orjson.dumps(same, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        job, _ = self._desk.jobs.submit(
+            JobRequest(
+                recipe=recipe,
+                owner=sender.identity.name,
+                name=name,
+                idempotency_key=sender.key,
+                prepared=prepared,
+                fingerprint=fingerprint,
+            )
+        )
+        return job
+
+
+class Sender(NamedTuple):
+    """Who sends a request, and under which key it is one job."""
+
+    identity: Identity
+    key: str | None
+
+
+def idempotency_key(values: Sequence[str]) -> str | None:
+    """Read the header.
+
+    Errors:
+        ``invalid_value``
+    """
+    if not values:
+        return None
+    if len(values) > 1 or _KEY.fullmatch(values[0]) is None:
+        raise ServiceError(
+            "invalid_value", "a key is 1 to 200 visible ASCII characters, and there is one", "header idempotency-key"
+        )
+    return values[0]
+
+
+def _require_json_or_form(media_type: bytes) -> None:
+    kind = media_type.partition(b";")[0].strip().lower()
+    if kind == MULTIPART:
+        return
+    if kind != b"application/json":
+        raise ServiceError(
+            "unsupported_media_type",
+            "send application/json, or multipart/form-data with a corpus file, as curl -F corpus=@file does",
+            "header content-type",
+            headers=((b"accept", b"application/json, multipart/form-data"),),
+        )
+    require_json(media_type)
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Refuse a form that a page of another site sends from somebody's browser: it would need no permission to."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        raise ServiceError("forbidden", "pages of other sites may not submit jobs", "header origin")

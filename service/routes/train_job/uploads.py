@@ -1,0 +1,245 @@
+"""A multipart body on its way to the disk: files and settings, within bounds of bytes, parts, time and room."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from starlette.types import Receive
+
+from service.errors import ServiceError, quote
+from service.exchange import Exchange
+from service.limits import Disconnected
+from service.multipart import Form, Part
+from service.routes.train_job.desk import Desk
+from service.settings import Settings
+
+_OPTIONS = ("format", "field", "column")
+FIELDS = ("settings", "name", *_OPTIONS)
+"""Small parts, each at most once; ``corpus`` is a file, and may come again."""
+
+MAX_FIELD_BYTES = 1 << 20
+MAX_FILES = 64
+STEP_BYTES = 1 << 20
+"""Bytes that are gathered before they are taken apart and written, beside the event loop."""
+
+_FRAME_BYTES = (MAX_FILES + len(FIELDS)) * (16 << 10) + len(FIELDS) * MAX_FIELD_BYTES
+"""What a body may have beside the corpus."""
+
+_SUFFIX = re.compile(r"(\.(?:txt|jsonl|ndjson|parquet|counts))?(?:\.(?:gz|zst))?$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Stored:
+    """A part that lies in a file, which is named by us: of the caller's name only a known ending is kept."""
+
+    path: Path
+    suffix: str
+    file: BinaryIO
+    says_what: bool
+    hash: str = ""
+    size: int = 0
+
+
+@dataclass(slots=True)
+class Upload:
+    """What has arrived of one body."""
+
+    directory: Path
+    boundary: bytes
+    max_bytes: int
+    min_free_bytes: int
+    check: Callable[[str, bytes], None]
+    files: list[Stored] = field(default_factory=list)
+    fields: dict[str, bytearray] = field(default_factory=dict)
+    form: Form = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.form = Form(self.boundary, self._begin, max_parts=MAX_FILES + len(FIELDS))
+
+    def feed(self, data: bytes) -> None:
+        """Take some more of the body apart and write it."""
+        require_room(self.directory, len(data), self.min_free_bytes)
+        with written():
+            self.form.feed(data)
+
+    def finish(self) -> None:
+        """Hold that the body was whole, and wait until it lies on the disk."""
+        self.form.finish()
+        with written():
+            for stored in self.files:
+                os.fsync(stored.file.fileno())
+                stored.file.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for stored in self.files:
+            stored.file.close()
+
+    def words(self) -> dict[str, str]:
+        """Return the parts that are text.
+
+        Errors:
+            ``invalid_unicode``
+        """
+        found = {}
+        for name, data in self.fields.items():
+            try:
+                found[name] = data.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise ServiceError("invalid_unicode", f"this part is not UTF-8 at byte {error.start}", name) from None
+        return found
+
+    def corpus(self, words: dict[str, str]) -> dict[str, Any]:
+        """Describe the files as a recipe does.
+
+        Errors:
+            ``missing_field``, ``empty_corpus``, ``invalid_value``
+        """
+        if not self.files:
+            raise ServiceError("missing_field", "send a corpus, as curl -F corpus=@file does", "corpus")
+        if not any(stored.size for stored in self.files):
+            raise ServiceError("empty_corpus", "the corpus is empty", "corpus")
+        if "format" not in words and not all(stored.says_what for stored in self.files):
+            detail = "the name of the file does not say what is in it; send format: text, jsonl or parquet"
+            raise ServiceError("invalid_value", detail, "corpus")
+        options: dict[str, Any] = {name: words[name] for name in _OPTIONS if name in words}
+        return {"paths": [str(stored.path) for stored in self.files], **options}
+
+    def _begin(self, part: Part) -> _FileSink | _FieldSink:
+        if part.name == "corpus":
+            return self._begin_file(part.filename)
+        if part.name not in FIELDS:
+            raise ServiceError("unknown_field", f"{quote(part.name)} is no part of this request; see /docs", part.name)
+        if part.name in self.fields:
+            raise ServiceError("invalid_value", "this part is there twice; send one", part.name)
+        self.fields[part.name] = bytearray()
+        return _FieldSink(part.name, self.fields[part.name], self.check)
+
+    def _begin_file(self, filename: str | None) -> _FileSink:
+        name = ".txt" if filename is None else filename
+        found = _SUFFIX.search(name)
+        suffix = "" if found is None else found[0].lower()
+        path = self.directory / f"corpus-{len(self.files):04d}{suffix}"
+        stored = Stored(path, suffix, path.open("xb"), says_what=bool(found and found[1]))
+        self.files.append(stored)
+        return _FileSink(self, stored)
+
+
+class _FileSink:
+    def __init__(self, upload: Upload, stored: Stored) -> None:
+        self._upload, self._stored = upload, stored
+        self._hash = hashlib.sha256()
+
+    def write(self, data: bytes) -> None:
+        self._stored.size += len(data)
+        most = self._upload.max_bytes
+        if sum(stored.size for stored in self._upload.files) > most:
+            raise too_large(most)
+        self._stored.file.write(data)
+        self._hash.update(data)
+
+    def close(self) -> None:
+        self._stored.file.flush()
+        self._stored.hash = self._hash.hexdigest()
+
+
+class _FieldSink:
+    def __init__(self, name: str, kept: bytearray, check: Callable[[str, bytes], None]) -> None:
+        self._name, self._kept, self._check = name, kept, check
+
+    def write(self, data: bytes) -> None:
+        self._kept += data
+        if len(self._kept) > MAX_FIELD_BYTES:
+            raise ServiceError("body_too_large", f"this part is larger than {MAX_FIELD_BYTES} bytes", self._name)
+
+    def close(self) -> None:
+        self._check(self._name, bytes(self._kept))
+
+
+async def receive_upload(
+    upload: Upload, length: int | None, desk: Desk, settings: Settings, receive: Receive, exchange: Exchange
+) -> None:
+    """Read a whole body into an upload.
+
+    Errors:
+        ``corpus_too_large``, ``disk_full``, ``request_timeout``, ``invalid_multipart``, and those of parts.
+        ``Disconnected``.
+    """
+    most = settings.max_corpus_bytes + _FRAME_BYTES
+    if length is not None:
+        if length > most:
+            raise too_large(settings.max_corpus_bytes)
+        await desk.run(require_room, upload.directory, length, settings.min_free_bytes)
+    try:
+        async with asyncio.timeout(settings.upload_seconds):
+            await _receive(upload, most, desk, settings, receive, exchange)
+    except TimeoutError:
+        detail = f"the body did not arrive in {settings.upload_seconds} seconds, or stood still for "
+        raise ServiceError("request_timeout", f"{detail}{settings.body_seconds}; send it faster") from None
+
+
+async def _receive(
+    upload: Upload, most: int, desk: Desk, settings: Settings, receive: Receive, exchange: Exchange
+) -> None:
+    waiting: list[bytes] = []
+    gathered, more = 0, True
+    while more:
+        async with asyncio.timeout(settings.body_seconds):
+            message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        data, more = message.get("body", b""), message.get("more_body", False)
+        exchange.bytes_in += len(data)
+        if exchange.bytes_in > most:
+            raise too_large(settings.max_corpus_bytes)
+        waiting.append(data)
+        gathered += len(data)
+        if gathered >= STEP_BYTES or not more:
+            exchange.unread = more
+            await desk.run(upload.feed, b"".join(waiting))
+            waiting, gathered = [], 0
+    await desk.run(upload.finish)
+
+
+def require_room(directory: Path, size: int, min_free_bytes: int) -> None:
+    """Hold that a disk has room.
+
+    Errors:
+        ``disk_full``
+    """
+    if shutil.disk_usage(directory).free - size < min_free_bytes:
+        raise _disk_full()
+
+
+@contextmanager
+def written() -> Iterator[None]:
+    """Say that the disk is full when it is.
+
+    Errors:
+        ``disk_full``
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _disk_full() from None
+        raise
+
+
+def too_large(most: int) -> ServiceError:
+    """Say that a corpus is too large."""
+    return ServiceError("corpus_too_large", f"the corpus is larger than {most} bytes; train on less", "corpus")
+
+
+def _disk_full() -> ServiceError:
+    return ServiceError("disk_full", "the disk of this server has no room for the corpus; send it again later")

@@ -1,0 +1,154 @@
+"""What callers send to have a tokenizer trained, and how a job is told."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.schemas.requests import Example, RequestBody
+
+MAX_NAMES = 10_000
+"""Most files or URLs, and most special tokens, of one job."""
+
+Count = Annotated[int, Field(ge=0, le=(1 << 32) - 1)]
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Format = Literal["text", "jsonl", "parquet", "counts"]
+
+
+class CorpusRequest(BaseModel):
+    """Where the texts are: one of `texts`, `files` and `urls`."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    texts: list[str] | None = Field(None, description="The documents themselves.")
+    files: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
+        None,
+        description="Files, directories and glob patterns on the server, below one of its `corpus_roots`.",
+    )
+    urls: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
+        None, description="URLs of files, of one of the server's `corpus_schemes`."
+    )
+    format: Format | None = Field(None, description="What the files are; by default their names say it.")
+    field: str = Field("text", description="Of a line of JSON, where its text is.")
+    column: str = Field("text", description="Of a Parquet file, where its texts are.")
+
+
+class TrainingSettings(BaseModel):
+    """The settings of `train`."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    vocab_size: Count = Field(32_000, description="Tokens in all: 256 bytes, the special tokens and what is learned.")
+    pattern: str | None = Field(
+        "cl100k_base", description="Of the pretokenizer: a known name or a regular expression; null cuts nothing."
+    )
+    normalizer: list[Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]] = Field(
+        [], description="Rewrites of the text, in order."
+    )
+    special_tokens: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(
+        [], description="Literals that end a document, are never counted, and get ids of their own."
+    )
+    tie_break: Literal["lexicographic_low", "lexicographic_high", "lowest_ids"] = Field(
+        "lexicographic_low", description="Which of several equally frequent pairs is merged first."
+    )
+    min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
+    max_token_length: Count | None = Field(None, description="In bytes.")
+    max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
+    id_layout: Literal["specials_first", "specials_last"] = Field(
+        "specials_last", description="Whether special tokens have the lowest or the highest ids."
+    )
+    initial_merges: list[tuple[str, str]] = Field(
+        [], description="Made before anything is learned: pairs of entries, as `tokenizer.json` writes them."
+    )
+    extends: str | None = Field(
+        None,
+        description="A tokenizer of this server, by name or hash, that gets more merges; what it has, such as "
+        "`pattern`, is left out then.",
+    )
+    sixteen_bit: bool = Field(False, description="Refuse a vocabulary whose ids do not fit into 16 bits.")
+    replace_invalid: bool = Field(False, description="U+FFFD stands for bytes that are not UTF-8, not an error.")
+
+
+def _defaults() -> TrainingSettings:
+    return TrainingSettings.model_validate({})
+
+
+class TrainJobRequest(RequestBody):
+    """A tokenizer to train."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    corpus: CorpusRequest
+    settings: TrainingSettings = Field(default_factory=_defaults, description="The settings of `train`.")
+    name: str | None = Field(None, description="The artifact's name; by default the first digits of its hash.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "texts": Example(
+            "a job is queued",
+            {"corpus": {"texts": ["low lower lowest", "new newer newest"]}, "settings": {"vocab_size": 260}},
+            status=202,
+        ),
+        "a vocabulary that is too small": Example(
+            "refused, with the field", {"corpus": {"texts": ["a"]}, "settings": {"vocab_size": 10}}, status=422
+        ),
+        "a path that is not allowed": Example(
+            "refused, with the field", {"corpus": {"files": ["/etc/passwd"]}}, status=422
+        ),
+    }
+
+
+class JobProgressAnswer(BaseModel):
+    """How far the phase is."""
+
+    done: int
+    total: int | None
+    unit: str = Field(description="`bytes`, `merges` or `files`.")
+    rate: float | None = Field(description="Units a second.")
+    seconds_left: float | None
+
+
+class JobErrorAnswer(BaseModel):
+    """Why a job failed."""
+
+    code: str
+    message: str
+    path: str | None
+
+
+class JobArtifactAnswer(BaseModel):
+    """What a job published."""
+
+    tokenizer: str = Field(description="The hash; the service answers with this tokenizer at once.")
+    name: str
+    href: str = Field(description="Where the archive is.")
+
+
+class JobSummary(BaseModel):
+    """A job, as lists and events have it."""
+
+    id: str
+    name: str | None
+    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    phase: Literal["counting", "merging", "publishing"] | None = Field(description="Of a running job.")
+    progress: JobProgressAnswer | None
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+    attempts: int = Field(description="How often a worker began it.")
+    error: JobErrorAnswer | None
+    artifact: JobArtifactAnswer | None
+
+
+class JobAnswer(JobSummary):
+    """A job."""
+
+    owner: str = Field(description="The name of the key that submitted it; `local` where no keys are needed.")
+    settings: TrainingSettings
+
+
+class JobList(BaseModel):
+    """Jobs, newest first."""
+
+    jobs: list[JobSummary]
+    next: str | None = Field(description="Send it as `before` for the jobs after these; null on the last page.")

@@ -1,0 +1,99 @@
+"""A server whose jobs wait: nobody works on them, so their state is what a test makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import App
+from service.auth import entry, new_key
+from service.jobs import JobStore
+from tests.service.conftest import MakeClient
+
+TEXTS = ["low lower lowest", "new newer newest", "wide wider widest"]
+SETTINGS = {"vocab_size": 260}
+BODY = {"corpus": {"texts": TEXTS}, "settings": SETTINGS}
+
+
+class Board:
+    """A client of such a server, and what lies on its disk."""
+
+    def __init__(self, client: TestClient, trained: Path) -> None:
+        self.client = client
+        self.trained = trained
+
+    @property
+    def store(self) -> JobStore:
+        assert isinstance(self.client.app, App)
+        store = self.client.app.tokd.jobs
+        assert isinstance(store, JobStore)
+        return store
+
+    def files(self) -> list[str]:
+        """Return the directories and files of jobs, by their place below the directory of jobs."""
+        root = self.store.directory
+        return sorted(str(path.relative_to(root)) for path in root.glob("*/**/*")) if root.exists() else []
+
+    def directories(self) -> list[str]:
+        root = self.store.directory
+        return sorted(path.name for path in root.iterdir() if path.is_dir()) if root.exists() else []
+
+    def submit(self, body: dict[str, Any] = BODY, **options: Any) -> dict[str, Any]:
+        answer = self.client.post("/train-job", json=body, **options)
+        assert answer.status_code == 202, answer.text
+        job: dict[str, Any] = answer.json()
+        assert answer.headers["location"] == f"/train-job/{job['id']}"
+        return job
+
+
+MakeBoard = Callable[..., Board]
+
+
+def _make_board(make_client: MakeClient, trained: Path, **settings: Any) -> Board:
+    return Board(make_client(**{"trained": str(trained), "min_free_bytes": 0, **settings}), trained)
+
+
+@pytest.fixture
+def make_board(make_client: MakeClient, tmp_path: Path) -> MakeBoard:
+    return partial(_make_board, make_client, tmp_path / "trained")
+
+
+@pytest.fixture(scope="session")
+def refusing(make_client: MakeClient, tmp_path_factory: pytest.TempPathFactory) -> Board:
+    """A board for what is refused: many tests share it, since none of them leaves anything."""
+    return _make_board(make_client, tmp_path_factory.mktemp("refusing"))
+
+
+@pytest.fixture
+def board(make_board: MakeBoard) -> Board:
+    return make_board()
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> dict[str, dict[str, str]]:
+    """The headers of two callers who may train and of one who may everything, of the keys in ``keys.toml``."""
+    made = {name: new_key() for name in ("ann", "bob", "boss")}
+    scopes = {"ann": ["train"], "bob": ["train"], "boss": ["admin"]}
+    text = "".join(entry(name, scopes[name], key) for name, key in made.items())  # type: ignore[arg-type]
+    (tmp_path / "keys.toml").write_text(text)
+    return {name: {"authorization": f"Bearer {key}"} for name, key in made.items()}
+
+
+def form(*parts: tuple[str, str | None, bytes], boundary: str = "x") -> tuple[bytes, dict[str, str]]:
+    """Write a form byte by byte: name, file name, content."""
+    body = b""
+    for name, filename, content in parts:
+        named = "" if filename is None else f'; filename="{filename}"'
+        body += f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"{named}\r\n\r\n'.encode()
+        body += content + b"\r\n"
+    return body + f"--{boundary}--\r\n".encode(), {"content-type": f"multipart/form-data; boundary={boundary}"}
+
+
+def settings_part(**settings: Any) -> tuple[str, str, bytes]:
+    return "settings", "settings.json", json.dumps(SETTINGS | settings).encode()

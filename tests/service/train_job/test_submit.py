@@ -1,0 +1,336 @@
+"""Submission as JSON: what becomes a job, and what is refused with the field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.schemas import TrainingSettings, TrainJobRequest
+from tests.service.problems import assert_problem
+from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard
+from tokenizer_core import Recipe
+
+
+def refused(board: Board, body: Any, code: str, path: str | None) -> dict[str, Any]:
+    answer = board.client.post("/train-job", json=body)
+    problem = assert_problem(answer, code, path)
+    assert board.directories() == []
+    return problem
+
+
+def test_texts_become_a_queued_job_whose_corpus_lies_on_the_disk(board: Board) -> None:
+    job = board.submit({**BODY, "name": "mine"})
+    assert (job["state"], job["phase"], job["name"], job["owner"]) == ("queued", None, "mine", "local")
+    assert job["settings"]["vocab_size"] == 260
+    assert job["attempts"] == 0
+    assert job["created_at"].endswith("Z")
+    assert job["progress"] is job["error"] is job["artifact"] is job["started_at"] is job["finished_at"] is None
+    assert board.client.get(f"/train-job/{job['id']}").json() == job
+    assert board.files() == [f"{job['id']}/corpus.jsonl"]
+    lines = (board.store.directory / board.files()[0]).read_text().splitlines()
+    assert [json.loads(line)["text"] for line in lines] == TEXTS
+    recipe = board.store.get(job["id"], None).recipe
+    assert Recipe.from_dict(recipe).to_dict() == recipe
+
+
+def test_where_a_corpus_lies_is_told_to_nobody(board: Board) -> None:
+    job = board.submit()
+    assert str(board.trained) not in json.dumps(board.client.get(f"/train-job/{job['id']}").json())
+
+
+def test_settings_are_those_of_the_library() -> None:
+    core = Recipe.from_dict({"corpus": {"texts": ["a"]}}).to_dict()
+    ours = TrainingSettings.model_validate({}).model_dump()
+    assert ours == {name: value for name, value in core.items() if name not in ("corpus", "sizes", "name")}
+
+
+def test_file_below_a_root_is_taken_and_read_in_place(make_board: MakeBoard, tmp_path: Path) -> None:
+    root = tmp_path / "corpora"
+    (root / "deep").mkdir(parents=True)
+    (root / "deep" / "a.txt").write_text("text")
+    (root / "link.txt").symlink_to(root / "deep" / "a.txt")
+    board = make_board(corpus_roots=(str(root),))
+    for files in (["deep/a.txt"], ["link.txt"], ["deep"], ["deep/*.txt", "**/*.txt"], ["*/a.txt"]):
+        corpus = {"files": [f"{root}/{name}" for name in files]}
+        job = board.submit({"corpus": corpus, "settings": SETTINGS})
+        assert board.store.get(job["id"], None).recipe["corpus"]["paths"] == corpus["files"]
+    assert board.files() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/passwd",
+        "/",
+        "",
+        "relative.txt",
+        "ROOT/../secret.txt",
+        "ROOT/deep/../../secret.txt",
+        "ROOT/out.txt",
+        "ROOT/out",
+        "ROOT/outdir/secret.txt",
+        "ROOT/outdir/*.txt",
+        "ROOTS/a.txt",
+        "ROOT/a\0.txt",
+        "file:///etc/passwd",
+        "file://ROOT/a.txt",
+        "simplecache::file:///etc/passwd",
+        "ROOT/a.txt::file:///etc/passwd",
+        "%2e%2e/secret.txt",
+        "ROOT/%2e%2e/%2e%2e/../secret.txt",
+        "//etc/passwd",
+        "/proc/self/environ",
+        "~/secret.txt",
+        "/*/passwd",
+        "/[e]tc/passwd",
+    ],
+)
+def test_path_that_leads_out_of_the_roots_is_refused(make_board: MakeBoard, tmp_path: Path, name: str) -> None:
+    root = tmp_path / "corpora"
+    root.mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "corporaS").mkdir()
+    (root / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (root / "out").symlink_to("..")
+    (root / "outdir").symlink_to(tmp_path)
+    board = make_board(corpus_roots=(str(root),))
+    good = f"{root}/a.txt"
+    wrong = name.replace("ROOT", str(root))
+    refused(board, {"corpus": {"files": [good, wrong]}, "settings": SETTINGS}, "forbidden_corpus", "corpus.files[1]")
+
+
+def test_without_roots_and_schemes_nothing_of_the_server_or_the_net_is_read(board: Board, tmp_path: Path) -> None:
+    body = {"corpus": {"files": [str(tmp_path)]}, "settings": SETTINGS}
+    refused(board, body, "forbidden_corpus", "corpus.files[0]")
+    body = {"corpus": {"urls": ["https://example.org/a.txt"]}, "settings": SETTINGS}
+    refused(board, body, "forbidden_corpus", "corpus.urls[0]")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org/a.txt",
+        "file:///etc/passwd",
+        "FILE:///etc/passwd",
+        "local:///etc/passwd",
+        "simplecache::file:///etc/passwd",
+        "https::file:///etc/passwd",
+        "https://example.org/a.txt::file:///etc/passwd",
+        "https:///etc/passwd",
+        "https:/etc/passwd",
+        "https://",
+        "https://[",
+        "//example.org/a.txt",
+        "/etc/passwd",
+        "https://localhost/a.txt",
+        "https://LOCALHOST./a.txt",
+        "https://a.localhost/a.txt",
+        "https://127.0.0.1/a.txt",
+        "https://127.1/a.txt",
+        "https://2130706433/a.txt",
+        "https://0x7f000001/a.txt",
+        "https://0/a.txt",
+        "https://[::1]/a.txt",
+        "https://[::]/a.txt",
+        "https://[::ffff:127.0.0.1]/a.txt",
+        "https://[::ffff:10.0.0.1]/a.txt",
+        "https://[fe80::1%25eth0]/a.txt",
+        "https://10.0.0.1/a.txt",
+        "https://172.16.0.1/a.txt",
+        "https://192.168.0.1/a.txt",
+        "https://169.254.169.254/latest/meta-data",
+        "https://%31%32%37.0.0.1/a.txt",
+        "https://metadata.google.internal/a.txt",
+        "https://user:pass@example.org/a.txt",
+        "https://example.org/a\0.txt",
+        "https://example.org/a%00.txt",
+        "s3://bucket/key",
+    ],
+)
+def test_url_of_another_scheme_or_to_a_private_address_is_refused(make_board: MakeBoard, url: str) -> None:
+    board = make_board(corpus_schemes=("https", "file"))
+    body = {"corpus": {"urls": ["https://example.org/a.txt", url]}, "settings": SETTINGS}
+    refused(board, body, "forbidden_corpus", "corpus.urls[1]")
+
+
+def test_url_of_an_allowed_scheme_is_taken(make_board: MakeBoard) -> None:
+    board = make_board(corpus_schemes=("https", "s3"))
+    urls = ["https://example.org/a.txt", "https://93.184.216.34/a.jsonl.zst", "s3://bucket/part-*.parquet"]
+    job = board.submit({"corpus": {"urls": urls, "column": "body"}, "settings": SETTINGS})
+    corpus = board.store.get(job["id"], None).recipe["corpus"]
+    assert (corpus["paths"], corpus["column"]) == (urls, "body")
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "path"),
+    [
+        ({"vocab_size": 255}, "invalid_settings", "settings.vocab_size"),
+        ({"vocab_size": 10**9}, "invalid_settings", "settings.vocab_size"),
+        ({"vocab_size": 2**40}, "invalid_value", "settings.vocab_size"),
+        ({"vocab_size": -1}, "invalid_value", "settings.vocab_size"),
+        ({"vocab_size": "260"}, "invalid_type", "settings.vocab_size"),
+        ({"vocab_size": 260.0}, "invalid_type", "settings.vocab_size"),
+        ({"vocab_size": True}, "invalid_type", "settings.vocab_size"),
+        ({"vocab_size": None}, "invalid_type", "settings.vocab_size"),
+        ({"special_tokens": [""]}, "invalid_settings", "settings.special_tokens[0]"),
+        ({"special_tokens": ["<|a|>", "<|a|>"]}, "invalid_settings", "settings.special_tokens[1]"),
+        ({"special_tokens": ["<|a|>", 3]}, "invalid_type", "settings.special_tokens[1]"),
+        ({"special_tokens": ["x"] * 10_001}, "too_many_items", "settings.special_tokens"),
+        ({"tie_break": "random"}, "invalid_value", "settings.tie_break"),
+        ({"pattern": "("}, "invalid_settings", "settings.pattern"),
+        ({"pattern": 3}, "invalid_type", "settings.pattern"),
+        ({"normalizer": ["nfx"]}, "invalid_value", "settings.normalizer[0]"),
+        ({"max_token_length": 0}, "invalid_settings", "settings.max_token_length"),
+        ({"initial_merges": [["a", "b"], ["ab", "€"]]}, "invalid_settings", "settings.initial_merges[1]"),
+        ({"initial_merges": [["a"]]}, "missing_field", "settings.initial_merges[0][1]"),
+        ({"extends": "nobody"}, "tokenizer_not_found", "settings.extends"),
+        ({"extends": "../../etc"}, "invalid_name", "settings.extends"),
+        ({"extends": "framed", "vocab_size": 257}, "invalid_settings", "settings.vocab_size"),
+        ({"extends": "framed", "vocab_size": 500, "pattern": "gpt2"}, "invalid_settings", "settings.pattern"),
+        ({"threads": 64}, "unknown_field", "settings.threads"),
+        ({"vocab_sise": 260}, "unknown_field", "settings.vocab_sise"),
+        ("large", "invalid_type", "settings"),
+    ],
+)
+def test_bad_settings_are_refused_with_the_field(refusing: Board, settings: Any, code: str, path: str) -> None:
+    merged = SETTINGS | settings if isinstance(settings, dict) else settings
+    refused(refusing, {"corpus": {"texts": TEXTS}, "settings": merged}, code, path)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "path"),
+    [
+        ({}, "missing_field", "corpus"),
+        ([], "invalid_type", None),
+        ({"corpus": {}}, "missing_field", "corpus"),
+        ({"corpus": "text"}, "invalid_type", "corpus"),
+        ({"corpus": ["text"]}, "invalid_type", "corpus"),
+        ({"corpus": {"texts": "text"}}, "invalid_type", "corpus.texts"),
+        ({"corpus": {"texts": ["a", 3]}}, "invalid_type", "corpus.texts[1]"),
+        ({"corpus": {"texts": []}}, "invalid_value", "corpus.texts"),
+        ({"corpus": {"texts": ["", ""]}}, "empty_corpus", "corpus.texts"),
+        ({"corpus": {"texts": ["a"], "files": ["/a"]}}, "invalid_option", "corpus"),
+        ({"corpus": {"texts": ["a"], "path": "/etc"}}, "unknown_field", "corpus.path"),
+        ({"corpus": {"texts": ["a"]}, "corpora": 3}, "unknown_field", "corpora"),
+        ({"corpus": {"texts": ["a"], "format": "csv"}}, "invalid_value", "corpus.format"),
+        ({"corpus": {"texts": ["a"]}, "name": "../x"}, "invalid_settings", "name"),
+        ({"corpus": {"texts": ["a"]}, "name": ""}, "invalid_settings", "name"),
+        ({"corpus": {"texts": ["a"]}, "name": 3}, "invalid_type", "name"),
+    ],
+)
+def test_bad_request_is_refused_with_the_field(refusing: Board, body: Any, code: str, path: str | None) -> None:
+    refused(refusing, body, code, path)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", "invalid_json"),
+        (b"{", "invalid_json"),
+        (b'{"corpus":{"texts":["\\ud800"]}}', "invalid_unicode"),
+        (b'{"corpus":{"texts":["\xff"]}}', "invalid_unicode"),
+        (b'{"corpus":{"texts":["a"]},"settings":{"vocab_size":NaN}}', "invalid_type"),
+        (b'{"corpus":' * 300, "invalid_json"),
+    ],
+)
+def test_what_is_no_json_is_refused(refusing: Board, body: bytes, code: str) -> None:
+    answer = refusing.client.post("/train-job", content=body, headers={"content-type": "application/json"})
+    assert answer.json()["code"] == code
+    assert answer.status_code < 500
+    assert refusing.directories() == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"content-type": "text/plain"}, "unsupported_media_type"),
+        ({"content-type": "application/x-www-form-urlencoded"}, "unsupported_media_type"),
+        ({"content-type": "multipart/mixed; boundary=x"}, "unsupported_media_type"),
+        ({}, "unsupported_media_type"),
+        ({"content-type": "application/json; charset=utf-16"}, "unsupported_charset"),
+        ({"content-type": "application/json", "content-encoding": "gzip"}, "unsupported_encoding"),
+        ({"content-type": "multipart/form-data; boundary=x", "content-encoding": "gzip"}, "unsupported_encoding"),
+    ],
+)
+def test_other_media_types_are_refused(refusing: Board, headers: dict[str, str], code: str) -> None:
+    answer = refusing.client.post("/train-job", content=b"{}", headers=headers)
+    assert answer.json()["code"] == code
+    assert answer.status_code == 415
+
+
+def test_corpus_over_the_limit_is_refused(make_board: MakeBoard) -> None:
+    board = make_board(max_corpus_bytes=20)
+    refused(board, {"corpus": {"texts": ["a" * 10, "ü" * 6]}, "settings": SETTINGS}, "corpus_too_large", "corpus")
+    board.submit({"corpus": {"texts": ["a" * 10, "ü" * 5]}, "settings": SETTINGS})
+
+
+def test_vocabulary_over_the_limit_of_the_server_is_refused(make_board: MakeBoard) -> None:
+    board = make_board(max_vocab_size=300)
+    body = {"corpus": {"texts": TEXTS}, "settings": {"vocab_size": 301}}
+    assert "300" in refused(board, body, "invalid_settings", "settings.vocab_size")["detail"]
+
+
+def test_settings_that_would_fill_the_store_are_refused(refusing: Board) -> None:
+    body = {"corpus": {"texts": TEXTS}, "settings": SETTINGS | {"special_tokens": ["<" + "x" * (1 << 20) + ">"]}}
+    refused(refusing, body, "body_too_large", "settings")
+
+
+def test_disk_without_room_takes_no_corpus(make_board: MakeBoard) -> None:
+    refused(make_board(min_free_bytes=1 << 60), BODY, "disk_full", None)
+
+
+def test_tokenizer_can_be_extended_by_name(board: Board) -> None:
+    job = board.submit({"corpus": {"texts": TEXTS}, "settings": {"extends": "framed", "vocab_size": 450}})
+    assert job["settings"]["extends"] == "framed"
+    assert "/" not in job["settings"]["extends"]
+
+
+def test_same_request_under_one_key_is_one_job(board: Board) -> None:
+    headers = {"idempotency-key": "k1"}
+    first = board.submit(headers=headers)
+    assert board.submit(headers=headers) == first
+    assert board.submit({"settings": SETTINGS, "corpus": {"texts": TEXTS}}, headers=headers) == first
+    assert board.submit()["id"] != first["id"]
+    assert board.submit(headers={"idempotency-key": "k2"})["id"] != first["id"]
+    assert len(board.directories()) == 3
+    for other in [
+        {"corpus": {"texts": [*TEXTS, "x"]}, "settings": SETTINGS},
+        {"corpus": {"texts": TEXTS}, "settings": {"vocab_size": 261}},
+        {**BODY, "name": "other"},
+    ]:
+        answer = board.client.post("/train-job", json=other, headers=headers)
+        assert answer.json()["code"] == "idempotency_conflict"
+        assert answer.status_code == 409
+    assert len(board.directories()) == 3
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "ä", "x" * 201])
+def test_bad_idempotency_key_is_refused(refusing: Board, key: str) -> None:
+    answer = refusing.client.post("/train-job", json=BODY, headers={b"idempotency-key": key.encode("latin-1")})
+    assert_problem(answer, "invalid_value", "header idempotency-key")
+    twice = [("idempotency-key", "a"), ("idempotency-key", "a")]
+    assert_problem(
+        refusing.client.post("/train-job", json=BODY, headers=twice), "invalid_value", "header idempotency-key"
+    )
+
+
+def test_full_queue_says_when_to_come_again(make_board: MakeBoard) -> None:
+    board = make_board(max_jobs=2)
+    board.submit()
+    job = board.submit()
+    answer = board.client.post("/train-job", json=BODY)
+    assert_problem(answer, "queue_full")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert len(board.directories()) == 2
+    board.client.delete(f"/train-job/{job['id']}")
+    board.submit()
+
+
+def test_every_example_gets_the_status_that_it_documents(board: Board) -> None:
+    assert {example.status for example in TrainJobRequest.EXAMPLES.values()} == {202, 422}
+    for name, example in TrainJobRequest.EXAMPLES.items():
+        answer = board.client.post("/train-job", json=example.body)
+        assert answer.status_code == example.status, (name, answer.text)

@@ -1,0 +1,266 @@
+"""Submission as a form: files that are streamed to the disk, and forms that are made to do harm."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from service.errors import ServiceError
+from service.multipart import Form, Part
+from service.routes.train_job.uploads import MAX_FIELD_BYTES, MAX_FILES
+from tests.service.problems import assert_problem
+from tests.service.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
+
+CORPUS = b"low lower lowest\n" * 100
+
+
+def post(board: Board, *parts: tuple[str, str | None, bytes], **headers: str) -> Any:
+    body, kind = form(*parts)
+    return board.client.post("/train-job", content=body, headers={**kind, **headers})
+
+
+def refused(board: Board, answer: Any, code: str, path: str | None = None) -> None:
+    assert_problem(answer, code, path)
+    assert board.directories() == []
+
+
+@pytest.mark.parametrize("settings_first", [True, False])
+def test_form_as_curl_sends_it_is_a_job(board: Board, settings_first: bool) -> None:
+    parts = [("corpus", "big.txt", CORPUS), settings_part(), ("name", None, b"mine")]
+    answer = post(board, *(reversed(parts) if settings_first else parts))
+    assert answer.status_code == 202, answer.text
+    job = answer.json()
+    assert (job["name"], job["settings"]["vocab_size"]) == ("mine", 260)
+    assert board.files() == [f"{job['id']}/corpus-0000.txt"]
+    assert (board.store.directory / board.files()[0]).read_bytes() == CORPUS
+
+
+def test_form_of_a_library_is_a_job(board: Board) -> None:
+    files = {"corpus": ("a.jsonl", b'{"text":"a b"}\n'), "settings": ("s", json.dumps(SETTINGS), "application/json")}
+    assert board.client.post("/train-job", files=files).status_code == 202
+
+
+def test_several_files_keep_their_bytes_and_their_kinds(board: Board) -> None:
+    contents = [CORPUS, b"", b"\r\n--x", b"--x--\r\n--y", bytes(range(256)) * 300, b"\r\n" * 5000, b"\r\n--" * 3000]
+    names = ["a.txt", "b.TXT", "c.jsonl", "d.ndjson.gz", "e.parquet", "f.txt.zst", "g.jsonl.gz"]
+    boundary = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
+    body, headers = form(*zip(["corpus"] * 7, names, contents, strict=True), settings_part(), boundary=boundary)
+    answer = board.client.post("/train-job", content=body, headers=headers)
+    assert answer.status_code == 202, answer.text
+    ends = [".txt", ".txt", ".jsonl", ".ndjson.gz", ".parquet", ".txt.zst", ".jsonl.gz"]
+    job = answer.json()["id"]
+    assert board.files() == [f"{job}/corpus-{index:04d}{end}" for index, end in enumerate(ends)]
+    assert [(board.store.directory / name).read_bytes() for name in board.files()] == contents
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 64, 1 << 20])
+def test_form_is_the_same_however_it_arrives(step: int) -> None:
+    contents = [b"a\r\n--xy\r\n-\r\n--" * 20, b"", b"\r\n--y", b"\r"]
+    body, _ = form(*(("corpus", "a.txt", content) for content in contents))
+    found: list[bytearray] = []
+    ended: list[int] = []
+
+    class Kept:
+        def __init__(self, part: Part) -> None:
+            assert part == Part("corpus", "a.txt")
+            found.append(bytearray())
+
+        def write(self, data: bytes) -> None:
+            found[-1].extend(data)
+
+        def close(self) -> None:
+            ended.append(len(found))
+
+    whole = Form(b"x", Kept, max_parts=4)
+    with pytest.raises(ServiceError, match="ends before"):
+        whole.finish()
+    for at in range(0, len(body), step):
+        whole.feed(body[at : at + step])
+    whole.finish()
+    assert (found, ended) == (contents, [1, 2, 3, 4])
+
+
+def test_same_bytes_under_one_key_are_one_job(board: Board) -> None:
+    key = {"idempotency-key": "k"}
+    first = post(board, ("corpus", "a.txt", CORPUS), settings_part(), **key).json()
+    again = post(board, settings_part(), ("corpus", "renamed.txt", CORPUS), **key)
+    assert (again.status_code, again.json()) == (202, first)
+    assert board.directories() == [first["id"]]
+    for parts in [
+        [("corpus", "a.txt", CORPUS + b"x"), settings_part()],
+        [("corpus", "a.jsonl", CORPUS), settings_part()],
+        [("corpus", "a.txt", CORPUS), settings_part(vocab_size=261)],
+        [("corpus", "a.txt", CORPUS), settings_part(), ("name", None, b"x")],
+    ]:
+        assert_problem(post(board, *parts, **key), "idempotency_conflict", "Idempotency-Key")
+    assert board.directories() == [first["id"]]
+    two = [("corpus", "a.txt", b"a"), ("corpus", "b.txt", b"b")]
+    one = post(board, *two, settings_part(), **{"idempotency-key": "order"}).json()
+    assert post(board, *two[::-1], settings_part(), **{"idempotency-key": "order"}).json() == one
+
+
+@pytest.mark.parametrize(
+    "filename", ["../../../etc/cron.d/x.txt", "/etc/passwd.txt", "a\\..\\b.txt", "C:\\x.txt", "..txt", "\0.txt", ".txt"]
+)
+def test_name_of_a_file_never_becomes_a_path(board: Board, filename: str) -> None:
+    answer = post(board, ("corpus", filename, CORPUS), settings_part())
+    assert answer.status_code in (202, 400), answer.text
+    assert all(name.endswith("/corpus-0000.txt") for name in board.files())
+
+
+def test_file_whose_name_says_nothing_needs_a_format(board: Board) -> None:
+    for name in ("big", "big.csv", "big.gz", "txt"):
+        refused(board, post(board, ("corpus", name, CORPUS), settings_part()), "invalid_value", "corpus")
+    assert post(board, ("corpus", "big", CORPUS), ("format", None, b"text"), settings_part()).status_code == 202
+    answer = post(board, ("corpus", "big", CORPUS), ("format", None, b"csv"), settings_part())
+    assert_problem(answer, "invalid_settings", "format")
+    assert post(board, ("corpus", None, CORPUS), settings_part()).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("parts", "code", "path"),
+    [
+        ([settings_part()], "missing_field", "corpus"),
+        ([("corpus", "a.txt", b""), settings_part()], "empty_corpus", "corpus"),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b"vocab_size=3")], "invalid_json", "settings"),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b"")], "invalid_json", "settings"),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b"[]")], "invalid_type", "settings"),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b"\xff")], "invalid_unicode", "settings"),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b'{"vocab_size":NaN}')], "invalid_type", None),
+        ([("corpus", "a.txt", CORPUS), settings_part(vocab_size=10**9)], "invalid_settings", "settings.vocab_size"),
+        ([("corpus", "a.txt", CORPUS), settings_part(threads=3)], "unknown_field", "settings.threads"),
+        ([("corpus", "a.txt", CORPUS), settings_part(), settings_part()], "invalid_value", "settings"),
+        ([("corpus", "a.txt", CORPUS), ("name", None, b"a"), ("name", None, b"b")], "invalid_value", "name"),
+        ([("corpus", "a.txt", CORPUS), ("name", None, b"../a")], "invalid_settings", "name"),
+        ([("corpus", "a.txt", CORPUS), ("name", None, b"\xff")], "invalid_unicode", "name"),
+        ([("corpus", "a.txt", CORPUS), ("file", "b.txt", b"")], "unknown_field", "file"),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b" " * (MAX_FIELD_BYTES + 1))], "body_too_large", "settings"),
+        ([("corpus", "a.txt", b"x")] * (MAX_FILES + 6), "too_many_parts", None),
+    ],
+)
+def test_bad_form_is_refused_with_the_part(refusing: Board, parts: Any, code: str, path: str | None) -> None:
+    answer = post(refusing, *parts)
+    assert_problem(answer, code, "settings.vocab_size" if code == "invalid_type" and path is None else path)
+    assert refusing.directories() == []
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/form-data",
+        "multipart/form-data; boundary=",
+        'multipart/form-data; boundary=""',
+        "multipart/form-data; boundary=" + "x" * 71,
+        "multipart/form-data; boundary=é",
+        "multipart/form-data; charset=utf-8",
+    ],
+)
+def test_form_without_a_boundary_is_refused(refusing: Board, content_type: str) -> None:
+    body, _ = form(("corpus", "a.txt", CORPUS), settings_part())
+    headers = {b"content-type": content_type.encode("latin-1")}
+    answer = refusing.client.post("/train-job", content=body, headers=headers)
+    refused(refusing, answer, "invalid_multipart", "header content-type")
+
+
+HEAD = b'--x\r\ncontent-disposition: form-data; name="corpus"; filename="a.txt"\r\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", "invalid_multipart"),
+        (b"no form at all", "invalid_multipart"),
+        (b"--y\r\n", "invalid_multipart"),
+        (b"--x", "invalid_multipart"),
+        (HEAD, "invalid_multipart"),
+        (HEAD + b"\r\ntext", "invalid_multipart"),
+        (HEAD + b"\r\ntext\r\n--x", "invalid_multipart"),
+        (HEAD + b"\r\ntext\r\n--x-", "invalid_multipart"),
+        (b"--x\r\n\r\ntext\r\n--x--\r\n", "invalid_multipart"),
+        (b'--x\r\ncontent-disposition: form-data; name=""\r\n\r\ntext\r\n--x--\r\n', "invalid_multipart"),
+        (b'--x\r\ncontent-disposition: attachment; name="corpus"\r\n\r\ntext\r\n--x--\r\n', "invalid_multipart"),
+        (HEAD + b'content-disposition: form-data; name="name"\r\n\r\ntext\r\n--x--\r\n', "invalid_multipart"),
+        (HEAD + b"a: " + b"x" * 5000 + b"\r\n\r\ntext\r\n--x--\r\n", "invalid_multipart"),
+        (HEAD + b"a" * 5000 + b": x\r\n\r\ntext\r\n--x--\r\n", "invalid_multipart"),
+        (HEAD + b"a: b\r\n" * 9 + b"\r\ntext\r\n--x--\r\n", "invalid_multipart"),
+        (HEAD + b"no header\r\n\r\ntext\r\n--x--\r\n", "invalid_multipart"),
+        (HEAD + b"content-transfer-encoding: base64\r\n\r\ndGV4dA==\r\n--x--\r\n", "unsupported_encoding"),
+        (HEAD + b"content-type: text/plain; charset=utf-16\r\n\r\ntext\r\n--x--\r\n", "unsupported_charset"),
+    ],
+)
+def test_broken_form_is_refused_and_leaves_nothing(refusing: Board, body: bytes, code: str) -> None:
+    _, headers = form()
+    answer = refusing.client.post("/train-job", content=body, headers=headers)
+    assert answer.json()["code"] == code, answer.text
+    assert 400 <= answer.status_code < 500
+    assert refusing.directories() == []
+
+
+def test_million_parts_are_refused_early() -> None:
+    part = b'--x\r\ncontent-disposition: form-data; name="corpus"; filename="a.txt"\r\n\r\n\r\n'
+    begun: list[Part] = []
+
+    class Nothing:
+        def __init__(self, part: Part) -> None:
+            begun.append(part)
+
+        def write(self, data: bytes) -> None: ...
+
+        def close(self) -> None: ...
+
+    bomb = Form(b"x", Nothing, max_parts=69)
+    with pytest.raises(ServiceError) as caught:
+        bomb.feed(part * 1_000_000)
+    assert (caught.value.code, len(begun)) == ("too_many_parts", 69)
+
+
+def test_corpus_over_the_limit_is_refused_declared_or_not(make_board: MakeBoard) -> None:
+    board = make_board(max_corpus_bytes=4096)
+    assert post(board, ("corpus", "a.txt", b"x" * 4096), settings_part()).status_code == 202
+    for parts in (
+        [("corpus", "a.txt", b"x" * 4097), settings_part()],
+        [("corpus", "a.txt", b"x" * 4000), ("corpus", "b.txt", b"x" * 97), settings_part()],
+    ):
+        before = board.directories()
+        assert_problem(post(board, *parts), "corpus_too_large", "corpus")
+        assert board.directories() == before
+    body, headers = form(("corpus", "a.txt", b"x" * (8 << 20)), settings_part())
+    assert_problem(board.client.post("/train-job", content=body, headers=headers), "corpus_too_large", "corpus")
+
+
+def test_disk_without_room_is_seen_before_anything_is_read(make_board: MakeBoard) -> None:
+    board = make_board(min_free_bytes=1 << 60)
+    refused(board, post(board, ("corpus", "a.txt", CORPUS), settings_part()), "disk_full")
+
+
+@pytest.mark.parametrize("number", ["ENOSPC", "EDQUOT"])
+def test_disk_that_fills_while_it_is_written_is_told(
+    board: Board, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    import errno
+    import os
+
+    def fsync(_: int) -> None:
+        raise OSError(getattr(errno, number), "no room")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    refused(board, post(board, ("corpus", "a.txt", CORPUS), settings_part()), "disk_full")
+
+
+def test_page_of_another_site_cannot_submit_through_a_browser(board: Board) -> None:
+    parts = [("corpus", "a.txt", CORPUS), settings_part()]
+    for origin in ("https://evil.example", "null", "http://testserver.evil.example"):
+        refused(board, post(board, *parts, origin=origin), "forbidden", "header origin")
+    assert post(board, *parts, origin="http://testserver").status_code == 202
+
+
+def test_hash_of_what_arrived_is_that_of_the_file(board: Board) -> None:
+    content = bytes(range(256)) * 10_000
+    assert post(board, ("corpus", "a.txt", content), settings_part()).status_code == 202
+    assert (
+        hashlib.sha256((board.store.directory / board.files()[0]).read_bytes()).digest()
+        == hashlib.sha256(content).digest()
+    )
