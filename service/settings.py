@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 ENV_PREFIX = "TOKD_"
 TEST_PREFIX = "TOKD_TEST_"
+KERNEL_VARIABLE = "TOKD_KERNEL"
+"""Read by the kernel itself, wherever it runs."""
 """Variables of the test suite, which a server started by a test inherits."""
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -180,7 +182,8 @@ class Settings:
         env = os.environ if env is None else env
         rows = {row.env: row for row in table()}
         for name in env:
-            if name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name not in rows:
+            ours = name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
+            if ours and name not in rows:
                 raise InvalidSetting(f"{name} is no setting; the settings are {', '.join(rows)}")
         values = {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
         for row in rows.values():

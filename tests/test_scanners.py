@@ -14,6 +14,7 @@ from tests.texts import ALPHABET, texts
 from tests.vocabularies import build, split
 from tokenizer_core import Tokenizer, patterns
 from tokenizer_core.config import Behavior, Digits
+from tokenizer_core.errors import InvalidOption
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.pretokenize import pretokenize
 from tokenizer_core.reference.unicode_classes import categories, members
@@ -148,3 +149,15 @@ def test_classes_of_the_regex_engine_are_of_the_pinned_version(spelled: str, nam
     alone = {ord(piece) for piece in pieces if len(piece) == 1 and ord(piece) in inside}
     assert alone == inside
     assert not any(ord(character) in inside for piece in pieces if len(piece) > 1 for character in piece)
+
+
+def test_the_kernels_path_is_chosen_by_name_and_a_wrong_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "It's 日本語 12345  \n\n naïve ABCdef! " * 20
+    for name in PATTERNS:
+        monkeypatch.delenv("TOKD_KERNEL", raising=False)
+        pieces = scanner(name).pieces(text)
+        monkeypatch.setenv("TOKD_KERNEL", "portable")
+        assert scanner(name).pieces(text) == pieces == cut_by_regex(name, text)
+    monkeypatch.setenv("TOKD_KERNEL", "avx1024")
+    with pytest.raises(InvalidOption, match="TOKD_KERNEL is .avx1024., which is no path .* one of avx512, avx2, portable"):
+        scanner("gpt2")

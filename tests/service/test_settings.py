@@ -132,6 +132,10 @@ def test_bad_setting_is_refused_by_name(env: dict[str, str], said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_what_the_kernel_and_the_tests_read_is_no_typing_error() -> None:
+    assert Settings.load({"TOKD_KERNEL": "portable", "TOKD_TEST_DATA": "x"}, {}) == Settings.load({}, {})
+
+
 def test_flag_that_is_true_needs_no_value() -> None:
     assert Settings.load({}, parse("--no-auth")).no_auth is True
     assert Settings.load({}, parse("--no-auth", "false")).no_auth is False

@@ -4,7 +4,8 @@
 //! `load` reads vocabularies, `added_tokens` cuts out literals, `normalize` rewrites what is between them,
 //! `guard` keeps the caller of a chat out of them,
 //! `pretokenize` cuts pieces, `ranks` and `merge` turn a piece into ids, `encode` drives all of it,
-//! `offsets`, `output` and `decode` are the ways out, `body` from a request's bytes to an answer's; `expression` and `unicode` serve all of them. `py` alone knows Python.
+//! `offsets`, `output` and `decode` are the ways out, `body` from a request's bytes to an answer's; `expression` and
+//! `unicode` serve all of them, `path` tells them what the machine can do. `py` alone knows Python.
 
 pub mod added_tokens;
 pub mod batch;
@@ -20,6 +21,7 @@ pub mod merge;
 pub mod normalize;
 pub mod offsets;
 pub mod output;
+pub mod path;
 pub mod piece_cache;
 pub mod pretokenize;
 pub mod ranks;

@@ -1,10 +1,11 @@
 //! What a split looks for, and the matches of it one after the other.
 
 use super::runs::{peek, run};
-use super::scan::Scanner;
+use super::scanner::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
 use crate::expression::{Expression, OutOfSteps, Steps};
+use crate::path::Path;
 use crate::unicode::NUMBER;
 
 /// A compiled pattern.
@@ -28,9 +29,9 @@ pub(super) struct Search {
 impl Finder {
     /// # Errors
     /// `invalid_pattern`.
-    pub(super) fn new(pattern: &Pattern) -> Result<Self> {
+    pub(super) fn new(pattern: &Pattern, path: Path) -> Result<Self> {
         match pattern {
-            Pattern::Name(name) => Scanner::of_name(name).map(Self::Scanner).ok_or_else(|| {
+            Pattern::Name(name) => Scanner::new(name, path).map(Self::Scanner).ok_or_else(|| {
                 let message = format!("no scanner is named {name:?}; give the pattern as a regular expression");
                 Error::new(Code::InvalidPattern, message)
             }),

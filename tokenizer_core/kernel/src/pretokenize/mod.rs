@@ -2,16 +2,21 @@
 
 mod find;
 mod levels;
+mod rules;
 mod runs;
 mod scan;
+mod scanner;
 mod split;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 use self::levels::{Level, Levels};
-use self::scan::Scanner;
+use self::scanner::Scanner;
 use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
 use crate::expression::Steps;
+use crate::path::Path;
 
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]
@@ -23,10 +28,18 @@ impl Pretokenizer {
     /// Compile the stages; no stage at all makes the whole text one piece.
     ///
     /// # Errors
-    /// `invalid_pattern` for an unknown name or a regular expression that does not compile.
+    /// `invalid_pattern` for an unknown name or a regular expression that does not compile; those of [`Path::chosen`].
     pub fn new(stages: &[PretokenizerStage]) -> Result<Self> {
+        Self::on_path(stages, Path::chosen()?)
+    }
+
+    /// As [`Self::new`], on a path of the caller's choice, or the portable one if the machine lacks it.
+    ///
+    /// # Errors
+    /// `invalid_pattern`.
+    pub fn on_path(stages: &[PretokenizerStage], path: Path) -> Result<Self> {
         let compile = |(index, stage)| {
-            Split::new(stage).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+            Split::new(stage, path).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
         };
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }

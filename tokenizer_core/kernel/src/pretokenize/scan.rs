@@ -1,127 +1,11 @@
-//! Hand-written scanners: one walk, shared by a family of patterns and compiled once for each set of its rules.
-//!
-//! All of them cut words, numbers, everything else and white space, in this shape (o200k_base, GPT-2):
-//!
-//! ```text
-//! [^\r\n\p{L}\p{N}]? word (?i:'s|...)?  |  \p{N}{1,3}  |   ?[^\s\p{L}\p{N}]+[\r\n/]*  |  \s*[\r\n]+  |  \s+(?!\S)  |  \s+
-//! 's|...  |   ?\p{L}+                   |   ?\p{N}+    |   ?[^\s\p{L}\p{N}]+          |                 \s+(?!\S)  |  \s+
-//! ```
-//!
-//! Each of them covers any text: every character begins a match.
+//! The scanners, one character at a time: the truth for those that take many at once, and the way of other machines.
 
+use super::rules::{Contraction, Rules};
 use super::runs::{peek, run, run_of_letters};
 use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER};
 
-/// Where `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` and `'d` are looked for, and in which case.
-#[derive(PartialEq, Eq)]
-enum Contraction {
-    /// Pieces of their own, in lower case.
-    Lower,
-    /// Pieces of their own, in any case; `ſ` is an `s`.
-    AnyCase,
-    /// At the end of a word, in any case.
-    Suffix,
-}
-
-/// What distinguishes the patterns of the family.
-trait Rules {
-    const CONTRACTION: Contraction;
-    /// Any one character but a letter, a number or a newline may lead a word; else only a space, which may lead a number too.
-    const ANY_LEAD: bool;
-    /// A word ends where a lower-case letter is followed by an upper-case one, and marks are in words.
-    const CASED: bool;
-    /// The longest number, in characters.
-    const DIGITS: usize;
-    /// Newlines end a run of what is neither word nor number nor space.
-    const NEWLINE_TAIL: bool;
-    /// Slashes between such newlines belong to the run.
-    const SLASH_TAIL: bool;
-    /// White space is cut after its last newline.
-    const NEWLINE_CUT: bool;
-}
-
-struct Gpt2;
-
-impl Rules for Gpt2 {
-    const CONTRACTION: Contraction = Contraction::Lower;
-    const ANY_LEAD: bool = false;
-    const CASED: bool = false;
-    const DIGITS: usize = usize::MAX;
-    const NEWLINE_TAIL: bool = false;
-    const SLASH_TAIL: bool = false;
-    const NEWLINE_CUT: bool = false;
-}
-
-/// `cl100k_base` and Llama 3 with three digits, Qwen2 with one.
-struct Cl100k<const DIGITS: usize>;
-
-impl<const DIGITS: usize> Rules for Cl100k<DIGITS> {
-    const CONTRACTION: Contraction = Contraction::AnyCase;
-    const ANY_LEAD: bool = true;
-    const CASED: bool = false;
-    const DIGITS: usize = DIGITS;
-    const NEWLINE_TAIL: bool = true;
-    const SLASH_TAIL: bool = false;
-    const NEWLINE_CUT: bool = true;
-}
-
-struct O200k;
-
-impl Rules for O200k {
-    const CONTRACTION: Contraction = Contraction::Suffix;
-    const ANY_LEAD: bool = true;
-    const CASED: bool = true;
-    const DIGITS: usize = 3;
-    const NEWLINE_TAIL: bool = true;
-    const SLASH_TAIL: bool = true;
-    const NEWLINE_CUT: bool = true;
-}
-
-/// A pattern that has a scanner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scanner {
-    /// GPT-2.
-    Gpt2,
-    /// cl100k_base, and Llama 3, whose pattern cuts the same.
-    Cl100k,
-    /// o200k_base.
-    O200k,
-    /// Qwen2: cl100k_base with single digits.
-    Qwen2,
-}
-
-impl Scanner {
-    /// The scanner of a pattern's name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        match name {
-            "gpt2" => Some(Self::Gpt2),
-            "cl100k_base" | "llama3" => Some(Self::Cl100k),
-            "o200k_base" => Some(Self::O200k),
-            "qwen2" => Some(Self::Qwen2),
-            _ => None,
-        }
-    }
-
-    /// Write the ends of the next matches from `at` on into `ends`, and return how many.
-    pub(super) fn fill(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
-        let text = text.as_bytes();
-        match self {
-            Self::Gpt2 => fill::<Gpt2>(text, at, ends),
-            Self::Cl100k => fill::<Cl100k<3>>(text, at, ends),
-            Self::O200k => fill::<O200k>(text, at, ends),
-            Self::Qwen2 => fill::<Cl100k<1>>(text, at, ends),
-        }
-    }
-
-    /// The end of the match that begins at `at`, which is before the end of the text.
-    pub(super) fn match_end(self, text: &str, at: usize) -> usize {
-        let mut end = [0];
-        self.fill(text, at, &mut end);
-        end[0] as usize
-    }
-}
-
-fn fill<R: Rules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+/// Write the ends of the next matches from `at` on into `ends`, and return how many.
+pub(super) fn fill<R: Rules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
     let mut count = 0;
     for end in ends {
         if at >= text.len() {
@@ -136,7 +20,7 @@ fn fill<R: Rules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
 
 /// The end of the match that begins at `at`, which is before the end of the text.
 #[inline(always)]
-fn match_end<R: Rules>(text: &[u8], at: usize) -> usize {
+pub(super) fn match_end<R: Rules>(text: &[u8], at: usize) -> usize {
     let (class, length) = peek(text, at);
     let next = at + length;
     if R::CASED && class & (LETTER | MARK) != 0 {
@@ -216,7 +100,7 @@ fn cased_word<R: Rules>(text: &[u8], at: usize) -> usize {
 
 /// The end of the contraction at `at`, or `at`.
 #[inline(always)]
-fn contraction<R: Rules>(text: &[u8], at: usize) -> usize {
+pub(super) fn contraction<R: Rules>(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'\'') {
         return at;
     }

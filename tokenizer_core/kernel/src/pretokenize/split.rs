@@ -1,10 +1,11 @@
 //! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of pieces.
 
 use super::find::{Finder, Search};
-use super::scan::Scanner;
+use super::scanner::Scanner;
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
 use crate::expression::Steps;
+use crate::path::Path;
 
 /// A compiled stage.
 #[derive(Debug)]
@@ -27,10 +28,10 @@ pub(super) struct Cursor {
 }
 
 impl Split {
-    pub(super) fn new(stage: &PretokenizerStage) -> Result<Self> {
+    pub(super) fn new(stage: &PretokenizerStage, path: Path) -> Result<Self> {
         Ok(match stage {
             PretokenizerStage::Split { pattern, behavior, invert } => {
-                Self { finder: Finder::new(pattern)?, behavior: *behavior, invert: *invert }
+                Self { finder: Finder::new(pattern, path)?, behavior: *behavior, invert: *invert }
             }
             PretokenizerStage::Digits { individual } => {
                 let behavior = if *individual { Behavior::Isolated } else { Behavior::Contiguous };

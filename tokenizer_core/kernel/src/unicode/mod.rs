@@ -64,6 +64,36 @@ pub fn class_of(code: u32) -> u8 {
     CLASSES.get(((block as usize) << BLOCK_BITS) | (code as usize & BLOCK_MASK)).copied().unwrap_or(0)
 }
 
+/// The classes of the 64 code points that differ from `code` in the last byte of UTF-8 alone.
+#[inline]
+pub(crate) fn page_of(code: u32) -> &'static [u8; 64] {
+    let block = INDEX.get((code >> BLOCK_BITS) as usize).copied().unwrap_or(0);
+    let start = (block as usize) << BLOCK_BITS | code as usize & BLOCK_MASK & !63;
+    CLASSES.get(start..).and_then(<[u8]>::first_chunk).unwrap_or(&[0; 64])
+}
+
+/// The class of all code points whose first byte in UTF-8 is `0xE0 + low`; 0 if they have several.
+pub(crate) const fn uniform_class(low: usize) -> u8 {
+    const BLOCKS: usize = 0x1000 >> BLOCK_BITS;
+    let block = INDEX[low * BLOCKS] as usize;
+    let class = CLASSES[block << BLOCK_BITS];
+    let mut at = 0;
+    while at < BLOCKS {
+        if INDEX[low * BLOCKS + at] as usize != block {
+            return 0;
+        }
+        at += 1;
+    }
+    at = 0;
+    while at <= BLOCK_MASK {
+        if CLASSES[(block << BLOCK_BITS) | at] != class {
+            return 0;
+        }
+        at += 1;
+    }
+    class
+}
+
 /// The bits of a character.
 #[inline]
 pub fn class(character: char) -> u8 {

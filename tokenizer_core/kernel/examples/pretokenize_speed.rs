@@ -1,0 +1,49 @@
+//! Time the scanners alone: each pattern on each path that this machine has, in turn, over the files named.
+//!
+//! `cargo run --release --example pretokenize_speed -- english.txt ja.txt` prints MB/s: the best of the rounds.
+#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
+use tokd_kernel::path::Path;
+use tokd_kernel::pretokenize::Pretokenizer;
+
+const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
+const ROUNDS: usize = 9;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    println!("{:<14}{:<10}{}", "file", "path", PATTERNS.map(|name| format!("{name:>12}")).concat());
+    for file in std::env::args().skip(1) {
+        let text = std::fs::read_to_string(&file)?;
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        let paths: Vec<Path> = Path::available().collect();
+        let mut best = vec![[f64::INFINITY; PATTERNS.len()]; paths.len()];
+        for _ in 0..ROUNDS {
+            for (path, best) in paths.iter().zip(&mut best) {
+                for (pattern, best) in PATTERNS.iter().zip(best) {
+                    *best = best.min(seconds(&text, pattern, *path)?);
+                }
+            }
+        }
+        for (path, best) in paths.iter().zip(&best) {
+            let speeds = best.map(|seconds| format!("{:>12.0}", text.len() as f64 / seconds / 1e6));
+            println!("{name:<14}{:<10}{}", path.name(), speeds.concat());
+        }
+    }
+    Ok(())
+}
+
+/// The time to cut the whole text once.
+fn seconds(text: &str, pattern: &str, path: Path) -> Result<f64, Failure> {
+    let pattern = Pattern::Name(pattern.to_owned());
+    let stage = PretokenizerStage::Split { pattern, behavior: Behavior::Isolated, invert: false };
+    let pretokenizer = Pretokenizer::on_path(&[stage], path).map_err(|error| error.message)?;
+    let (mut pieces, mut ends) = (pretokenizer.pieces(text).map_err(|error| error.message)?, [0; 256]);
+    let start = Instant::now();
+    while pieces.fill(black_box(&mut ends)).map_err(|error| error.message)? > 0 {}
+    Ok(start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,80 @@
+//! The hand-written scanners: which there are, and on which path each runs.
+
+use super::rules::{Cl100k, Gpt2, O200k, Rules};
+use super::scan;
+#[cfg(target_arch = "x86_64")]
+use super::vector;
+use crate::path::Path;
+
+/// A pattern that has a scanner.
+#[derive(Debug, Clone, Copy)]
+enum Name {
+    /// GPT-2.
+    Gpt2,
+    /// cl100k_base, and Llama 3, whose pattern cuts the same.
+    Cl100k,
+    /// o200k_base.
+    O200k,
+    /// Qwen2: cl100k_base with single digits.
+    Qwen2,
+}
+
+impl Name {
+    fn of(name: &str) -> Option<Self> {
+        match name {
+            "gpt2" => Some(Self::Gpt2),
+            "cl100k_base" | "llama3" => Some(Self::Cl100k),
+            "o200k_base" => Some(Self::O200k),
+            "qwen2" => Some(Self::Qwen2),
+            _ => None,
+        }
+    }
+}
+
+/// A scanner and the instructions it uses.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scanner {
+    name: Name,
+    /// One that the machine has.
+    path: Path,
+}
+
+impl Scanner {
+    /// The scanner of a pattern's name, on the portable path if the machine lacks `path`.
+    pub(super) fn new(name: &str, path: Path) -> Option<Self> {
+        let path = if path.is_available() { path } else { Path::Portable };
+        Name::of(name).map(|name| Self { name, path })
+    }
+
+    /// Write the ends of the next matches from `at` on into `ends`, and return how many: 0 only at the end of the text.
+    #[inline]
+    pub(super) fn fill(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
+        match self.name {
+            Name::Gpt2 => self.fill_by::<Gpt2>(text, at, ends),
+            Name::Cl100k => self.fill_by::<Cl100k<3>>(text, at, ends),
+            Name::O200k => self.fill_by::<O200k>(text, at, ends),
+            Name::Qwen2 => self.fill_by::<Cl100k<1>>(text, at, ends),
+        }
+    }
+
+    fn fill_by<R: Rules>(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
+        match self.path {
+            Path::Portable => scan::fill::<R>(text.as_bytes(), at, ends),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `new` has made sure that the machine has the path.
+            Path::Avx2 => unsafe { vector::fill_avx2::<R>(text, at, ends) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Avx512 => unsafe { vector::fill_avx512::<R>(text, at, ends) },
+            #[cfg(not(target_arch = "x86_64"))]
+            Path::Avx2 | Path::Avx512 => scan::fill::<R>(text.as_bytes(), at, ends),
+        }
+    }
+
+    /// The end of the match that begins at `at`, which is before the end of the text.
+    pub(super) fn match_end(self, text: &str, at: usize) -> usize {
+        let mut end = [0];
+        self.fill(text, at, &mut end);
+        end[0] as usize
+    }
+}

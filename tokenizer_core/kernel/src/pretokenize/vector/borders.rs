@@ -1,0 +1,204 @@
+//! Where pieces begin, from one bit a character for each class.
+
+use super::super::rules::{Contraction, Rules};
+use super::lowest;
+
+/// The characters of each class in a window: a word with a bit each.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Masks {
+    pub(super) letter: u64,
+    /// This and the next two only for patterns that tell them apart.
+    pub(super) upper: u64,
+    pub(super) lower: u64,
+    pub(super) mark: u64,
+    pub(super) number: u64,
+    pub(super) space: u64,
+    pub(super) newline: u64,
+    /// U+0020.
+    pub(super) blank: u64,
+    pub(super) quote: u64,
+    /// Only for patterns that know slashes.
+    pub(super) slash: u64,
+}
+
+impl Masks {
+    #[inline(always)]
+    pub(super) fn map(self, change: impl Fn(u64) -> u64) -> Self {
+        Self {
+            letter: change(self.letter),
+            upper: change(self.upper),
+            lower: change(self.lower),
+            mark: change(self.mark),
+            number: change(self.number),
+            space: change(self.space),
+            newline: change(self.newline),
+            blank: change(self.blank),
+            quote: change(self.quote),
+            slash: change(self.slash),
+        }
+    }
+}
+
+/// What the character before a window was, as the lowest bit of each word.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Carry {
+    /// Part of a word, to which the first characters belong too.
+    word: u64,
+    /// A small letter, or one without case that follows a small one: a capital begins a word.
+    small: u64,
+    /// Without case, and nothing before it in the word is small.
+    open: u64,
+}
+
+impl Carry {
+    /// Whether the window begins inside a word, and not where a piece begins.
+    #[inline(always)]
+    pub(super) fn inside(self) -> bool {
+        self.word != 0
+    }
+}
+
+/// What is known of a window.
+pub(super) struct Borders {
+    /// The characters that begin a piece, but for the first of a window that begins with one.
+    pub(super) starts: u64,
+    /// Nothing was left undecided.
+    pub(super) whole: bool,
+    /// For a window that begins behind this one; not inside a word if none may begin there.
+    pub(super) carry: Carry,
+}
+
+/// The borders among the first `count` characters; `last` if the text ends behind them. `contractions` tells for quotes
+/// whether one, and whether two of the characters behind each belong to a contraction.
+#[inline(always)]
+pub(super) fn borders<R: Rules>(
+    masks: &Masks,
+    count: usize,
+    last: bool,
+    before: Carry,
+    contractions: impl Fn(u64) -> (u64, u64),
+) -> Borders {
+    let Masks { letter, number, space, newline, blank, quote, .. } = *masks;
+    let valid = lowest(count);
+    // Characters of which everything is decided.
+    let mut known = valid;
+
+    let word = if R::CASED { letter | masks.mark } else { letter };
+    let other = valid & !(word | number | space);
+    let behind_blank = blank << 1;
+    let other_start = other & !(other << 1) & !behind_blank;
+    let leading_other = other_start & word >> 1;
+
+    let (one, two) = match R::CONTRACTION {
+        _ if quote == 0 => (0, 0),
+        Contraction::Suffix => contractions(quote & (word << 1 | before.word)),
+        Contraction::AnyCase | Contraction::Lower => contractions(quote & leading_other),
+    };
+
+    // Newlines behind others belong to them; white space is cut behind its last newline and before its last character.
+    let mut newline_left = newline;
+    if R::NEWLINE_TAIL {
+        newline_left &= newline.wrapping_add(other << 1 & newline);
+    }
+    let tail = newline & !newline_left;
+    if R::SLASH_TAIL {
+        known &= below(masks.slash & tail << 1);
+    }
+    let space_left = space & !tail;
+    let mut starts = space_left & !(space_left << 1);
+    let leading_space = if R::NEWLINE_CUT { space & !newline } else { space };
+    starts |= leading_space & (valid & !space) >> 1;
+    if R::NEWLINE_CUT {
+        starts |= behind_last_newline(newline_left, leading_space);
+    }
+    if !last && space_left >> (count - 1) & 1 != 0 {
+        // Where white space ends is not known, nor where it is cut.
+        let run = (space_left << (64 - count)).leading_ones() as usize;
+        known &= lowest(count - run + 1);
+    }
+
+    let number_start = number & !(number << 1);
+    starts |= match R::DIGITS {
+        1 => number,
+        usize::MAX => number_start & !behind_blank,
+        digits => portions(number, number_start, digits),
+    };
+
+    let lead = if R::ANY_LEAD { (space & !newline | leading_other) << 1 } else { behind_blank };
+    starts |= other_start | word & !(word << 1 | before.word | lead);
+
+    match R::CONTRACTION {
+        Contraction::Suffix => starts &= !(one | two),
+        Contraction::Lower => starts &= !((one | two) << 1),
+        Contraction::AnyCase => (),
+    }
+    starts |= one << 2 | two << 3;
+
+    let mut carry = Carry { word: 1, small: 0, open: 0 };
+    let mut word_end = word;
+    if R::CASED {
+        // A mark among others is one of them, and they go on behind it.
+        known &= below(masks.mark & (other & !leading_other) << 1);
+        let apart = !((one | two) << 1 | two << 2);
+        let (upper, lower) = (masks.upper & apart, masks.lower & apart);
+        let caseless = word & apart & !(upper | lower);
+        let small = lower | caseless & !caseless.wrapping_add((lower << 1 | before.small) & caseless);
+        let open = caseless & !small;
+        starts |= upper & (small << 1 | before.small);
+        let mut doubtful = upper & (open << 1 | before.open);
+        while doubtful != 0 {
+            // Capitals behind one without case begin a word if neither another such nor a small letter follows them.
+            let at = doubtful.trailing_zeros() as usize;
+            let end = at + (upper >> at).trailing_ones() as usize;
+            if end >= count && !last {
+                known &= lowest(at);
+            } else if end >= count || (lower | caseless) >> end & 1 == 0 {
+                starts |= 1 << at;
+            }
+            doubtful &= doubtful - 1;
+        }
+        carry = Carry { word: 1, small: small >> (count - 1) & 1, open: open >> (count - 1) & 1 };
+        word_end = small | open;
+    }
+    let whole = known == valid;
+    // The next window would know nothing of a contraction that reaches into it.
+    let goes_on = whole && !last && word_end >> (count - 1) & 1 != 0 && (one | two) >> count.saturating_sub(3) == 0;
+    Borders {
+        starts: starts & known & !(1 ^ before.word),
+        whole,
+        carry: if goes_on { carry } else { Carry::default() },
+    }
+}
+
+/// All bits below the lowest of `bits`; all there are if there is none.
+#[inline(always)]
+fn below(bits: u64) -> u64 {
+    bits.wrapping_sub(1) & !bits
+}
+
+/// The starts of runs of `space`, which has no newline, that follow a newline and are not followed by one.
+#[inline(always)]
+fn behind_last_newline(newline: u64, space: u64) -> u64 {
+    let mut starts = newline << 1 & space;
+    // Newlines behind a run that begins with one of `starts`.
+    let mut newlines = space.wrapping_add(starts) & newline;
+    while newlines != 0 {
+        let before = starts & below(newlines);
+        starts ^= (1 << 63) >> (before.leading_zeros() & 63);
+        newlines &= newlines - 1;
+    }
+    starts
+}
+
+/// The starts of the portions of `digits` characters that each run is cut into.
+#[inline(always)]
+fn portions(number: u64, start: u64, digits: usize) -> u64 {
+    // Numbers that follow as many others.
+    let full = (1..=digits).fold(number, |full, back| full & number << back);
+    let (mut all, mut next) = (start, start << digits & full);
+    while next != 0 {
+        all |= next;
+        next = next << digits & full;
+    }
+    all
+}

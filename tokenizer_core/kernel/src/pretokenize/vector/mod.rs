@@ -1,0 +1,198 @@
+//! The scanners, 64 bytes at a time: a bit a character for each class, and pieces found by arithmetic on these words.
+//!
+//! A window begins where a piece begins, or inside a word; so nothing before it is ever looked at, and what its last
+//! characters leave undecided is decided by the next window, which begins where the last known piece does.
+
+mod avx2;
+mod avx512;
+mod borders;
+
+use self::borders::{Borders, Carry, Masks, borders};
+use super::rules::{Contraction, Rules};
+use super::scan::{self, contraction, match_end};
+
+/// Bytes in a window.
+const WINDOW: usize = 64;
+
+/// Ends that one window may give: one for each byte, and one for the end of the text.
+const ROOM: usize = WINDOW + 1;
+
+/// What a path does with 64 bytes.
+trait Block {
+    /// The classes of the characters of `window`, each at its first byte; `leads` are the first bytes of whole characters,
+    /// of which those in `wide` are beyond ASCII.
+    ///
+    /// # Safety
+    /// The machine has the path, as for all of these.
+    unsafe fn classes<R: Rules>(window: &[u8; WINDOW], leads: u64, wide: u64) -> Masks;
+
+    /// The bytes beyond ASCII, and those that begin a character.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn shape(window: &[u8; WINDOW]) -> (u64, u64);
+
+    /// The bits of `bits` in the places of `mask`, moved together.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn gather(bits: u64, mask: u64) -> u64;
+
+    /// The lowest bits of `bits`, moved apart to the places of `mask`.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn scatter(bits: u64, mask: u64) -> u64;
+
+    /// Write the place of every bit, counted from `at`.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn write(bits: u64, at: u32, ends: &mut [u32; ROOM]);
+}
+
+/// As [`scan::fill`], with AVX2 and BMI2.
+///
+/// # Safety
+/// The machine has [`crate::path::Path::Avx2`].
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { fill::<R, avx2::Avx2>(text.as_bytes(), at, ends) }
+}
+
+/// As [`scan::fill`], with AVX-512.
+///
+/// # Safety
+/// The machine has [`crate::path::Path::Avx512`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn fill_avx512<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { fill::<R, avx512::Avx512>(text.as_bytes(), at, ends) }
+}
+
+/// As [`scan::fill`].
+///
+/// # Safety
+/// The machine has the instructions of `B`.
+#[inline(always)]
+unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+    let mut count = 0;
+    // Where the last piece ended: at the window, or before it if that begins inside a word.
+    let mut start = at;
+    let mut carry = Carry::default();
+    while at < text.len()
+        && let Some(room) = ends.get_mut(count..).and_then(<[u32]>::first_chunk_mut::<ROOM>)
+    {
+        // SAFETY: the caller's promise.
+        let (Borders { starts, whole, carry: next }, length) = unsafe { look::<R, B>(text, at, carry) };
+        // SAFETY: as above.
+        unsafe { B::write(starts, at as u32, room) };
+        let given = starts.count_ones() as usize;
+        count += given;
+        if whole && at + length == text.len() {
+            room[given] = text.len() as u32;
+            return count + 1;
+        }
+        carry = next;
+        if starts != 0 {
+            start = at + 63 - starts.leading_zeros() as usize;
+        }
+        if carry.inside() {
+            at += length;
+        } else if starts != 0 {
+            at = start;
+        } else {
+            at = match_end::<R>(text, start);
+            start = at;
+            room[0] = at as u32;
+            count += 1;
+        }
+    }
+    if count > 0 { count } else { scan::fill::<R>(text, start, ends) }
+}
+
+/// The borders in the window at `at`, by the first bytes of characters, and the length of the window.
+///
+/// # Safety
+/// The machine has the instructions of `B`.
+#[inline(always)]
+unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize) {
+    let mut copy = [0; WINDOW];
+    let rest = text.len() - at;
+    let window = match text[at..].first_chunk() {
+        Some(window) => window,
+        None => {
+            copy[..rest].copy_from_slice(&text[at..]);
+            &copy
+        }
+    };
+    let last = rest <= WINDOW;
+    // SAFETY: the caller's promise, for each call in this function.
+    let (wide, first) = unsafe { B::shape(window) };
+    if wide == 0 {
+        let length = rest.min(WINDOW);
+        // SAFETY: as above.
+        let masks = unsafe { B::classes::<R>(window, lowest(length), 0) };
+        return (borders::<R>(&masks, length, last, carry, |quotes| contractions::<R>(text, at, quotes)), length);
+    }
+    let length = if last { rest } else { whole_characters(window, first) };
+    let leads = first & lowest(length);
+    // SAFETY: as above.
+    let masks = unsafe { B::classes::<R>(window, leads, leads & wide) };
+    // SAFETY: as above.
+    let gather = |bits| unsafe { B::gather(bits, leads) };
+    // SAFETY: as above.
+    let scatter = |bits| unsafe { B::scatter(bits, leads) };
+    let contractions = |quotes| {
+        let (one, two) = contractions::<R>(text, at, scatter(quotes));
+        (gather(one), gather(two))
+    };
+    let found = borders::<R>(&masks.map(gather), leads.count_ones() as usize, last, carry, contractions);
+    (Borders { starts: scatter(found.starts), ..found }, length)
+}
+
+/// The bytes of a window that hold whole characters.
+#[inline(always)]
+fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
+    let last = 63 - leads.leading_zeros() as usize;
+    let length = match window[last] {
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    };
+    if last + length > WINDOW { last } else { last + length }
+}
+
+/// Where one and where two characters behind the quotes, which are bytes counted from `at`, belong to a contraction.
+#[inline(always)]
+fn contractions<R: Rules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
+    let (mut one, mut two, mut before) = (0, 0, None);
+    while quotes != 0 {
+        let bit = quotes & quotes.wrapping_neg();
+        let quote = at + quotes.trailing_zeros() as usize;
+        quotes ^= bit;
+        // Right behind another a quote begins a piece, so that it ends no word.
+        if R::CONTRACTION == Contraction::Suffix && before == Some(quote) {
+            continue;
+        }
+        let end = contraction::<R>(text, quote);
+        if end == quote {
+            continue;
+        }
+        before = Some(end);
+        if end == quote + 2 || text[quote + 1] >= 0x80 {
+            one |= bit;
+        } else {
+            two |= bit;
+        }
+    }
+    (one, two)
+}
+
+/// The lowest `count` bits, of up to 64.
+#[inline(always)]
+fn lowest(count: usize) -> u64 {
+    if count < WINDOW { (1 << count) - 1 } else { u64::MAX }
+}

@@ -1,0 +1,131 @@
+//! Every path cuts as the portable one does, wherever the borders of its windows fall.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod scanning;
+
+use proptest::prelude::*;
+use scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
+use tokd_kernel::error::Code;
+use tokd_kernel::path::Path;
+use tokd_kernel::pretokenize::Pretokenizer;
+
+/// Every pattern on every path but the portable one, and that.
+struct Contest(Vec<(String, Pretokenizer, Pretokenizer)>);
+
+impl Contest {
+    fn new() -> Self {
+        let others = Path::available().filter(|path| *path != Path::Portable);
+        let pairs = others.flat_map(|path| {
+            PATTERNS.map(|(name, _)| {
+                (format!("{name} on {}", path.name()), scanner(name, path), scanner(name, Path::Portable))
+            })
+        });
+        Self(pairs.collect())
+    }
+
+    /// The text stands alone on the heap, without a byte to spare: what AddressSanitizer watches.
+    fn check(&self, text: &str) {
+        let text: Box<str> = text.into();
+        for (name, path, portable) in &self.0 {
+            let ends = path.pieces(&text).unwrap().ends(256).unwrap();
+            let truth = portable.pieces(&text).unwrap().ends(256).unwrap();
+            if ends != truth {
+                let at = ends.iter().zip(&truth).take_while(|(end, other)| end == other).count();
+                panic!("{name}: piece {at} ends at {:?}, not {:?} in {text:?}", ends.get(at), truth.get(at));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_neighbours_is_cut_alike_at_every_place_of_a_window() {
+    let contest = Contest::new();
+    for left in ALPHABET {
+        for right in ALPHABET {
+            for before in 56..66 {
+                contest.check(&format!("{}{left}{right}{left}a 1", "b".repeat(before)));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_run_across_the_border_of_a_window_is_cut_alike() {
+    let contest = Contest::new();
+    for filling in ["a", "A", " ", "1", "!", "中", "é", "\n", "\u{301}", "x y"] {
+        for middle in ALPHABET {
+            for (times, before) in [(1, 62), (2, 61), (5, 58), (40, 40), (70, 3), (200, 60)] {
+                for end in ["", "x", " ", "'s", "\n"] {
+                    contest.check(&format!("{}{}{end}", filling.repeat(before), middle.repeat(times)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_of_any_length_end_alike() {
+    let contest = Contest::new();
+    let words =
+        "Don't STOP: 日本語ABCdef 1234567, naïve\u{301}\r\n\r\n  \tx'LL 'ſ it's't /\n/ !!\u{301}! Ünïcode中A 👍🏽 ";
+    let text = words.repeat(4);
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    for (number, start) in places.iter().enumerate().take(words.chars().count()) {
+        for end in &places[number..] {
+            contest.check(&text[*start..*end]);
+        }
+    }
+}
+
+#[test]
+fn every_character_is_cut_alike_in_every_place_of_its_page() {
+    let contest = Contest::new();
+    for codes in (0..=0x10_FFFF_u32).collect::<Vec<_>>().chunks(0x800) {
+        let characters: Vec<char> = codes.iter().filter_map(|code| char::from_u32(*code)).collect();
+        contest.check(&characters.iter().collect::<String>());
+        contest.check(&characters.iter().flat_map(|character| ['A', *character, 'b']).collect::<String>());
+        contest.check(&characters.iter().flat_map(|character| [' ', *character, '中']).collect::<String>());
+    }
+}
+
+#[test]
+fn buffers_of_any_size_give_the_same_pieces() {
+    let text = "It's 日本語 12345  \n\n naïve ABCdef! ".repeat(50);
+    for (name, _) in PATTERNS {
+        let truth = scanner(name, Path::Portable).pieces(&text).unwrap().ends(1).unwrap();
+        for path in Path::available() {
+            for batch in [1, 2, 63, 64, 65, 66, 100, 160, 5000] {
+                let ends = scanner(name, path).pieces(&text).unwrap().ends(batch).unwrap();
+                assert_eq!(ends, truth, "{name} on {} by {batch}", path.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn only_paths_that_are_there_can_be_chosen() {
+    for path in Path::available() {
+        assert_eq!(Path::of_name(path.name()).unwrap(), path);
+    }
+    assert!(Path::available().any(|path| path == Path::Portable), "every machine has the portable path");
+    let unknown = Path::of_name("sse").unwrap_err();
+    assert_eq!(unknown.code, Code::InvalidOption);
+    assert!(unknown.message.contains("avx512, avx2, portable"), "{}", unknown.message);
+    for name in ["avx2", "avx512"] {
+        match Path::of_name(name) {
+            Ok(path) => assert!(path.is_available()),
+            Err(error) => assert!(error.message.contains("has only"), "{}", error.message),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hostile_text_is_cut_alike(parts in prop::collection::vec(hostile_text(), 1..12)) {
+        thread_local! { static CONTEST: Contest = Contest::new(); }
+        CONTEST.with(|contest| contest.check(&parts.concat()));
+    }
+}
