@@ -3,7 +3,7 @@
 
 mod fuzz_targets;
 
-use fuzz_targets::{added_tokens::added_tokens, body::body, encode::encode, load::load};
+use fuzz_targets::{added_tokens::added_tokens, body::body, encode::encode, load::load, paths::paths};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -40,6 +40,11 @@ proptest! {
     #[test]
     fn encoding_keeps_its_promises(head in vec(any::<u8>(), 2), text in HARD_TEXT) {
         encode(&[&head[..], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn every_path_cuts_alike(head in vec(any::<u8>(), 4), text in HARD_TEXT, times in 1..5_usize) {
+        paths(&[&head[..], text.repeat(times).as_bytes()].concat());
     }
 
     #[test]

@@ -11,9 +11,8 @@ use tokd_kernel::offsets::{Offsets, Unit};
 use tokd_kernel::output::{Count, write_json};
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
-use super::Reader;
+use super::{PATTERNS, Reader};
 
-const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };
 /// In characters: the slow way takes time in the square of a piece.
 const TEXT_LIMIT: usize = 1_000;

@@ -6,6 +6,10 @@ pub mod added_tokens;
 pub mod body;
 pub mod encode;
 pub mod load;
+pub mod paths;
+
+/// The names of all scanners but Llama 3's, which is that of cl100k_base.
+pub const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
 
 /// Reads small numbers off the front of the fuzzer's bytes; 0 when there are no more.
 pub struct Reader<'a>(&'a [u8]);
