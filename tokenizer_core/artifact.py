@@ -86,9 +86,9 @@ def holds(path: str | Path, parts: TokenizerParts, *, name: str | None = None) -
         there = read(path)
     except (ArtifactError, OSError):
         return False
-    same = (tokenizer_hash(there), template_hash(there.settings)) == (
-        tokenizer_hash(parts),
-        template_hash(parts.settings),
+    settings = (there.settings, parts.settings)
+    same = tokenizer_hash(there) == tokenizer_hash(parts) and all(
+        len({getattr(one, key) for one in settings}) == 1 for key in ("bos", "eos", "pad", "chat_template")
     )
     named = there.name == (files.name_from(Path(path).absolute()) if name is None else name)
     return same and named and there.provenance == parts.provenance

@@ -8,22 +8,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.corpus import Files
-from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed
 from tokenizer_core.formats.files import check_name
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
 from tokenizer_core.reading import Format
+from tokenizer_core.template import compiled
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.train_settings import TrainSettings
 
 _SETTINGS = tuple(field.name for field in fields(TrainSettings))
 _EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length")
 """What can be chosen when an artifact is extended: the rest is as it has it."""
+_ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
+"""What changes no id of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class Recipe:
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
         replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
         name: of the artifact, for its manifest.
+        bos, eos, pad: which of the special tokens begins a text, ends it, and fills a row; for those who ask.
+        chat_template: Jinja source.
 
     Raises:
         InvalidSettings: with the field as ``path``.
@@ -48,6 +53,10 @@ class Recipe:
     extends: str | None = None
     replace_invalid: bool = False
     name: str | None = None
+    bos: str | None = None
+    eos: str | None = None
+    pad: str | None = None
+    chat_template: str | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -58,6 +67,13 @@ class Recipe:
             raise _settings_error(error) from None
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
+        if self.extends is None:
+            self._check_roles(self.settings.special_tokens)
+        if self.chat_template is not None:
+            try:
+                compiled(self.chat_template)
+            except TemplateFailed as error:
+                raise InvalidSettings(error.message, field="chat_template") from None
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Recipe:
@@ -72,7 +88,7 @@ class Recipe:
         """
         if not isinstance(given, Mapping):
             raise InvalidSettings(f"a recipe is an object, not {type(given).__name__}", field="")
-        known = {"corpus", "sizes", "extends", "replace_invalid", "name", *_SETTINGS}
+        known = {"corpus", "sizes", "extends", "replace_invalid", "name", *_ACCOMPANYING, *_SETTINGS}
         for key in given:
             if key not in known:
                 raise InvalidSettings(f"no setting is called {str(key)[:80]!r}", field=str(key)[:80])
@@ -97,6 +113,7 @@ class Recipe:
             extends=extends,
             replace_invalid=_optional(given, "replace_invalid", bool) or False,
             name=_optional(given, "name", str),
+            **{key: _optional(given, key, str) for key in _ACCOMPANYING},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,6 +127,7 @@ class Recipe:
             "extends": self.extends,
             "replace_invalid": self.replace_invalid,
             "name": self.name,
+            **{key: getattr(self, key) for key in _ACCOMPANYING},
         }
 
     def plan(self) -> Plan:
@@ -122,10 +140,26 @@ class Recipe:
         if self.extends is None:
             return NewVocabulary(self.settings, (self.settings.vocab_size, *self.sizes))
         chosen = {key: getattr(self.settings, key) for key in _EXTENDING if key != "vocab_size"}
+        tokenizer = Tokenizer.open(self.extends)
+        self._check_roles(tokenizer.special_tokens)
         try:
-            return LongerVocabulary.of(Tokenizer.open(self.extends), self.settings.vocab_size, **chosen)
+            return LongerVocabulary.of(tokenizer, self.settings.vocab_size, **chosen)
         except InvalidOption as error:
             raise _settings_error(error) from None
+
+    def finished(self, tokenizer: Tokenizer) -> Tokenizer:
+        """Give a tokenizer that was learned its name and what accompanies it."""
+        chosen = {key: getattr(self, key) for key in _ACCOMPANYING}
+        settings = replace(tokenizer.settings, **{key: value for key, value in chosen.items() if value is not None})
+        name = tokenizer.parts.name if self.name is None else self.name
+        return Tokenizer(replace(tokenizer.parts, name=name, settings=settings))
+
+    def _check_roles(self, literals: Collection[str]) -> None:
+        for role in ("bos", "eos", "pad"):
+            literal = getattr(self, role)
+            if literal is not None and literal not in literals:
+                message = f"{role} is one of the special tokens, which {literal[:80]!r} is not"
+                raise InvalidSettings(message, field=role)
 
 
 _ENTRIES: dict[bytes, str] = {

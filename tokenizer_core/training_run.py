@@ -131,10 +131,7 @@ class TrainingRun:
     def tokenizers(self) -> list[Tokenizer]:
         """Return the tokenizer of ``vocab_size``, then one for each of ``sizes``."""
         learned, log = self._finished
-        made = self._plan.tokenizers(learned, log.corpus)
-        if self._recipe.name is None:
-            return made
-        return [Tokenizer(replace(one.parts, name=self._recipe.name)) for one in made]
+        return [self._recipe.finished(one) for one in self._plan.tokenizers(learned, log.corpus)]
 
     def publish(self, target: str | Path) -> Tokenizer:
         """Write the artifact directory, and one for each of ``sizes`` beside it; return the tokenizer.

@@ -92,6 +92,22 @@ def test_a_run_is_published_once_under_its_hash(tmp_path: Path, shards: Path) ->
     assert Tokenizer.open(first).vocab_size == 500
 
 
+def test_a_template_and_roles_are_published_with_the_artifact(tmp_path: Path, shards: Path) -> None:
+    template = "{% for message in messages %}{{ message.content }}<|end|>{% endfor %}"
+    run = TrainingRun(tmp_path / "run", recipe(shards, eos="<|end|>", chat_template=template))
+    run.merge()
+    place = run.publish_under(tmp_path / "artifacts")
+    tokenizer = Tokenizer.open(place)
+    assert tokenizer.settings.eos == "<|end|>"
+    assert tokenizer.render_chat([{"role": "user", "content": "hi"}]).text == "hi<|end|>"
+    before = place.stat().st_ino
+    assert run.publish_under(tmp_path / "artifacts").stat().st_ino == before
+    other = TrainingRun(tmp_path / "run", recipe(shards, eos="<|end|>", chat_template="{{ messages }}"))
+    other.merge()
+    other.publish_under(tmp_path / "artifacts")
+    assert Tokenizer.open(place).settings.chat_template == "{{ messages }}"
+
+
 @pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
 def test_what_progress_raises_ends_a_run_that_can_go_on(tmp_path: Path, shards: Path, phase: str) -> None:
     def stop(progress: Progress) -> None:
@@ -128,6 +144,10 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
         "extends": None,
         "replace_invalid": True,
         "name": "mine",
+        "bos": None,
+        "eos": "<|end|>",
+        "pad": "<|end|>",
+        "chat_template": "{{ messages[0].content }}",
     }
     recipe = Recipe.from_dict(given)
     assert recipe.to_dict() == given
@@ -176,6 +196,9 @@ TEXTS = {"texts": ["some text"]}
         ({"corpus": TEXTS, "extends": "x", "pattern": "gpt2"}, "pattern"),
         ({"corpus": TEXTS, "extends": "x", "sizes": [300]}, "sizes"),
         ({"corpus": TEXTS, "replace_invalid": "yes"}, "replace_invalid"),
+        ({"corpus": TEXTS, "eos": "<s>"}, "eos"),
+        ({"corpus": TEXTS, "pad": 7}, "pad"),
+        ({"corpus": TEXTS, "chat_template": "{{"}, "chat_template"),
     ],
     ids=str,
 )
