@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from service.leash import Leash, Teller, bow_to_others
-from tokenizer_core import Progress, Recipe, TokdError, Tokenizer, TrainingRun
+from tokenizer_core import Bounds, Progress, Recipe, TokdError, Tokenizer, TrainingRun
 
 _log = logging.getLogger("tokd.jobs")
 
@@ -29,8 +29,18 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
         teller.progress(progress.done, progress.total, progress.unit)
 
     directory = Path(order["directory"])
+    bounds = Bounds(
+        roots=tuple(map(Path, order["roots"])),
+        schemes=frozenset(order["schemes"]),
+        max_bytes=order["max_bytes"],
+        public_addresses_only=True,
+    )
     run = TrainingRun(
-        directory / "run", Recipe.from_dict(order["recipe"]), on_progress=report, threads=order["threads"]
+        directory / "run",
+        Recipe.from_dict(order["recipe"]),
+        bounds=bounds,
+        on_progress=report,
+        threads=order["threads"],
     )
     teller.phase("counting")
     run.count()
@@ -64,13 +74,13 @@ def put_into_place(made: Path, place: Path) -> None:
         os.close(descriptor)
 
 
-def explain(error: BaseException) -> dict[str, Any]:
-    """Say why a job failed, for its owner: what is a bug, or about the server's files, is told to the log only."""
+def explain(error: BaseException, directory: str) -> dict[str, Any]:
+    """Say why a job failed, for its owner: a bug is told to the log, where uploads lie to nobody."""
     if isinstance(error, TokdError) and error.code != "internal":
         field = error.place.get("field")
         return {
             "code": error.code,
-            "message": error.message[:1000],
+            "message": error.message.replace(f"{directory}/", "")[:1000],
             "path": None if field is None else str(field)[:200],
         }
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -94,7 +104,7 @@ def main() -> int:
     try:
         train(order, leash, teller)
     except BaseException as error:
-        teller.tell(failed=explain(error))
+        teller.tell(failed=explain(error, order["directory"]))
         return 1
     return 0
 

@@ -47,11 +47,10 @@ class JobLimits:
         return {
             "nice": self.nice,
             "threads": self.threads,
-            "bounds": {
-                "roots": [str(uploads), *(str(Path(root).absolute()) for root in self.corpus_roots)],
-                "schemes": list(self.corpus_schemes),
-                "max_bytes": self.max_corpus_bytes,
-            },
+            "roots": [str(uploads), *(str(Path(root).absolute()) for root in self.corpus_roots)],
+            # Without any scheme every one would be allowed; a file's URL is held to the roots.
+            "schemes": ["file", *self.corpus_schemes],
+            "max_bytes": self.max_corpus_bytes,
         }
 
     def over_time(self, seconds: float) -> JobError | None:

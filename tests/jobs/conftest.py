@@ -12,15 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from service.jobs import Job, JobRequest, JobStore, State
 from service.jobs.leases import Leases
+from service.jobs.table import JOBS
 from service.jobs.worker import Worker
 from service.settings import Settings
 from tests.jobs import postgres
 from tests.jobs.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
+SQLITE = pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+"""For what does not depend on the kind of store."""
+
 PRETENDER = (sys.executable, "-m", "tests.jobs.pretender")
 
 
@@ -48,7 +53,14 @@ def make_settings(tmp_path: Path, jobs_url: str | None) -> MakeSettings:
     """Settings of a server whose jobs live in this test's directory; a job's process has ordinary priority here."""
 
     def make(**settings: Any) -> Settings:
-        chosen = {"trained": str(tmp_path / "trained"), "jobs_url": jobs_url, "job_nice": 0, "min_free_bytes": 0}
+        chosen = {
+            "trained": str(tmp_path / "trained"),
+            "jobs_url": jobs_url,
+            "job_nice": 0,
+            "min_free_bytes": 0,
+            # On a machine that is busy with other tests a worker may be silent for long.
+            "lease_seconds": 600,
+        }
         return Settings(**(chosen | settings))
 
     return make
@@ -110,6 +122,11 @@ class Bench:
         process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=env)
         self._processes.append(process)
         return process
+
+    def expire_leases(self) -> None:
+        """Let every lease run out now."""
+        with self.store.database.write() as connection:
+            connection.execute(update(JOBS).where(JOBS.c.lease_until.is_not(None)).values(lease_until=0.0))
 
     def wait(self, job: Job, *states: State) -> Job:
         """Wait until a job is in one of some states; by default until it has ended."""

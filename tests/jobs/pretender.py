@@ -34,7 +34,7 @@ def do(what: str, order: dict) -> None:
     elif what == "leave":
         sys.exit(3)
     elif what == "eat":
-        eaten = bytearray(os.urandom(1 << 20) * 400)
+        eaten = bytearray(os.urandom(1 << 20) * 120)
         while eaten:
             time.sleep(0.05)
     elif what == "spawn and hang":

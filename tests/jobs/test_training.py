@@ -18,11 +18,11 @@ from service.jobs import Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
 from service.settings import Settings
-from tests.jobs.conftest import ROOT, MakeSettings
+from tests.jobs.conftest import ROOT, SQLITE, MakeSettings
 from tests.jobs.waiting import is_alive, until
 from tokenizer_core import Recipe, TrainingRun
 
-KILLS = int(os.environ.get("TOKD_TEST_KILLS", "12"))
+KILLS = int(os.environ.get("TOKD_TEST_KILLS", "8"))
 """How often the test of kills kills; 50 and more take minutes."""
 
 RECIPE = {"vocab_size": 600, "special_tokens": ["<|end|>"], "name": "killed"}
@@ -125,7 +125,7 @@ def wait_for_moment(store: JobStore, job: Job, dice: random.Random) -> None:
 def test_killed_at_random_moments_every_job_ends_once_with_the_same_bytes(
     make_settings: MakeSettings, start: Any, corpus: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
-    settings = make_settings(lease_seconds=2, job_attempts=10_000)
+    settings = make_settings(lease_seconds=2, job_attempts=10_000, corpus_roots=(str(corpus),))
     store = JobStore.open(settings)
     seed = random.randrange(1 << 32)
     sys.stdout.write(f"seed {seed}\n")
@@ -158,13 +158,19 @@ def check_end(store: JobStore, job: Job, trained: Path, undisturbed: Path) -> No
     assert contents(trained / done.artifact.directory) == contents(undisturbed)
 
 
-@pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+@SQLITE
 @pytest.mark.parametrize("both", [False, True], ids=["server", "both"])
 def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
     make_settings: MakeSettings, start: Any, corpus: Path, undisturbed: Path, tmp_path: Path, both: bool
 ) -> None:
     artifact = str(undisturbed)
-    settings = make_settings(lease_seconds=2, artifacts=(artifact,), uds=str(tmp_path / "s"), job_attempts=10_000)
+    settings = make_settings(
+        lease_seconds=2,
+        artifacts=(artifact,),
+        uds=str(tmp_path / "s"),
+        job_attempts=10_000,
+        corpus_roots=(str(corpus),),
+    )
     store = JobStore.open(settings)
     jobs = [submit(store, corpus) for _ in range(2)]
     server = start("serve", settings)
@@ -202,11 +208,11 @@ sys.exit(service.training_process.main())
 """
 
 
-@pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+@SQLITE
 def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_retry_works(
     make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
-    settings = make_settings()
+    settings = make_settings(corpus_roots=(str(corpus),))
     store, worker = JobStore.open(settings), Worker(settings, (sys.executable, "-c", FULL))
     job = submit(store, corpus)
     assert worker.work()
@@ -222,12 +228,16 @@ def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_r
     store.close()
 
 
-@pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
+@SQLITE
 @pytest.mark.parametrize(
     ("corpus_of", "code"),
     [
         ({"texts": [""]}, "empty_corpus"),
-        ({"paths": ["/nowhere/corpus.txt"]}, "corpus_not_found"),
+        ({"paths": ["nowhere.txt"]}, "corpus_not_found"),
+        ({"paths": ["/etc/passwd"], "format": "text"}, "path_forbidden"),
+        ({"paths": ["../other/corpus.txt"]}, "path_forbidden"),
+        ({"paths": ["file:///etc/passwd"], "format": "text"}, "path_forbidden"),
+        ({"paths": ["https://example.com/corpus.txt"]}, "scheme_forbidden"),
     ],
 )
 def test_what_cannot_be_trained_on_fails_with_the_code_of_the_library(
@@ -240,5 +250,6 @@ def test_what_cannot_be_trained_on_fails_with_the_code_of_the_library(
     failed = store.get(job.id, None)
     assert failed.error is not None
     assert (failed.state, failed.error.code, failed.attempts) == (State.FAILED, code, 1)
+    assert str(store.directory) not in failed.error.message
     worker.close()
     store.close()

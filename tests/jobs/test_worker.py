@@ -10,7 +10,7 @@ import pytest
 
 from service.jobs import Artifact, JobFinished, JobRequest, Phase, State
 from service.jobs.worker import Worker
-from tests.jobs.conftest import PRETENDER, Bench, MakeSettings
+from tests.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.jobs.pretender import PHASES
 from tests.jobs.waiting import is_alive, until
 
@@ -67,6 +67,7 @@ def test_a_job_that_puts_its_artifact_into_place_can_no_longer_be_cancelled(benc
     assert bench.wait(job).state is State.SUCCEEDED
 
 
+@SQLITE
 def test_a_failed_job_says_why(bench: Bench) -> None:
     error = {"code": "empty_corpus", "message": "there is no text", "path": "corpus"}
     job = bench.submit(fail=error)
@@ -78,6 +79,7 @@ def test_a_failed_job_says_why(bench: Bench) -> None:
     until(lambda: left_over(bench) == [])
 
 
+@SQLITE
 @pytest.mark.parametrize("how", ["die", "leave"])
 def test_a_job_whose_process_always_dies_fails_after_some_attempts(bench: Bench, how: str) -> None:
     job, after = bench.submit(merging=how), bench.submit()
@@ -91,6 +93,7 @@ def test_a_job_whose_process_always_dies_fails_after_some_attempts(bench: Bench,
     assert bench.wait(after).state is State.SUCCEEDED
 
 
+@SQLITE
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_process_that_died_once_is_followed_by_another(bench: Bench, phase: str) -> None:
     job = bench.submit(**{phase: "die once"})
@@ -99,11 +102,12 @@ def test_a_process_that_died_once_is_followed_by_another(bench: Bench, phase: st
     assert (done.state, done.attempts) == (State.SUCCEEDED, 2)
 
 
+@SQLITE
 @pytest.mark.parametrize(
     ("limit", "do", "code"),
     [
         ({"job_seconds": 1}, {"counting": "hang"}, "job_timeout"),
-        ({"job_memory_bytes": 100 << 20}, {"merging": "eat"}, "job_memory"),
+        ({"job_memory_bytes": 60 << 20}, {"merging": "eat"}, "job_memory"),
         ({"min_free_bytes": 1 << 60}, {"counting": "hang"}, "disk_full"),
     ],
 )
@@ -122,25 +126,26 @@ def test_a_job_over_a_limit_fails_by_its_name(
 
 def test_a_worker_that_is_told_to_end_gives_its_job_back_at_once(bench: Bench) -> None:
     job = bench.submit(counting="hang once")
-    first = bench.worker_process(lease_seconds=3600)
+    first = bench.worker_process()
     bench.wait_for(job, "counting")
     first.send_signal(signal.SIGTERM)
     assert first.wait(60) == 0
     assert not any(map(is_alive, bench.pids(job)))
     given = bench.store.get(job.id, None)
     assert (given.state, given.attempts, given.progress) == (State.QUEUED, 0, None)
-    # Its lease would have lasted an hour.
-    bench.worker(lease_seconds=3600)
+    # Its lease would have gone on for minutes.
+    bench.worker()
     assert bench.wait(job).attempts == 1
 
 
 def test_the_process_of_a_killed_worker_ends_with_it_and_the_job_goes_on_elsewhere(bench: Bench) -> None:
     job = bench.submit(merging="hang once")
-    first = bench.worker_process(lease_seconds=3)
+    first = bench.worker_process()
     bench.wait_for(job, "merging")
     first.kill()
     (pid,) = bench.pids(job)
     until(lambda: not is_alive(pid))
+    bench.expire_leases()
     bench.worker()
     done = bench.wait(job)
     assert (done.state, done.attempts) == (State.SUCCEEDED, 2)
@@ -149,21 +154,20 @@ def test_the_process_of_a_killed_worker_ends_with_it_and_the_job_goes_on_elsewhe
 
 def test_a_worker_that_was_asleep_finds_its_job_another_s_and_never_trains_beside_it(bench: Bench) -> None:
     job = bench.submit(counting="hang once")
-    asleep = bench.worker_process(lease_seconds=3)
+    asleep = bench.worker_process(lease_seconds=4)
     bench.wait_for(job, "counting")
     asleep.send_signal(signal.SIGSTOP)
-    bench.worker(lease_seconds=60)
+    bench.worker()
     done = bench.wait(job)
-    artifact = done.artifact
     asleep.send_signal(signal.SIGCONT)
     # It is fit for the next one: it noticed, and lives.
     after = bench.submit()
     assert bench.wait(after).state is State.SUCCEEDED
     assert asleep.poll() is None
     assert "start overlap" not in bench.log(job)
-    assert bench.log(job) == ["start", "counting", *WHOLE]
+    assert bench.log(job)[-len(WHOLE) :] == WHOLE
+    assert bench.log(job).count("published") == 1
     assert bench.store.get(job.id, None) == done
-    assert done.artifact == artifact
 
 
 def test_workers_on_one_store_never_have_one_job_at_once(bench: Bench) -> None:
@@ -175,6 +179,7 @@ def test_workers_on_one_store_never_have_one_job_at_once(bench: Bench) -> None:
         assert bench.log(job) == WHOLE
 
 
+@SQLITE
 def test_a_job_whose_process_spawned_others_leaves_none(bench: Bench) -> None:
     job = bench.submit(counting="spawn and hang")
     bench.worker()
@@ -183,6 +188,7 @@ def test_a_job_whose_process_spawned_others_leaves_none(bench: Bench) -> None:
     until(lambda: not is_alive(grandchild))
 
 
+@SQLITE
 def test_the_sweep_removes_what_no_job_needs(bench: Bench, make_settings: MakeSettings) -> None:
     waiting, prepared = bench.store.prepare(), bench.store.prepare()
     abandoned = bench.store.prepare()
@@ -200,6 +206,7 @@ def test_the_sweep_removes_what_no_job_needs(bench: Bench, make_settings: MakeSe
     assert sorted(left_over(bench)) == sorted([waiting.id, prepared.id, "not-a-job"])
 
 
+@SQLITE
 def test_a_worker_outlives_a_store_that_is_away(bench: Bench, make_settings: MakeSettings) -> None:
     file = bench.store.directory.with_name("away")
     worker = Worker(make_settings(jobs_url=f"sqlite:///{file}/jobs.sqlite"), PRETENDER)
