@@ -23,6 +23,7 @@ pub mod offsets;
 pub mod output;
 pub mod path;
 pub mod piece_cache;
+mod prefetch;
 pub mod pretokenize;
 pub mod ranks;
 pub mod safe_split;

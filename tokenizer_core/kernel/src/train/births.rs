@@ -1,6 +1,6 @@
 //! The pairs that one merge brings into being, gathered before those worth keeping are kept.
 
-use super::pairs::Pairs;
+use super::pairs::{AHEAD, Pairs};
 use super::symbols::Symbols;
 use super::words::{BORDER, Words};
 
@@ -35,7 +35,10 @@ impl Births {
         self.before.resize(symbols.len(), NONE);
         self.behind.resize(symbols.len(), NONE);
         let length = symbols.length(product);
-        for &position in positions {
+        for (at, &position) in positions.iter().enumerate() {
+            if let Some(ahead) = positions.get(at + AHEAD) {
+                words.prefetch(*ahead);
+            }
             let left = words.before(position);
             let right = words.at(position + length);
             if left != BORDER {

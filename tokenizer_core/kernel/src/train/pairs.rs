@@ -39,6 +39,9 @@ pub struct Pairs {
     garbage: usize,
 }
 
+/// Places between the one that is looked at and the one whose memory is asked for.
+pub const AHEAD: usize = 16;
+
 /// Below this many the places are not worth moving.
 const LITTLE_GARBAGE: usize = 1 << 16;
 
@@ -85,6 +88,9 @@ impl Pairs {
         let (mut kept, mut count) = (0, 0);
         for at in 0..places.len() {
             let position = places[at];
+            if let Some(ahead) = places.get(at + AHEAD) {
+                words.prefetch(*ahead);
+            }
             if words.stands(position, pair.left, pair.right, left_length) {
                 places[kept] = position;
                 kept += 1;

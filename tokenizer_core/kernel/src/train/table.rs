@@ -1,14 +1,36 @@
-//! Distinct pieces and how often each occurs: an open table over one arena.
+//! Distinct pieces and how often each occurs: an open table.
+//!
+//! Most pieces are short and lie in the table's own entries, half a cache line each; longer ones lie in an arena. A text
+//! has more distinct pieces than the caches hold, so pieces are counted in batches: what a batch will look at is asked
+//! for before it is looked at.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// One piece.
+use crate::prefetch::prefetch;
+
+/// Pieces counted together.
+const BATCH: usize = 64;
+
+/// The most bytes that an entry holds itself.
+const SHORT: usize = 16;
+
+/// One piece: its bytes as [`short_key`] has them or, of a longer one, its place in the arena and its whole hash.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Entry {
-    start: u64,
+    key: (u64, u64),
     count: u64,
     length: u32,
     hash: u32,
+}
+
+/// A piece as the table looks for it.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    piece: &'a [u8],
+    hash: u64,
+    /// Of a short one.
+    key: (u64, u64),
 }
 
 /// How many pieces the index names; a word of it is the piece's number plus one under the high half of its hash.
@@ -17,6 +39,7 @@ const INDEX_LIMIT: usize = u32::MAX as usize;
 /// Counts by piece.
 #[derive(Debug, Clone)]
 pub struct PieceTable {
+    /// Pieces that are not short.
     arena: Vec<u8>,
     entries: Vec<Entry>,
     /// A power of two of them, at most three quarters in use.
@@ -50,16 +73,45 @@ impl PieceTable {
     }
 
     /// Count a piece `times` more.
-    #[inline]
     pub fn add(&mut self, piece: &[u8], times: u64) {
-        self.add_hashed(piece, hash(piece, self.seed), times);
+        self.count(&wanted(piece, self.seed), times);
     }
 
-    #[inline]
-    fn add_hashed(&mut self, piece: &[u8], hash: u64, times: u64) {
+    /// Count every piece as often as it is said to occur.
+    pub fn add_all<'p>(&mut self, mut pieces: impl Iterator<Item = (&'p [u8], u64)>) {
+        let none = (wanted(&[], self.seed), 0);
+        let mut batch = [none; BATCH];
+        loop {
+            let mut length = 0;
+            for (slot, (piece, times)) in batch.iter_mut().zip(&mut pieces) {
+                let wanted = wanted(piece, self.seed);
+                prefetch(&self.index, self.place(wanted.hash));
+                *slot = (wanted, times);
+                length += 1;
+            }
+            for (wanted, _) in &batch[..length] {
+                let word = self.index[self.place(wanted.hash)];
+                if word >> 32 == wanted.hash >> 32 {
+                    prefetch(&self.entries, (word as u32).wrapping_sub(1) as usize);
+                }
+            }
+            for (wanted, times) in &batch[..length] {
+                self.count(wanted, *times);
+            }
+            if length < BATCH {
+                return;
+            }
+        }
+    }
+
+    fn place(&self, hash: u64) -> usize {
+        hash as usize & (self.index.len() - 1)
+    }
+
+    fn count(&mut self, wanted: &Wanted<'_>, times: u64) {
         let mask = self.index.len() - 1;
-        let tag = hash >> 32;
-        let mut at = hash as usize & mask;
+        let tag = wanted.hash >> 32;
+        let mut at = self.place(wanted.hash);
         loop {
             let word = self.index[at];
             if word == 0 {
@@ -67,17 +119,21 @@ impl PieceTable {
             }
             if word >> 32 == tag {
                 let entry = &mut self.entries[(word as u32 - 1) as usize];
-                let start = entry.start as usize;
-                if self.arena.get(start..start + entry.length as usize) == Some(piece) {
+                if is(entry, wanted, &self.arena) {
                     entry.count = entry.count.saturating_add(times);
                     return;
                 }
             }
             at = (at + 1) & mask;
         }
-        let start = self.arena.len() as u64;
-        self.arena.extend_from_slice(piece);
-        self.entries.push(Entry { start, count: times, length: piece.len() as u32, hash: hash as u32 });
+        let length = wanted.piece.len();
+        let key = if length <= SHORT {
+            wanted.key
+        } else {
+            self.arena.extend_from_slice(wanted.piece);
+            ((self.arena.len() - length) as u64, wanted.hash)
+        };
+        self.entries.push(Entry { key, count: times, length: length as u32, hash: wanted.hash as u32 });
         self.index[at] = tag << 32 | self.entries.len() as u64;
         if self.entries.len() * 4 > self.index.len() * 3 {
             self.grow();
@@ -99,23 +155,72 @@ impl PieceTable {
 
     /// Add all of another table's counts.
     pub fn absorb(&mut self, other: &Self) {
-        for (piece, count) in other.iter() {
-            self.add(piece, count);
-        }
+        let mut short = vec![0; SHORT * other.entries.len()];
+        let shorts = short.chunks_exact_mut(SHORT);
+        self.add_all(other.entries.iter().zip(shorts).map(|(entry, room)| {
+            if entry.length as usize <= SHORT {
+                (write_short(entry, room), entry.count)
+            } else {
+                (long(entry, &other.arena), entry.count)
+            }
+        }));
     }
 
-    /// Every piece with its count, in no order that means anything.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.entries.iter().map(|entry| {
-            let start = entry.start as usize;
-            (&self.arena[start..start + entry.length as usize], entry.count)
-        })
-    }
-
-    /// The arena, and `(start, length, count)` of every piece.
+    /// An arena, and `(start, length, count)` of every piece.
     pub fn into_parts(self) -> (Vec<u8>, impl ExactSizeIterator<Item = (u64, u32, u64)>) {
-        (self.arena, self.entries.into_iter().map(|entry| (entry.start, entry.length, entry.count)))
+        let Self { mut arena, mut entries, .. } = self;
+        for entry in entries.iter_mut().filter(|entry| entry.length as usize <= SHORT) {
+            let start = arena.len();
+            arena.extend_from_slice(write_short(entry, &mut [0; SHORT]));
+            entry.key.0 = start as u64;
+        }
+        (arena, entries.into_iter().map(|entry| (entry.key.0, entry.length, entry.count)))
     }
+}
+
+fn long<'a>(entry: &Entry, arena: &'a [u8]) -> &'a [u8] {
+    let start = entry.key.0 as usize;
+    arena.get(start..start + entry.length as usize).unwrap_or_default()
+}
+
+fn is(entry: &Entry, wanted: &Wanted<'_>, arena: &[u8]) -> bool {
+    let length = wanted.piece.len();
+    if entry.length as usize != length {
+        return false;
+    }
+    if length <= SHORT {
+        entry.key == wanted.key
+    } else {
+        entry.key.1 == wanted.hash && long(entry, arena) == wanted.piece
+    }
+}
+
+fn wanted(piece: &[u8], seed: u64) -> Wanted<'_> {
+    let key = if piece.len() <= SHORT { short_key(piece) } else { (0, 0) };
+    Wanted { piece, hash: hash(piece, key, seed), key }
+}
+
+/// A short piece as two words; with its length it is the piece, since the words cover all of it.
+#[inline]
+fn short_key(piece: &[u8]) -> (u64, u64) {
+    let length = piece.len();
+    if length < 8 {
+        let mut short = [0; 8];
+        short[..length].copy_from_slice(piece);
+        (u64::from_le_bytes(short), 0)
+    } else {
+        (word(piece), word(&piece[length - 8..]))
+    }
+}
+
+/// The bytes of a short piece.
+fn write_short<'a>(entry: &Entry, room: &'a mut [u8]) -> &'a [u8] {
+    let (length, (first, last)) = (entry.length as usize, entry.key);
+    room[..8].copy_from_slice(&first.to_le_bytes());
+    if length >= 8 {
+        room[length - 8..length].copy_from_slice(&last.to_le_bytes());
+    }
+    &room[..length]
 }
 
 const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -135,24 +240,53 @@ fn word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Hash a piece; most have at most 16 bytes.
+/// Hash a piece; most are short, and then their key is all that is needed.
 #[inline]
-fn hash(piece: &[u8], seed: u64) -> u64 {
+fn hash(piece: &[u8], key: (u64, u64), seed: u64) -> u64 {
     let length = piece.len();
-    let (one, other) = match length {
-        0..8 => {
-            let mut short = [0; 8];
-            short[..length].copy_from_slice(piece);
-            (u64::from_le_bytes(short), 0)
+    let (one, other) = if length <= SHORT {
+        key
+    } else {
+        let mut state = seed;
+        for chunk in piece[..length - 1].chunks_exact(16) {
+            state = fold(word(chunk) ^ state, word(&chunk[8..]) ^ SECOND);
         }
-        8..=16 => (word(piece), word(&piece[length - 8..])),
-        _ => {
-            let mut state = seed;
-            for chunk in piece[..length - 1].chunks_exact(16) {
-                state = fold(word(chunk) ^ state, word(&chunk[8..]) ^ SECOND);
-            }
-            (word(&piece[length - 16..]) ^ state, word(&piece[length - 8..]))
-        }
+        (word(&piece[length - 16..]) ^ state, word(&piece[length - 8..]))
     };
     fold(fold(one ^ seed, other ^ FIRST) ^ length as u64, SECOND ^ seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn contents(table: PieceTable) -> HashMap<Vec<u8>, u64> {
+        let (arena, entries) = table.into_parts();
+        let slice = |start: u64, length: u32| arena[start as usize..][..length as usize].to_vec();
+        let all: Vec<_> = entries.map(|(start, length, count)| (slice(start, length), count)).collect();
+        let distinct: HashMap<_, _> = all.iter().cloned().collect();
+        assert_eq!(distinct.len(), all.len());
+        distinct
+    }
+
+    proptest! {
+        #[test]
+        fn counts_are_those_of_a_map(
+            pieces in prop::collection::vec((prop::collection::vec(0_u8..3, 0..40), 0_u64..5), 0..3000),
+            cut in 0_usize..3000,
+        ) {
+            let cut = cut.min(pieces.len());
+            let (mut one, mut other) = (PieceTable::default(), PieceTable::default());
+            one.add_all(pieces[..cut].iter().map(|(piece, times)| (piece.as_slice(), *times)));
+            pieces[cut..].iter().for_each(|(piece, times)| other.add(piece, *times));
+            one.absorb(&other);
+            let mut truth: HashMap<Vec<u8>, u64> = HashMap::new();
+            pieces.into_iter().for_each(|(piece, times)| *truth.entry(piece).or_default() += times);
+            prop_assert_eq!(contents(one), truth);
+        }
+    }
 }

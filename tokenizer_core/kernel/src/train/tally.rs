@@ -199,10 +199,11 @@ impl Tally {
             if !self.table.has_room(count) {
                 return Err(Error::new(Code::CorpusTooLarge, "there are more than 4 billion distinct pieces"));
             }
-            for end in ends[..count].iter().map(|end| *end as usize) {
-                self.table.add(&bytes[start..end], 1);
-                start = end;
-            }
+            self.table.add_all(ends[..count].iter().map(|end| {
+                let piece = &bytes[start..*end as usize];
+                start = *end as usize;
+                (piece, 1)
+            }));
         }
     }
 }

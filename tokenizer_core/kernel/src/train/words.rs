@@ -14,6 +14,7 @@
 
 use super::symbols::Symbols;
 use crate::error::{Code, Error, Result};
+use crate::prefetch::prefetch;
 
 /// Between two words, and beside characters outside the alphabet: no merge crosses it.
 pub const BORDER: u32 = u32::MAX;
@@ -94,6 +95,12 @@ impl Words {
             run += 1;
         }
         self.run_weights[run]
+    }
+
+    /// Ask for the memory at a position that will be looked at soon.
+    #[inline]
+    pub fn prefetch(&self, position: u32) {
+        prefetch(&self.tokens, position as usize);
     }
 
     /// Whether `left` stands at `position` and `right` behind it.
