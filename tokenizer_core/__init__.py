@@ -41,6 +41,7 @@ from tokenizer_core.errors import (
     Unsupported,
 )
 from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+from tokenizer_core.fertility import Fertility, fertility, fertility_by_language
 from tokenizer_core.plans import TrainingWarning
 from tokenizer_core.progress import Progress
 from tokenizer_core.recipe import Recipe
@@ -74,6 +75,7 @@ __all__ = [
     "EmptyCorpus",
     "EncodedBatch",
     "EncodedChat",
+    "Fertility",
     "Files",
     "HashMismatch",
     "InputError",
@@ -120,6 +122,8 @@ __all__ = [
     "check_artifact",
     "counted",
     "extend",
+    "fertility",
+    "fertility_by_language",
     "in_turns",
     "padded_width",
     "sample_corpus",

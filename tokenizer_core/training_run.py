@@ -94,6 +94,12 @@ class TrainingRun:
         names = list(self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus))
         durable.replace(self._counted, (json.dumps(names).encode(),))
 
+    def save_counts(self, path: str | Path) -> None:
+        """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``."""
+        if not self._counted.exists():
+            self.count()
+        self._all_counts().save(path)
+
     def merge(self) -> None:
         """Learn the merges, after what was learned before; count first if that is not done.
 

@@ -9,12 +9,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from service.cli import bench, check, decode, encode, export_artifact, import_artifact, inspect, key, serve, worker
+from service.cli import (
+    bench,
+    check,
+    decode,
+    encode,
+    export_artifact,
+    import_artifact,
+    inspect,
+    key,
+    serve,
+    train,
+    worker,
+)
 from service.cli.options import Parser
 from service.cli.streams import CommandError, excerpt, forget_output, note, reason, write_line
 from tokenizer_core import TokdError
 
-COMMANDS = (serve, encode, decode, import_artifact, export_artifact, inspect, check, key, bench, worker)
+COMMANDS = (serve, worker, encode, decode, import_artifact, export_artifact, inspect, check, key, train, bench)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

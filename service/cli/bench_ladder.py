@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from service.cli import chart
-from service.cli.options import Parser, whole_number
+from service.cli.options import TIE_BREAKS, Parser, whole_number
 from service.cli.streams import CommandError, note, usage, write_json, write_line, write_report
 from tokenizer_core import InvalidCorpus, sample_corpus
 
@@ -33,8 +33,6 @@ RUNGS = (
     "whole_text",
     "kernel",
 )
-
-TIE_BREAKS = ("lexicographic_low", "lexicographic_high", "lowest_ids")
 
 BYTES = 400_000
 VOCAB_SIZE = 1_256

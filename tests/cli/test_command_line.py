@@ -87,7 +87,7 @@ def test_a_users_mistake_is_one_line_and_status_1(tokd, arguments, stdin, code, 
 
 def test_help_and_version_need_no_artifact(tokd):
     assert succeed(tokd("--version")).startswith(b"tokd ")
-    for command in ("serve", "encode", "decode", "import", "export", "inspect", "check", "bench"):
+    for command in ("serve", "encode", "decode", "import", "export", "inspect", "check", "key", "train", "bench"):
         assert command.encode() in succeed(tokd("--help"))
         assert succeed(tokd(command, "--help")).startswith(f"usage: tokd {command}".encode())
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import regex
-
 from tokenizer_core.check.report import Finding, failed, passed
 from tokenizer_core.check.texts import PROSE
+from tokenizer_core.fertility import fertility as fertility_of
 from tokenizer_core.tokenizer import Tokenizer
 
 MIN_MERGES = 1_000
@@ -19,9 +18,6 @@ MAX_BEST_PER_CHAR = 0.75
 Merges that were lost on the way, or that the pattern never lets happen, give one token a character or more; real
 vocabularies give 0.2 to 0.3 on English.
 """
-
-_BOUNDARY = regex.compile(r"\b", regex.VERSION1 | regex.WORD)
-_WORD = regex.compile(r"\w")
 
 
 def fertility(tokenizer: Tokenizer) -> Finding:
@@ -49,12 +45,10 @@ def fertility(tokenizer: Tokenizer) -> Finding:
 
 
 def _measure(tokenizer: Tokenizer, text: str) -> dict[str, Any]:
-    tokens = tokenizer.count(text, special_tokens="text")
-    size = len(text.encode())
-    words = sum(1 for part in _BOUNDARY.split(text) if _WORD.search(part))
+    found = fertility_of(tokenizer, [text])
     return {
-        "tokens": tokens,
-        "per_byte": round(tokens / size, 4),
-        "per_char": round(tokens / len(text), 4),
-        "per_word": round(tokens / words, 4),
+        "tokens": found.tokens,
+        "per_byte": round(found.per_byte, 4),
+        "per_char": round(found.per_character, 4),
+        "per_word": round(found.per_word, 4),
     }

@@ -1,0 +1,189 @@
+"""From flags and a settings file to the settings of a training run; a flag wins over the file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from service.cli.options import TIE_BREAKS, whole_number
+from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
+from tokenizer_core import InvalidOption, InvalidSettings, Recipe, TokdError
+
+FORMATS = ("text", "jsonl", "parquet", "counts")
+LAYOUTS = ("specials_first", "specials_last")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One setting that is one flag.
+
+    Attributes:
+        field: as the settings file and the errors call it.
+        kind: reads the text; ``None`` for a switch, which turns the setting on.
+        many: may be given several times.
+    """
+
+    field: str
+    metavar: str
+    help: str
+    kind: Callable[[str], Any] | None = str
+    choices: tuple[str, ...] | None = None
+    many: bool = False
+    flag: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the flag itself."""
+        return "--" + (self.flag or self.field.removeprefix("corpus.").replace("_", "-"))
+
+
+def count(text: str) -> int:
+    """Read a number of at least 0."""
+    return 0 if text == "0" else whole_number(text)
+
+
+def numbers(text: str) -> list[int]:
+    """Read numbers with commas between them."""
+    return [whole_number(part) for part in text.split(",")]
+
+
+FLAGS = (
+    Flag("corpus.format", "FORMAT", "what the files are, whatever their names", choices=FORMATS),
+    Flag("corpus.field", "NAME", "the field of a line of JSON that holds the text (default: text)"),
+    Flag("corpus.column", "NAME", "the column of a Parquet file that holds the text (default: text)"),
+    Flag("replace_invalid", "", "bytes that are not UTF-8 become U+FFFD, rather than an error", kind=None),
+    Flag("vocab_size", "N", "tokens in all (default: 32000)", kind=count),
+    Flag("sizes", "N,N", "more sizes to make in the same run, each the beginning of the next larger", kind=numbers),
+    Flag("pattern", "PATTERN", "a known name or a regular expression that cuts pieces (default: cl100k_base)"),
+    Flag("normalizer", "NAME", "nfc, nfd, nfkc, nfkd, lowercase or strip_accents; several are done in turn", many=True),
+    Flag(
+        "special_tokens",
+        "LITERAL",
+        "never split, counted or learned; several get their ids in this order",
+        many=True,
+        flag="special-token",
+    ),
+    Flag("id_layout", "LAYOUT", "where the ids of special tokens are (default: specials_last)", choices=LAYOUTS),
+    Flag(
+        "tie_break", "RULE", "which of equally frequent pairs is first (default: lexicographic_low)", choices=TIE_BREAKS
+    ),
+    Flag("min_frequency", "N", "a pair that occurs less often is not merged (default: 1)", kind=count),
+    Flag("max_token_length", "BYTES", "longer tokens are not made", kind=count),
+    Flag("max_piece_length", "BYTES", "longer pieces are left out", kind=count),
+    Flag("sixteen_bit", "", "refuse ids that do not fit into 16 bits, and write merges.u16", kind=None),
+    Flag("extends", "ARTIFACT", "learn more merges for this artifact, whose ids stay as they are", flag="extend"),
+    Flag("name", "NAME", "of the artifact, in its manifest"),
+)
+"""Every setting of a run but the corpus' paths and the initial merges, which are files."""
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add a flag for every setting."""
+    for one in FLAGS:
+        options: dict[str, Any] = {"dest": one.field, "default": None, "help": one.help}
+        if one.kind is None:
+            parser.add_argument(one.name, action="store_true", **options)
+        elif one.choices is not None:
+            parser.add_argument(one.name, choices=one.choices, **options)
+        else:
+            action = "append" if one.many else "store"
+            parser.add_argument(one.name, metavar=one.metavar, type=one.kind, action=action, **options)
+    parser.add_argument("--no-pattern", action="store_true", help="whole documents are single pieces")
+    parser.add_argument("--initial-merges", metavar="FILE", help="merges that are made first, as merges.txt has them")
+
+
+def given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the settings file and the flags say, as ``Recipe.from_dict`` takes it.
+
+    Raises:
+        CommandError: ``invalid_settings`` for a bad file; ``usage`` for flags that exclude each other.
+    """
+    if args.no_pattern and args.pattern is not None:
+        raise usage("--pattern and --no-pattern exclude each other")
+    settings = {} if args.settings is None else read_settings(args.settings)
+    corpus = settings.pop("corpus", {})
+    if not isinstance(corpus, dict):
+        raise _invalid(f"{args.settings}: corpus: an object with paths, or with texts")
+    if args.corpus:
+        corpus = {key: value for key, value in corpus.items() if key != "texts"} | {"paths": list(args.corpus)}
+    for one in FLAGS:
+        value = getattr(args, one.field)
+        if value is not None and one.field.startswith("corpus."):
+            corpus[one.field.removeprefix("corpus.")] = value
+        elif value is not None:
+            settings[one.field] = value
+    if args.no_pattern:
+        settings["pattern"] = None
+    if args.initial_merges is not None:
+        settings["initial_merges"] = read_merges(args.initial_merges)
+    return {"corpus": corpus, **settings} if corpus else settings
+
+
+def recipe(args: argparse.Namespace) -> Recipe:
+    """Check every setting; an error names the flag or the field of the file that it came from.
+
+    Raises:
+        CommandError: ``invalid_settings``, or ``usage`` when there is no corpus.
+    """
+    settings = given(args)
+    if "corpus" not in settings:
+        raise usage("name a corpus: files, directories, glob patterns or URLs; or `corpus` in the settings file")
+    try:
+        return Recipe.from_dict(settings)
+    except (InvalidSettings, InvalidOption) as error:
+        raise _invalid(f"{origin(error, args)}{error.message}") from None
+
+
+def _invalid(message: str) -> CommandError:
+    return CommandError("invalid_settings", message, status=2)
+
+
+def origin(error: TokdError, args: argparse.Namespace) -> str:
+    """Say where a wrong setting was given."""
+    field = str(error.place.get("field", ""))
+    top = field.partition("[")[0]
+    names = {one.field: one.name for one in FLAGS if getattr(args, one.field) is not None}
+    names |= {"initial_merges": "--initial-merges"} if args.initial_merges is not None else {}
+    names |= {"corpus": "the corpus", "corpus.paths": "the corpus"} if args.corpus else {}
+    if top in names:
+        return f"{names[top]}: "
+    if args.settings is not None:
+        return f"{args.settings}: {excerpt(field)}: " if field else f"{args.settings}: "
+    return f"{excerpt(field)}: " if field else ""
+
+
+def read_settings(file: str) -> dict[str, Any]:
+    """Read a settings file."""
+    try:
+        settings = json.loads(decode_utf8(read_file(file), file), object_pairs_hook=_object)
+    except RecursionError:
+        raise _invalid(f"{file}: nested too deeply") from None
+    except ValueError as error:
+        raise _invalid(f"{file} is no JSON: {excerpt(str(error))}") from None
+    if not isinstance(settings, dict):
+        raise _invalid(f"{file} is no JSON object of settings")
+    return settings
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for index, (key, _) in enumerate(pairs) if key in dict(pairs[:index]))
+        raise ValueError(f"{twice!r} stands twice")
+    return found
+
+
+def read_merges(file: str) -> list[list[str]]:
+    """Read merges as ``merges.txt`` has them."""
+    merges = []
+    for number, line in enumerate(decode_utf8(read_file(file), file).split("\n"), 1):
+        if (number == 1 and line.startswith("#version")) or not line.strip("\r"):
+            continue
+        pair = line.rstrip("\r").split(" ")
+        if len(pair) != 2:
+            raise _invalid(f"{file}: line {number} is not two entries with a space between")
+        merges.append(pair)
+    return merges

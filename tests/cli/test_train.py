@@ -1,0 +1,266 @@
+"""``tokd train``: flags and settings files, an artifact with a report, interrupted and continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from service.cli import main, train
+from service.cli.progress import Bar
+from tests.cli.processes import environment
+from tokenizer_core import Files, Tokenizer
+from tokenizer_core import train as train_in_python
+
+SPECIAL = "<|end|>"
+
+
+def write_corpus(path: Path, words: int) -> Path:
+    rng = random.Random(20_26)
+    letters = "aeiou" * 3 + "bcdfglmnprst"
+    known = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(400)]
+    lines = (" ".join(rng.choices(known, k=12)) for _ in range(words // 12))
+    path.write_text("".join(json.dumps({"body": line + SPECIAL}) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A working directory with a corpus in two files."""
+    (tmp_path / "corpus").mkdir()
+    write_corpus(tmp_path / "corpus" / "a.jsonl", 3000)
+    write_corpus(tmp_path / "corpus" / "b.jsonl", 600)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+FLAGS = ["corpus", "--field", "body", "--vocab-size", "400", "--special-token", SPECIAL, "--pattern", "gpt2"]
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(place.iterdir())}
+
+
+def refused(capsysbinary, code: str, status: int, arguments: list[str]) -> str:
+    """The command fails with one line; it left nothing behind."""
+    before = sorted(Path().rglob("*"))
+    assert main(["train", *arguments]) == status
+    out, err = capsysbinary.readouterr()
+    message = err.decode()
+    assert out == b""
+    assert message.startswith(f"tokd: error: {code}: "), message
+    assert message.count("\n") == 1, message
+    assert sorted(Path().rglob("*")) == before
+    return message
+
+
+def test_an_artifact_is_the_one_that_python_trains(folder, capsysbinary):
+    assert main(["train", *FLAGS, "-o", "mine", "--tie-break", "lowest_ids", "--min-frequency", "2"]) == 0
+    tokenizer = Tokenizer.open("mine")
+    files = Files(paths=("corpus",), field="body")
+    settings = {"special_tokens": [SPECIAL], "pattern": "gpt2", "tie_break": "lowest_ids", "min_frequency": 2}
+    assert tokenizer.hash == train_in_python(files, 400, **settings).hash
+    corpus = tokenizer.provenance["corpus"]
+    assert corpus["documents"] == 300
+    assert corpus["hash"].startswith("sha256:")
+    assert tokenizer.provenance["trained_by"].startswith("tokd ")
+    out, err = capsysbinary.readouterr()
+    assert tokenizer.hash in out.decode()
+    assert "400 tokens" in out.decode()
+    assert err.decode().splitlines()[0].startswith("counting ")
+    assert sorted(path.name for path in folder.iterdir()) == ["corpus", "mine", "mine.report"]
+
+
+def test_the_report_is_complete_and_its_plots_are_drawn(folder, capsysbinary):
+    Path("de.txt").write_text("Alle Menschen sind frei", encoding="utf-8")
+    assert main(["train", *FLAGS, "-o", "small", "--vocab-size", "300", "--report", "r0"]) == 0
+    capsysbinary.readouterr()
+    flags = ["--report", "r", "--against", "small", "--fertility", "de=de.txt", "--json"]
+    assert main(["train", *FLAGS, "-o", "mine", *flags]) == 0
+    document = json.loads(capsysbinary.readouterr().out)
+    assert document == json.loads(Path("r/report.json").read_text())
+    tokenizer = Tokenizer.open("mine")
+    assert document["hash"] == tokenizer.hash
+    assert document["fertility"]["de"]["tokens"] == tokenizer.count("Alle Menschen sind frei")
+    assert document["against"]["hash"] == Tokenizer.open("small").hash
+    assert document["learned"] == {"tokens": 143, "merges": 143}
+    assert [merge for merge, _ in document["frequencies"]] == list(range(1, 144))
+    counts = [count for _, count in document["frequencies"]]
+    assert counts == sorted(counts, reverse=True)
+    page = Path("r/report.md").read_text()
+    assert "| de | " in page
+    assert tokenizer.hash in page
+    for plot in ("frequencies.svg", "merges.svg"):
+        assert plot in page
+        assert ElementTree.parse(f"r/{plot}").getroot().tag.endswith("svg")
+    assert "english" in json.loads(Path("r0/report.json").read_text())["fertility"]
+
+
+def test_sizes_are_prefixes_and_an_extension_keeps_every_id(folder, capsysbinary):
+    assert main(["train", *FLAGS, "-o", "mine", "--sizes", "300,350", "--save-counts", "c.counts.zst"]) == 0
+    large, small = Tokenizer.open("mine"), Tokenizer.open("mine-300")
+    assert small.merges == large.merges[: len(small.merges)]
+    assert Tokenizer.open("mine-350").vocab_size == 350
+    same = ["--vocab-size", "400", "--special-token", SPECIAL, "--pattern", "gpt2"]
+    assert main(["train", "c.counts.zst", *same, "-o", "again"]) == 0
+    assert Tokenizer.open("again").hash == large.hash
+    assert main(["train", "corpus", "--field", "body", "--extend", "mine", "--vocab-size", "450", "-o", "longer"]) == 0
+    longer = Tokenizer.open("longer")
+    assert longer.vocab_size == 450
+    assert all(longer.token_bytes(id) == large.token_bytes(id) for id in range(400))
+
+
+def test_a_settings_file_says_what_flags_say_and_flags_win(folder, capsysbinary):
+    settings = {
+        "corpus": {"paths": ["corpus"], "field": "body"},
+        "vocab_size": 300,
+        "pattern": "gpt2",
+        "special_tokens": [SPECIAL],
+    }
+    Path("settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert main(["train", "--settings", "settings.json", "--vocab-size", "400", "-o", "one"]) == 0
+    assert main(["train", *FLAGS, "-o", "two"]) == 0
+    assert contents(Path("one"))["tokenizer.json"] == contents(Path("two"))["tokenizer.json"]
+    assert Tokenizer.open("one").provenance == Tokenizer.open("two").provenance
+
+
+def test_initial_merges_come_first(folder, capsysbinary):
+    Path("merges.txt").write_text("#version: 0.2\nz z\nzz z\n", encoding="utf-8")
+    assert main(["train", *FLAGS, "-o", "mine", "--initial-merges", "merges.txt"]) == 0
+    assert Tokenizer.open("mine").merges[:2] == [(b"z", b"z"), (b"zz", b"z")]
+
+
+class Interrupting(Bar):
+    """Interrupts the run at the first report of a phase."""
+
+    phase = "counting"
+    how = signal.SIGTERM
+
+    def __call__(self, progress):
+        super().__call__(progress)
+        if progress.phase == self.phase:
+            os.kill(os.getpid(), self.how)
+
+
+@pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
+@pytest.mark.parametrize(("how", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, capsysbinary, monkeypatch, phase, how, status):
+    assert main(["train", *FLAGS, "-o", "one/mine", "--sizes", "300"]) == 0
+    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": phase, "how": how}))
+    capsysbinary.readouterr()
+    assert main(["train", *FLAGS, "-o", "two/mine", "--sizes", "300"]) == status
+    out, err = capsysbinary.readouterr()
+    assert out == b""
+    assert "--resume" in err.decode().splitlines()[-1]
+    monkeypatch.setattr(train, "Bar", Bar)
+    assert main(["train", *FLAGS, "-o", "two/mine"]) == 1
+    assert "--resume continues it" in capsysbinary.readouterr().err.decode()
+    assert main(["train", *FLAGS, "-o", "two/mine", "--resume", "--tie-break", "lowest_ids"]) == 1
+    assert "another sizes, tie_break" in capsysbinary.readouterr().err.decode()
+    assert main(["train", "--resume", "-o", "two/mine"]) == 0
+    for name in ("mine", "mine-300"):
+        assert contents(Path("two", name)) == contents(Path("one", name))
+    assert sorted(path.name for path in Path("two").iterdir()) == ["mine", "mine-300", "mine.report"]
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(folder, capsysbinary):
+    write_corpus(folder / "corpus" / "c.jsonl", 60_000)
+    assert main(["train", *FLAGS, "-o", "one/mine"]) == 0
+    command = [sys.executable, "-m", "service.cli", "train", *FLAGS, "-o", "two/mine", "--resume"]
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        try:
+            for line in process.stderr:
+                if line.startswith(b"merging"):
+                    break
+        finally:
+            process.kill()
+    if not Path("two/mine").exists():
+        assert main(["train", *FLAGS, "-o", "two/mine", "--resume"]) == 0
+    assert contents(Path("two/mine")) == contents(Path("one/mine"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "status", "word"),
+    [
+        (["-o", "x"], "usage", 2, "name a corpus"),
+        (["corpus"], "usage", 2, "--output"),
+        (["corpus", "-o", "x", "--pattern", "gpt2", "--no-pattern"], "usage", 2, "exclude"),
+        (["corpus", "-o", "x", "--vocab-size", "many"], "usage", 2, "--vocab-size"),
+        (["corpus", "-o", "x", "--sizes", "300,"], "usage", 2, "--sizes"),
+        (["corpus", "-o", "x", "--tie-break", "random"], "usage", 2, "--tie-break"),
+        (["corpus", "-o", "x", "--fertility", "de"], "usage", 2, "NAME=FILE"),
+        (["corpus", "-o", "x", "--vocab-size", "0"], "invalid_settings", 2, "--vocab-size: "),
+        (["corpus", "-o", "x", "--vocab-size", "255"], "invalid_settings", 2, "--vocab-size: "),
+        (["corpus", "-o", "x", "--vocab-size", "1000000000"], "invalid_settings", 2, "--vocab-size: "),
+        (["corpus", "-o", "x", "--sizes", "300,9"], "invalid_settings", 2, "--sizes: "),
+        (["corpus", "-o", "x", "--special-token", ""], "invalid_settings", 2, "--special-token: "),
+        (["corpus", "-o", "x", "--special-token", "<a>", "--special-token", "<a>"], "invalid_settings", 2, "twice"),
+        (["corpus", "-o", "x", "--pattern", "(unclosed"], "invalid_settings", 2, "--pattern: "),
+        (["corpus", "-o", "x", "--normalizer", "upper"], "invalid_settings", 2, "--normalizer: "),
+        (["corpus", "-o", "x", "--max-token-length", "0"], "invalid_settings", 2, "--max-token-length: "),
+        (["corpus", "-o", "x", "--sixteen-bit", "--vocab-size", "70000"], "invalid_settings", 2, "--vocab-size: "),
+        (["corpus", "-o", "x", "--name", "../up"], "invalid_settings", 2, "--name: "),
+        (["corpus", "-o", "x", "--extend", "nowhere"], "artifact_not_found", 1, "nowhere"),
+        (["corpus", "-o", "x", "--against", "nowhere"], "artifact_not_found", 1, "nowhere"),
+        (["corpus", "-o", "x", "--fertility", "de=nowhere"], "unreadable_file", 1, "nowhere"),
+        (["corpus", "-o", "x", "--settings", "nowhere"], "unreadable_file", 1, "nowhere"),
+        (["corpus", "-o", "x", "--initial-merges", "nowhere"], "unreadable_file", 1, "nowhere"),
+        (["corpus", "-o", "corpus"], "output_exists", 1, "corpus"),
+        (["corpus", "-o", "x", "--report", "corpus"], "output_exists", 1, "corpus"),
+        (["corpus", "-o", "x", "--save-counts", "corpus"], "output_exists", 1, "corpus"),
+        (["corpus", "-o", "x", "--work", "corpus"], "output_exists", 1, "corpus"),
+    ],
+    ids=str,
+)
+def test_a_mistake_is_one_line_that_names_the_flag(folder, capsysbinary, arguments, code, status, word):
+    assert word in refused(capsysbinary, code, status, arguments)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ("{", "no JSON"),
+        ("[]", "no JSON object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"vocab_size": 1, "vocab_size": 2}', "stands twice"),
+        ('{"vocabulary": 1}', "vocabulary"),
+        ('{"vocab_size": "300"}', "vocab_size"),
+        ('{"vocab_size": NaN}', "vocab_size"),
+        ('{"corpus": []}', "corpus"),
+        ('{"corpus": {"texts": []}}', "corpus"),
+        ('{"special_tokens": ["<a>", ""]}', "special_tokens[1]"),
+    ],
+)
+def test_a_wrong_settings_file_is_named_with_the_field(folder, capsysbinary, settings, word):
+    Path("s.json").write_text(settings, encoding="utf-8")
+    corpus = [] if "texts" in settings else ["corpus"]
+    message = refused(capsysbinary, "invalid_settings", 2, [*corpus, "-o", "x", "--settings", "s.json"])
+    assert "s.json" in message
+    assert word in message
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags", "code"),
+    [
+        ("empty.txt", b"", [], "empty_corpus"),
+        ("bad.txt", b"abc\xff", [], "invalid_utf8"),
+        ("bad.jsonl", b'{"body": "a"}\n', [], "invalid_corpus"),
+        ("what.bin", b"abc", [], "invalid_corpus"),
+        ("cut.txt.gz", b"\x1f\x8b\x08\x00", [], "invalid_corpus"),
+        ("bad.parquet", b"PAR1", [], "invalid_corpus"),
+    ],
+)
+def test_a_wrong_corpus_is_one_line_and_can_be_mended(folder, capsysbinary, name, content, flags, code):
+    Path(name).write_bytes(content)
+    assert main(["train", name, *flags, "-o", "x", "--vocab-size", "260"]) == 1
+    message = capsysbinary.readouterr().err.decode().splitlines()[-1]
+    assert message.startswith(f"tokd: error: {code}: "), message
+    assert not Path("x").exists()
+    assert not Path("x.run").exists()
