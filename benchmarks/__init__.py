@@ -3,5 +3,5 @@
 The files in reading order: ``corpora`` (the texts), ``contenders`` (tokd and its peers behind one shape), ``worker``
 (one contender in one fresh process), ``encode`` (all of them in turn), ``peers`` (their environment), ``report``
 (medians, ratios, tables), ``machine`` (on what). ``serving`` does the same over HTTP with ``plain_service`` and
-``load``. ``train_base`` makes ``artifacts/base``.
+``load``.
 """
