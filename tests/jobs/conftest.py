@@ -20,7 +20,7 @@ from service.jobs.table import JOBS
 from service.jobs.worker import Worker
 from service.settings import Settings
 from tests.jobs import postgres
-from tests.jobs.waiting import until
+from tests.jobs.waiting import children, kill, until
 
 ROOT = Path(__file__).resolve().parents[2]
 SQLITE = pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
@@ -160,6 +160,33 @@ def bench(store: JobStore, make_settings: MakeSettings, tmp_path: Path) -> Itera
     bench = Bench(store, make_settings, tmp_path)
     yield bench
     bench.close()
+
+
+Start = Callable[[str, Settings], "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a command of tokd; in the end it and what it started are gone."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def begin(command: str, settings: Settings) -> subprocess.Popen[bytes]:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **settings.environment()}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.cli", command],
+            env=env,
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        below = [each for child in children(process.pid) for each in (child, *children(child))]
+        kill(process.pid, *below)
+        process.wait(60)
 
 
 def work() -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +14,8 @@ import pytest
 from service.jobs import Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
-from service.settings import Settings
-from tests.jobs.conftest import ROOT, SQLITE, MakeSettings
-from tests.jobs.waiting import is_alive, until
+from tests.jobs.conftest import SQLITE, MakeSettings, Start
+from tests.jobs.waiting import children, is_alive, kill, until
 from tokenizer_core import Recipe, TrainingRun
 
 KILLS = int(os.environ.get("TOKD_TEST_KILLS", "8"))
@@ -67,49 +63,6 @@ def artifacts(trained: Path) -> list[str]:
     return sorted(path.name for path in trained.iterdir() if path.name != ".jobs")
 
 
-def children(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(word) for task in tasks for word in (task / "children").read_text().split()]
-    except OSError:
-        return []
-
-
-def kill(*pids: int) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-
-
-Start = Callable[[Settings], "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Start a command of tokd; in the end it and what it started are gone."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def begin(command: str, settings: Settings) -> subprocess.Popen[bytes]:
-        env = {**os.environ, "PYTHONPATH": str(ROOT), **settings.environment()}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "service.cli", command],
-            env=env,
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        running.append(process)
-        return process
-
-    yield begin
-    for process in running:
-        below = [each for child in children(process.pid) for each in (child, *children(child))]
-        kill(process.pid, *below)
-        process.wait(60)
-
-
 def stage_of(store: JobStore, job: Job) -> Stage:
     return store.get(job.id, None).stage
 
@@ -123,7 +76,7 @@ def wait_for_moment(store: JobStore, job: Job, dice: random.Random) -> None:
 
 
 def test_killed_at_random_moments_every_job_ends_once_with_the_same_bytes(
-    make_settings: MakeSettings, start: Any, corpus: Path, undisturbed: Path, tmp_path: Path
+    make_settings: MakeSettings, start: Start, corpus: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
     settings = make_settings(lease_seconds=2, job_attempts=10_000, corpus_roots=(str(corpus),))
     store = JobStore.open(settings)
@@ -159,32 +112,31 @@ def check_end(store: JobStore, job: Job, trained: Path, undisturbed: Path) -> No
 
 
 @SQLITE
-@pytest.mark.parametrize("both", [False, True], ids=["server", "both"])
 def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
-    make_settings: MakeSettings, start: Any, corpus: Path, undisturbed: Path, tmp_path: Path, both: bool
+    make_settings: MakeSettings, start: Start, corpus: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
-    artifact = str(undisturbed)
     settings = make_settings(
         lease_seconds=2,
-        artifacts=(artifact,),
+        artifacts=(str(undisturbed),),
         uds=str(tmp_path / "s"),
         job_attempts=10_000,
         corpus_roots=(str(corpus),),
     )
     store = JobStore.open(settings)
-    jobs = [submit(store, corpus) for _ in range(2)]
-    server = start("serve", settings)
-    until(lambda: stage_of(store, jobs[0]) in (*RUNNING, *FINISHED))
-    workers = children(server.pid)
-    kill(server.pid, *(workers if both else ()))
-    server.wait(60)
-    # The worker does not outlive its server.
-    until(lambda: not any(map(is_alive, workers)))
+    jobs = [submit(store, corpus) for _ in range(3)]
+    for job, with_its_worker in zip(jobs, (False, True), strict=False):
+        server = start("serve", settings)
+        until(lambda job=job: stage_of(store, job) in (*RUNNING, *FINISHED))
+        workers = children(server.pid)
+        kill(server.pid, *(workers if with_its_worker else ()))
+        server.wait(60)
+        # The worker does not outlive its server.
+        until(lambda workers=workers: not any(map(is_alive, workers)))
     start("serve", settings)
     for job in jobs:
         until(lambda job=job: stage_of(store, job) in FINISHED)
         check_end(store, job, tmp_path / "trained", undisturbed)
-    assert len(store.list(owner=None).jobs) == 2
+    assert len(store.list(owner=None).jobs) == 3
     store.close()
 
 

@@ -1,0 +1,82 @@
+"""The worker beside a server: there when there are jobs, one for all processes, gone with the server."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from pathlib import Path
+
+import httpx
+
+from service.jobs import JobRequest, JobStore, State
+from service.jobs.beside import worker_beside
+from tests.jobs.conftest import SQLITE, MakeSettings, Start
+from tests.jobs.waiting import children, is_alive, kill, until
+from tokenizer_core import train
+
+
+def listens(path: str | None) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
+def workers(server: int) -> list[int]:
+    """Return the processes of a server that are workers for jobs."""
+    found = []
+    for pid in children(server):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        found += [pid] if b"service.jobs.beside" in line and is_alive(pid) else []
+    return found
+
+
+@SQLITE
+def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serves(
+    make_settings: MakeSettings, start: Start, tmp_path: Path
+) -> None:
+    base = tmp_path / "base"
+    train(iter(["low lower lowest"]), vocab_size=258).save(base)
+    settings = make_settings(artifacts=(str(base),), uds=str(tmp_path / "s"), workers=2)
+    store = JobStore.open(settings)
+    server = start("serve", settings)
+    with httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=settings.uds), timeout=60) as client:
+        until(lambda: listens(settings.uds))
+        assert client.get("/readyz").status_code == 200
+        # Who never trains has no second process.
+        assert workers(server.pid) == []
+        seen = set()
+        for text in ("new newer newest", "wide wider widest"):
+            job, _ = store.submit(JobRequest(recipe={"corpus": {"texts": [text]}, "vocab_size": 259}, owner="local"))
+            until(lambda job=job: store.get(job.id, None).state is State.SUCCEEDED)
+            artifact = store.get(job.id, None).artifact
+            assert artifact is not None
+            for _ in range(4):
+                answer = client.post("/count", json={"text": text, "tokenizer": artifact.hash})
+                assert answer.json()["tokenizer"] == artifact.hash
+            (worker,) = workers(server.pid)
+            seen.add(worker)
+            # It is started again when it dies.
+            kill(worker)
+            until(lambda worker=worker: workers(server.pid) not in ([], [worker]))
+        assert len(seen) == 2
+        page = client.get("/metrics").text
+        assert 'tokd_jobs{state="succeeded"} 2.0' in page
+        assert 'tokd_jobs{state="failed"} 0.0' in page
+    (last,) = workers(server.pid)
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(60) == 0
+    assert not is_alive(last)
+    store.close()
+
+
+@SQLITE
+def test_a_server_that_is_told_so_has_no_worker(make_settings: MakeSettings) -> None:
+    before = threading.active_count()
+    with worker_beside(make_settings(worker=False)):
+        assert threading.active_count() == before
+    with worker_beside(make_settings()):
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before
