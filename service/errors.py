@@ -31,12 +31,12 @@ class Problem(NamedTuple):
 
 
 PROBLEMS: dict[str, Problem] = {
+    "address_forbidden": Problem(422, "jobs may not read from this address"),
     "body_too_large": Problem(413, "the request body is larger than this server takes"),
     "corpus_too_large": Problem(413, "the corpus is larger than this server takes"),
     "disk_full": Problem(507, "the disk of this server is full"),
     "empty_corpus": Problem(422, "the corpus holds no text"),
     "forbidden": Problem(403, "the key has not the scope that this route needs"),
-    "forbidden_corpus": Problem(422, "jobs may not read this corpus"),
     "head_too_large": Problem(431, "the request line and headers are larger than this server takes"),
     "idempotency_conflict": Problem(409, "the same Idempotency-Key came with another request before"),
     "internal": Problem(500, "a bug of this server"),
@@ -56,10 +56,12 @@ PROBLEMS: dict[str, Problem] = {
     "missing_field": Problem(422, "a required field is missing"),
     "no_artifact": Problem(404, "the job has no artifact"),
     "not_found": Problem(404, "there is no such route"),
+    "path_forbidden": Problem(422, "jobs may not read this path"),
     "queue_full": Problem(429, "as many training jobs wait as may"),
     "request_timeout": Problem(408, "the request body did not arrive in time"),
     "reserved_literal": Problem(422, "the text holds the literal of a special token"),
     "saturated": Problem(503, "this server has as much to do as it takes"),
+    "scheme_forbidden": Problem(422, "jobs may not read URLs of this scheme"),
     "step_limit": Problem(422, "the tokenizer's regular expression took too long on this text"),
     "template_failed": Problem(422, "the chat template refuses these messages"),
     "template_limit": Problem(422, "the chat template takes too much time or memory on these messages"),

@@ -66,8 +66,16 @@ def make_board(make_client: MakeClient, tmp_path: Path) -> MakeBoard:
 
 @pytest.fixture(scope="session")
 def refusing(make_client: MakeClient, tmp_path_factory: pytest.TempPathFactory) -> Board:
-    """A board for what is refused: many tests share it, since none of them leaves anything."""
-    return _make_board(make_client, tmp_path_factory.mktemp("refusing"))
+    """A board for what is refused, with a root full of ways out; many tests share it, since none leaves anything."""
+    top = tmp_path_factory.mktemp("refusing")
+    root = top / "corpora"
+    root.mkdir()
+    (top / "secret.txt").write_text("secret")
+    (top / "corporaS").mkdir()
+    (root / "out.txt").symlink_to(top / "secret.txt")
+    (root / "out").symlink_to("..")
+    (root / "outdir").symlink_to(top)
+    return _make_board(make_client, top / "trained", corpus_roots=(str(root),), corpus_schemes=("https", "file"))
 
 
 @pytest.fixture

@@ -1,0 +1,89 @@
+"""The archive of an artifact: the same bytes every time, and a tokenizer when it is unpacked."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from service.jobs import Artifact
+from service.jobs.leases import Leases
+from service.jobs.states import Event
+from service.routes.train_job.archive import archive
+from tests.service.problems import assert_problem
+from tests.service.train_job.conftest import Board
+from tokenizer_core import Tokenizer
+
+
+def publish(board: Board, artifact: str) -> str:
+    """Let a job have published a copy of an artifact."""
+    tokenizer = Tokenizer.open(artifact)
+    directory = f"{tokenizer.hash.removeprefix('sha256:')}-{tokenizer.name}"
+    shutil.copytree(artifact, board.trained / directory)
+    job = board.submit()["id"]
+    leases = Leases(board.store.database, seconds=60, max_attempts=5)
+    lease = leases.take("worker")
+    assert lease is not None
+    for happening in (Event.MERGE, Event.PUBLISH, Event.COMMIT):
+        leases.advance(lease, happening)
+    leases.succeed(lease, Artifact(tokenizer.hash, tokenizer.name, directory))
+    return str(job)
+
+
+def test_archive_unpacks_to_the_tokenizer(board: Board, artifacts: tuple[str, str], tmp_path: Path) -> None:
+    job = publish(board, artifacts[0])
+    answer = board.client.get(f"/train-job/{job}/artifact")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/gzip"
+    tokenizer = Tokenizer.open(artifacts[0])
+    assert answer.headers["etag"] == f'"{tokenizer.hash}"'
+    name = answer.headers["content-disposition"].split('"')[1]
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as packed:
+        assert {member.name.split("/")[0] for member in packed.getmembers()} == {name.removesuffix(".tar.gz")}
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    assert Tokenizer.open(tmp_path / "unpacked" / name.removesuffix(".tar.gz")).hash == tokenizer.hash
+    assert board.client.get(f"/train-job/{job}/artifact").content == answer.content
+
+
+def test_bytes_know_nothing_of_times_owners_order_or_links(artifacts: tuple[str, str], tmp_path: Path) -> None:
+    first = b"".join(archive(Path(artifacts[0]), "a"))
+    other = tmp_path / "other"
+    other.mkdir()
+    for path in sorted(Path(artifacts[0]).iterdir(), reverse=True):
+        (other / path.name).write_bytes(path.read_bytes())
+        os.utime(other / path.name, (1, 1))
+        (other / path.name).chmod(0o600)
+    (other / "link").symlink_to("/etc/passwd")
+    (other / "directory").mkdir()
+    assert b"".join(archive(other, "a")) == first
+    with tarfile.open(fileobj=io.BytesIO(first)) as packed:
+        for member in packed.getmembers():
+            assert (member.mtime, member.uid, member.gid, member.uname, member.mode) == (0, 0, 0, "", 0o644)
+
+
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, 1 << 20])
+def test_content_of_any_size_comes_back(tmp_path: Path, size: int) -> None:
+    directory = tmp_path / "artifact"
+    directory.mkdir()
+    content = os.urandom(size)
+    (directory / "file").write_bytes(content)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(archive(directory, "a")))) as packed:
+        member = packed.extractfile("a/file")
+        assert member is not None
+        assert member.read() == content
+
+
+def test_job_without_an_artifact_says_so(board: Board, artifacts: tuple[str, str]) -> None:
+    waiting = board.submit()["id"]
+    problem = assert_problem(board.client.get(f"/train-job/{waiting}/artifact"), "no_artifact")
+    assert "queued" in problem["detail"]
+    board.client.delete(f"/train-job/{waiting}")
+    job = publish(board, artifacts[1])
+    for path in board.trained.iterdir():
+        if path.name != ".jobs":
+            shutil.rmtree(path)
+    assert_problem(board.client.get(f"/train-job/{job}/artifact"), "no_artifact")

@@ -1,0 +1,176 @@
+"""Lists, states and cancelling: page by page, and never another caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.jobs import Artifact, JobError, JobProgress
+from service.jobs.leases import Lease, Leases
+from service.jobs.states import Event
+from tests.service.problems import assert_problem
+from tests.service.train_job.conftest import BODY, Board, MakeBoard, form, settings_part
+
+ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact")]
+
+
+def leases(board: Board) -> Leases:
+    return Leases(board.store.database, seconds=60, max_attempts=5)
+
+
+def taken(board: Board) -> Lease:
+    """Take the oldest job, as a worker does."""
+    lease = leases(board).take("worker")
+    assert lease is not None
+    return lease
+
+
+def succeeded(board: Board) -> str:
+    job = board.submit()["id"]
+    held, lease = leases(board), taken(board)
+    for happening in (Event.MERGE, Event.PUBLISH, Event.COMMIT):
+        held.advance(lease, happening)
+    held.succeed(lease, Artifact("sha256:" + "0" * 64, "mine", "0" * 64))
+    return str(job)
+
+
+def test_jobs_are_listed_newest_first_page_by_page(board: Board) -> None:
+    assert board.client.get("/train-job").json() == {"jobs": [], "next": None}
+    made = [board.submit()["id"] for _ in range(5)][::-1]
+    found: list[str] = []
+    before: dict[str, Any] = {}
+    for size in (2, 2, 1):
+        page = board.client.get("/train-job", params={"limit": 2, **before}).json()
+        assert len(page["jobs"]) == size
+        found += [job["id"] for job in page["jobs"]]
+        before = {"before": page["next"]}
+    assert found == made
+    assert before == {"before": None}
+    assert "settings" not in page["jobs"][0]
+
+
+def test_jobs_are_filtered_by_state(board: Board) -> None:
+    ids = [board.submit()["id"] for _ in range(3)]
+    board.client.delete(f"/train-job/{ids[1]}")
+    taken(board)
+
+    def of(*states: str) -> list[str]:
+        return [job["id"] for job in board.client.get("/train-job", params={"state": states}).json()["jobs"]]
+
+    assert of("queued") == [ids[2]]
+    assert of("cancelled") == [ids[1]]
+    assert of("running") == [ids[0]]
+    assert of("running", "cancelled") == [ids[1], ids[0]]
+    assert of("failed", "succeeded") == []
+    assert of() == ids[::-1]
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ({"state": "done"}, "query state 0"),
+        ({"limit": "0"}, "query limit"),
+        ({"limit": "201"}, "query limit"),
+        ({"limit": "many"}, "query limit"),
+        ({"before": "../x"}, "before"),
+        ({"before": "' OR 1=1"}, "before"),
+    ],
+)
+def test_bad_question_is_refused(board: Board, query: dict[str, str], path: str) -> None:
+    board.submit()
+    assert_problem(board.client.get("/train-job", params=query), "invalid_value", path)
+
+
+def test_running_job_tells_its_phase_and_progress(board: Board) -> None:
+    job = board.submit()["id"]
+    held, lease = leases(board), taken(board)
+    held.renew(lease, JobProgress(25, 100, "bytes", 5.0))
+    told = board.client.get(f"/train-job/{job}").json()
+    assert (told["state"], told["phase"], told["attempts"]) == ("running", "counting", 1)
+    assert told["progress"] == {"done": 25, "total": 100, "unit": "bytes", "rate": 5.0, "seconds_left": 15.0}
+    assert told["started_at"] is not None
+
+
+def test_failed_job_tells_why_and_succeeded_one_where_its_artifact_is(board: Board) -> None:
+    done = succeeded(board)
+    told = board.client.get(f"/train-job/{done}").json()
+    assert told["artifact"] == {
+        "tokenizer": "sha256:" + "0" * 64,
+        "name": "mine",
+        "href": f"/train-job/{done}/artifact",
+    }
+    assert told["finished_at"] is not None
+    failed = board.submit()["id"]
+    leases(board).fail(taken(board), JobError("empty_corpus", "no text", "corpus"))
+    told = board.client.get(f"/train-job/{failed}").json()
+    assert (told["state"], told["error"]) == (
+        "failed",
+        {"code": "empty_corpus", "message": "no text", "path": "corpus"},
+    )
+    assert_problem(board.client.get(f"/train-job/{failed}/artifact"), "no_artifact")
+
+
+def test_queued_and_running_jobs_are_cancelled_once_and_for_all(board: Board) -> None:
+    queued, running = board.submit()["id"], board.submit()["id"]
+    assert taken(board).job.id == queued
+    for job in (queued, running):
+        for _ in range(2):
+            answer = board.client.delete(f"/train-job/{job}")
+            assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
+    done = succeeded(board)
+    assert_problem(board.client.delete(f"/train-job/{done}"), "job_finished")
+
+
+@pytest.mark.parametrize("job", ["x", "0" * 32, "..%2f..%2fetc", "%00", "a" * 5000, "' OR '1'='1"])
+@pytest.mark.parametrize(("method", "rest"), ROUTES)
+def test_job_that_is_not_there_is_not_found(refusing: Board, job: str, method: str, rest: str) -> None:
+    answer = refusing.client.request(method, f"/train-job/{job}{rest}")
+    assert answer.status_code == 404, answer.text
+
+
+def test_job_of_another_key_is_not_there(
+    make_board: MakeBoard, tmp_path: Path, keys: dict[str, dict[str, str]]
+) -> None:
+    board = make_board(keys=str(tmp_path / "keys.toml"))
+    client = board.client
+    ann = board.submit(headers=keys["ann"])["id"]
+    body, kind = form(("corpus", "a.txt", b"text"), settings_part())
+    bob = client.post("/train-job", content=body, headers=kind | keys["bob"]).json()["id"]
+
+    def listed(name: str) -> list[str]:
+        return [job["id"] for job in client.get("/train-job", headers=keys[name]).json()["jobs"]]
+
+    assert (listed("ann"), listed("bob"), listed("boss")) == ([ann], [bob], [bob, ann])
+    for method, rest in ROUTES[::-1]:
+        mine = client.request(method, f"/train-job/{bob}{rest}", headers=keys["ann"])
+        nobody = client.request(method, f"/train-job/{'0' * 32}{rest}", headers=keys["ann"])
+        assert mine.status_code == nobody.status_code == 404
+        assert mine.text.replace(bob, "") == nobody.text.replace("0" * 32, "")
+    assert client.get(f"/train-job/{bob}", headers=keys["bob"]).json()["state"] == "queued"
+    assert client.get(f"/train-job/{bob}", headers=keys["boss"]).json()["owner"] == "bob"
+    assert client.delete(f"/train-job/{bob}", headers=keys["boss"]).json()["state"] == "cancelled"
+    assert_problem(client.get("/train-job"), "unauthorized")
+
+
+def test_one_idempotency_key_of_two_callers_is_two_jobs(
+    make_board: MakeBoard, tmp_path: Path, keys: dict[str, dict[str, str]]
+) -> None:
+    board = make_board(keys=str(tmp_path / "keys.toml"))
+    submit: Callable[[str], str] = lambda name: board.submit(headers=keys[name] | {"idempotency-key": "k"})["id"]  # noqa: E731
+    assert submit("ann") == submit("ann") != submit("bob")
+
+
+def test_encoding_key_may_not_train(make_board: MakeBoard, tmp_path: Path) -> None:
+    from service.auth import entry, new_key
+
+    key = new_key()
+    (tmp_path / "keys.toml").write_text(entry("reader", ["encode"], key))
+    board = make_board(keys=str(tmp_path / "keys.toml"))
+    headers = {"authorization": f"Bearer {key}"}
+    assert_problem(board.client.post("/train-job", json=BODY, headers=headers), "forbidden")
+    for method, rest in ROUTES:
+        assert_problem(board.client.request(method, f"/train-job/{'0' * 32}{rest}", headers=headers), "forbidden")
+    assert board.directories() == []
