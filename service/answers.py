@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,22 @@ class Answer(NamedTuple):
     blocks: list[Block]
     tokens: int
     tokenizer: str
+    media_type: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Writer(Protocol):
+    """Writes fields that have one entry a text into an answer; ``write`` says what the arguments are."""
+
+    def __call__(
+        self,
+        loaded: Loaded,
+        text: str | list[str],
+        rows: dict[str, list[Any]],
+        tokens: int,
+        *,
+        head: bytes | None = None,
+    ) -> Answer: ...
 
 
 def write(

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import orjson
 
-from service.answers import Answer, write
+from service.answers import Answer, Writer, write
 from service.encoding import IGNORED_LABEL, PARTS, Ids, refuse_much_padding, truncated
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
@@ -41,7 +41,7 @@ def render(loaded: Loaded, request: RenderRequest) -> Answer:
     return write(loaded, shape(request), fields, 0, head=head(loaded, rendered[0]))
 
 
-def encode(loaded: Loaded, request: EncodeRequest, settings: Settings) -> Answer:
+def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: Writer = write) -> Answer:
     """Answer ``/encode`` for chats."""
     tokenizer = loaded.tokenizer
     chats = _encoded(loaded, request, settings)
@@ -67,7 +67,7 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings) -> Answer
     except TokdError as error:
         raise from_core(error) from error
     total = sum(row.count for row in shaped)
-    return write(loaded, shape(request), fields, total, head=head(loaded, chats[0].rendered))
+    return writer(loaded, shape(request), fields, total, head=head(loaded, chats[0].rendered))
 
 
 def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:

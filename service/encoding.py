@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.answers import BLOCK_BYTES, Answer, write
+from service.answers import BLOCK_BYTES, Answer, Writer, write
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest, Unit
@@ -23,7 +23,7 @@ IGNORED_LABEL = -100
 _PLAIN = ("ids", "count")
 
 
-def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int) -> Answer:
+def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int, writer: Writer = write) -> Answer:
     """Answer ``/encode`` for texts.
 
     Args:
@@ -32,7 +32,7 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
     """
     text = request.text
     require_text(request)
-    if request.parts == _PLAIN and isinstance(text, str) and _is_unshaped(request):
+    if request.parts == _PLAIN and isinstance(text, str) and _is_unshaped(request) and writer is write:
         try:
             ids, count = loaded.tokenizer.encode_json(
                 text, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
@@ -45,15 +45,15 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
     if request.parts == _PLAIN and _is_unshaped(request):
         rows = _encode_rows(loaded.tokenizer, request, threads)
         counts = [len(row) for row in rows]
-        return write(loaded, text, {"ids": rows, "count": counts}, sum(counts))
-    return _encode_shaped(loaded, request, max_ids, threads)
+        return writer(loaded, text, {"ids": rows, "count": counts}, sum(counts))
+    return _encode_shaped(loaded, request, max_ids, threads, writer)
 
 
 def _is_unshaped(request: EncodeRequest) -> bool:
     return request.max_length is None and request.padding == "none" and request.pad_to_multiple_of is None
 
 
-def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads: int) -> Answer:
+def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads: int, writer: Writer) -> Answer:
     tokenizer = loaded.tokenizer
     spans: list[Array] = []
     if "spans" in request.parts or "truncated" in request.parts:
@@ -88,7 +88,7 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
             fields[part] = [truncated(row, own) for row, own in zip(shaped, spans, strict=True)]
         else:
             fields[part] = [PARTS[part](tokenizer, row) for row in shaped]
-    return write(loaded, request.text, fields, sum(row.count for row in shaped))
+    return writer(loaded, request.text, fields, sum(row.count for row in shaped))
 
 
 def refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:

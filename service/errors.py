@@ -40,6 +40,7 @@ PROBLEMS: dict[str, Problem] = {
     "head_too_large": Problem(431, "the request line and headers are larger than this server takes"),
     "idempotency_conflict": Problem(409, "the same Idempotency-Key came with another request before"),
     "internal": Problem(500, "a bug of this server"),
+    "invalid_arrow": Problem(400, "the request body is not the Arrow stream that is wanted"),
     "invalid_http": Problem(400, "this is no HTTP/1.1 request"),
     "invalid_json": Problem(400, "the request body is not JSON"),
     "invalid_multipart": Problem(400, "the request body is not multipart/form-data"),
@@ -55,6 +56,7 @@ PROBLEMS: dict[str, Problem] = {
     "method_not_allowed": Problem(405, "this route has another method"),
     "missing_field": Problem(422, "a required field is missing"),
     "no_artifact": Problem(404, "the job has no artifact"),
+    "not_acceptable": Problem(406, "this route has no answer in a form that accept names"),
     "not_found": Problem(404, "there is no such route"),
     "path_forbidden": Problem(422, "jobs may not read this path"),
     "queue_full": Problem(429, "as many training jobs wait as may"),
@@ -78,7 +80,7 @@ PROBLEMS: dict[str, Problem] = {
     "unknown_token_id": Problem(422, "no token has this id"),
     "unsupported_charset": Problem(415, "the request body must be UTF-8"),
     "unsupported_encoding": Problem(415, "the request body must not be compressed"),
-    "unsupported_media_type": Problem(415, "the request body must be application/json"),
+    "unsupported_media_type": Problem(415, "the request body has a media type that this route does not take"),
 }
 """Every code that an answer can carry. What concerns files on the server is never a caller's error: 500."""
 

@@ -1,15 +1,31 @@
-"""``POST /encode``: text to ids."""
+"""``POST /encode``: text to ids, as JSON, bare bytes or Arrow."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from fastapi import FastAPI
 
-from service import chats, encoding
-from service.answers import Answer
-from service.routes.json_route import post
+from service import arrow, chats, encoding, media, octets
+from service.answers import Answer, Writer, write
+from service.errors import ServiceError
+from service.json_body import Headers, parser, require_json
+from service.routes.json_route import PROBLEM_RESPONSES, Choose, Way, post
 from service.schemas import EncodeAnswer, EncodeRequest
 from service.shortcut import to_texts
 from service.state import State
+
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "As `accept` asks for.", "content": {media.OCTETS: _BYTES, media.ARROW: _BYTES}},
+    **PROBLEM_RESPONSES,
+}
+_WRITERS: dict[str, Writer] = {media.JSON: write, media.OCTETS: octets.write, media.ARROW: arrow.write}
+
+
+def _take(_: bytes) -> None:
+    """Take the media type by which the way was chosen."""
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -18,9 +34,61 @@ def mount(app: FastAPI, state: State) -> None:
     max_ids, threads = state.settings.max_ids, limits.threads
     shortcut = to_texts("encode", registry, state.settings, threads)
 
-    @post(app, "/encode", state.requests.to_encode, EncodeAnswer, limits, shortcut=shortcut)
+    def answer_as(writer: Writer, body: EncodeRequest) -> Answer:
+        if body.messages is not None:
+            return chats.encode(registry.get(body.tokenizer), body, state.settings, writer)
+        return encoding.encode(registry.get(body.tokenizer), body, max_ids=max_ids, threads=threads, writer=writer)
+
+    choose = chooser(state, answer_as)
+
+    @post(
+        app,
+        "/encode",
+        state.requests.to_encode,
+        EncodeAnswer,
+        limits,
+        responses=RESPONSES,
+        shortcut=shortcut,
+        choose=choose,
+    )
     def encode(body: EncodeRequest) -> Answer:
         """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
-        if body.messages is not None:
-            return chats.encode(registry.get(body.tokenizer), body, state.settings)
-        return encoding.encode(registry.get(body.tokenizer), body, max_ids=max_ids, threads=threads)
+        return answer_as(write, body)
+
+
+def chooser(state: State, answer_as: Any) -> Choose:
+    """Return what finds the way of a request from the forms of its body and of the answer that is wanted."""
+    parse = parser(state.requests.to_encode)
+    max_items = state.settings.max_items
+    has_arrow = arrow.is_there()
+    offers = (media.JSON, media.OCTETS, media.ARROW) if has_arrow else (media.JSON, media.OCTETS)
+    ways: dict[tuple[str, str], Way | None] = {
+        (taken, given): Way(
+            partial(arrow.read, parse=parse, max_items=max_items) if taken == media.ARROW else parse,
+            partial(answer_as, _WRITERS[given]),
+            _take if taken == media.ARROW else require_json,
+            media.ARROW in (taken, given),
+        )
+        for taken in (media.JSON, media.ARROW)
+        for given in offers
+    }
+    ways[media.JSON, media.JSON] = None
+
+    def choose(headers: Headers) -> Way | None:
+        if media.is_json(headers):
+            return None
+        given = media.wanted(headers, offers)
+        taken = media.sent(headers)
+        if taken != media.ARROW:
+            # What is neither is refused where all bodies are.
+            return ways[media.JSON, given]
+        if not has_arrow:
+            raise ServiceError(
+                "unsupported_media_type",
+                "this server has no pyarrow; install tokd[arrow] there, or send JSON",
+                "header content-type",
+                headers=((b"accept", b"application/json"),),
+            )
+        return ways[media.ARROW, given]
+
+    return choose

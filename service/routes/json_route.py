@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from fastapi import Body, FastAPI
 from fastapi.routing import APIRoute
@@ -21,14 +21,13 @@ from service.answers import BLOCK_BYTES, Answer, Block
 from service.auth import NEEDS, Guard, Need
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
-from service.json_body import declared_length, parser
+from service.json_body import Headers, declared_length, parser
 from service.limits import Disconnected, Limits
 from service.registry import Unopened
 from service.schemas import RequestBody
 from service.shortcut import Shortcut
 from service.threads import saturated
 
-_JSON = (b"content-type", b"application/json")
 T = TypeVar("T")
 _OPENINGS = 3
 _log = logging.getLogger("tokd")
@@ -43,6 +42,30 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+class Way(NamedTuple):
+    """How a body becomes an answer, where it is not the way of JSON.
+
+    Attributes:
+        parse: turns a body into a checked model.
+        answer: turns it into an answer.
+        require: refuses the media types of bodies that are not of this way.
+        is_heavy: whether it is worked on beside the event loop however small it is.
+    """
+
+    parse: Callable[[bytes], Any]
+    answer: Endpoint
+    require: Callable[[bytes], None]
+    is_heavy: bool
+
+    def read(self, chunks: list[bytes]) -> Any:
+        """Check a body."""
+        return self.parse(b"".join(chunks))
+
+
+Choose = Callable[[Headers], Way | None]
+"""Looks at the headers for another way than that of JSON."""
+
+
 class JsonRoute(APIRoute):
     """A declared route that handles its requests itself. ``bind`` gives it what it runs with."""
 
@@ -51,6 +74,7 @@ class JsonRoute(APIRoute):
     limits: Limits
     dialect: Dialect | None
     shortcut: Shortcut | None
+    choose: Choose | None
     guard: Guard | None
     need: Need
 
@@ -65,10 +89,11 @@ class JsonRoute(APIRoute):
         limits: Limits,
         dialect: Dialect | None,
         shortcut: Shortcut | None,
+        choose: Choose | None,
     ) -> None:
         """Set what turns a checked body of ``model`` into an answer, its limits, and how errors are said."""
         self.answer, self.parse, self.limits, self.dialect = answer, parser(model), limits, dialect
-        self.shortcut = shortcut
+        self.shortcut, self.choose = shortcut, choose
 
     def work(self, chunks: list[bytes]) -> Answer | RequestBody:
         """Answer a large body; one with chats is returned checked, for its turn."""
@@ -103,8 +128,8 @@ class JsonRoute(APIRoute):
         exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
         exchange.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
-        length = (b"content-length", b"%d" % size)
-        await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
+        headers = [(b"content-type", answer.media_type), (b"content-length", b"%d" % size), *answer.headers]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         if size <= BLOCK_BYTES and len(blocks) == 1:
             body = blocks[0]
             await send({"type": "http.response.body", "body": body if isinstance(body, bytes) else body.data})
@@ -126,6 +151,8 @@ class JsonRoute(APIRoute):
         if self.guard is not None:
             self.guard.require(self.need, scope["headers"])
         limits.admit()
+        if self.choose is not None and (way := self.choose(scope["headers"])) is not None:
+            return await self._answer_by(way, scope, receive, exchange)
         chunks = await limits.read(declared_length(scope["headers"]), receive, exchange)
         if exchange.bytes_in > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(chunks))
@@ -146,6 +173,21 @@ class JsonRoute(APIRoute):
         if request.heavy():
             return await limits.in_thread(self.work_heavy, body, request)
         return self.answer(request)
+
+    async def _answer_by(self, way: Way, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
+        limits = self.limits
+        chunks = await limits.read(declared_length(scope["headers"], way.require), receive, exchange)
+        is_heavy = way.is_heavy or exchange.bytes_in > limits.settings.inline_bytes
+        request: RequestBody = await limits.in_thread(way.read, chunks) if is_heavy else way.read(chunks)
+
+        async def answer() -> Answer:
+            if request.renders():
+                return await limits.turns.run(way.answer, request)
+            if is_heavy or request.heavy():
+                return await limits.in_thread(way.answer, request)
+            return way.answer(request)
+
+        return await when_opened(limits, answer)
 
 
 async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
@@ -196,12 +238,14 @@ def post(
     dialect: Dialect | None = None,
     responses: dict[int | str, dict[str, Any]] = PROBLEM_RESPONSES,
     shortcut: Shortcut | None = None,
+    choose: Choose | None = None,
 ) -> Callable[[Endpoint], None]:
     """Declare a route that takes ``model`` and whose answer looks like the model ``answer``.
 
     Args:
         dialect: how errors are said, if not as problems; ``responses`` documents them.
         shortcut: answers what is common without the model.
+        choose: finds the way of a request that is not JSON throughout.
     """
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}
@@ -219,6 +263,6 @@ def post(
             responses=responses,
             route_class_override=JsonRoute,
         )
-        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect, shortcut)
+        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect, shortcut, choose)
 
     return declare

@@ -1,0 +1,152 @@
+"""Bulk encoding in Apache Arrow's stream format: a column of texts in, columns of ids and spans out.
+
+Options of a request stand in the schema's metadata, under ``tokd``, as the JSON that ``/encode`` takes. pyarrow is an
+extra, and large: it is imported with the first request that needs it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from service import media
+from service.answers import Answer
+from service.errors import ServiceError
+from service.registry import Loaded
+from service.schemas import EncodeRequest
+
+OPTIONS = b"tokd"
+"""The key of the options in the schema's metadata; answers have the tokenizer's hash there, under ``tokenizer``."""
+
+_COLUMNS = ("ids", "count", "spans")
+
+
+def is_there() -> bool:
+    """Tell whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None
+
+
+def _wrong(what: str) -> ServiceError:
+    return ServiceError("invalid_arrow", f"the body is not the Arrow stream that is wanted: {what}")
+
+
+def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -> EncodeRequest:
+    """Read a stream with one column ``text`` into the request it means; nothing in it is trusted.
+
+    Args:
+        parse: reads the options.
+
+    Errors:
+        ``invalid_arrow``, ``too_many_items``, ``invalid_type``, ``invalid_option``, and those of ``parse``
+    """
+    import pyarrow as pa
+
+    try:
+        schema, texts = _read(pa, body, max_items)
+    except (pa.ArrowException, ValueError, OSError, EOFError, StopIteration, struct.error) as error:
+        raise _wrong(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
+    options = parse((schema.metadata or {}).get(OPTIONS, b"{}"))
+    given = options.model_fields_set & {"text", "messages"}
+    if given:
+        name = min(given)
+        raise ServiceError("invalid_option", f"{name} stands among the options; texts come in the column text", name)
+    return options.model_copy(update={"text": texts})
+
+
+def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
+    messages = pa.ipc.MessageReader.open_stream(pa.py_buffer(body))
+    schema = pa.ipc.read_schema(messages.read_next_message())
+    if schema.names != ["text"] or schema.types[0] not in (pa.string(), pa.large_string()):
+        raise _wrong("it must have one column, text, of type string or large_string")
+    texts: list[str] = []
+    for message in _rest(messages):
+        if message.type != "record batch":
+            raise _wrong(f"it holds a {message.type}; send plain record batches")
+        if _is_compressed(message.metadata.to_pybytes()):
+            raise _wrong("its batches are compressed; send them as they are")
+        batch = pa.ipc.read_record_batch(message, schema)
+        if batch.num_rows > max_items - len(texts):
+            raise ServiceError("too_many_items", f"there are more than {max_items} items; send fewer", "text")
+        batch.validate(full=True)
+        column = batch.column(0)
+        if column.null_count:
+            raise ServiceError("invalid_type", "this must be a string", f"text[{_first_null(column, len(texts))}]")
+        texts.extend(column.to_pylist())
+    return schema, texts
+
+
+def _rest(messages: Any) -> Any:
+    while True:
+        try:
+            yield messages.read_next_message()
+        except StopIteration:
+            return
+
+
+def _first_null(column: Any, before: int) -> int:
+    return before + int(column.is_valid().to_pylist().index(False))
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Look into the message's flatbuffer: a compressed batch would be unpacked to the size that it claims."""
+    message = _number("<I", metadata, 0)
+    header = _field(metadata, message, 2)
+    if header is None:
+        return True
+    return _field(metadata, header + _number("<I", metadata, header), 3) is not None
+
+
+def _field(data: bytes, table: int, number: int) -> int | None:
+    """Return where a field of a flatbuffer's table lies, or ``None`` if it is not there."""
+    vtable = table - _number("<i", data, table)
+    slot = 4 + 2 * number
+    offset = _number("<H", data, vtable + slot) if slot < _number("<H", data, vtable) else 0
+    return table + offset if offset else None
+
+
+def _number(form: str, data: bytes, at: int) -> int:
+    if at < 0:
+        raise struct.error("a flatbuffer points before its beginning")
+    return int(struct.unpack_from(form, data, at)[0])
+
+
+def write(
+    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, head: bytes | None = None
+) -> Answer:
+    """Write one record batch with a row a text; arguments as of ``answers.write``.
+
+    Errors:
+        ``invalid_option``: a field that is no column of this form is asked for.
+    """
+    import pyarrow as pa
+
+    del text, head
+    alien = next((name for name in rows if name not in _COLUMNS), None)
+    if alien is not None:
+        raise ServiceError(
+            "invalid_option", f"{alien} is no column; Arrow answers have {', '.join(_COLUMNS)}", "return"
+        )
+    columns = {name: _column(pa, name, values) for name, values in rows.items()}
+    batch = pa.record_batch(columns).replace_schema_metadata({b"tokenizer": loaded.hash.encode("ascii")})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    block = np.frombuffer(sink.getvalue(), np.uint8)
+    return Answer([block], tokens, loaded.hash, media.ARROW.encode("ascii"))
+
+
+def _column(pa: Any, name: str, values: list[Any]) -> Any:
+    if name == "count":
+        return pa.array(values, pa.uint32())
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum([len(value) for value in values], out=offsets[1:])
+    empty = np.zeros((0, 2) if name == "spans" else 0, np.uint32)
+    whole = np.concatenate([empty, *values]).astype(np.uint32, copy=False)
+    items = pa.array(whole.reshape(-1), pa.uint32())
+    if name == "spans":
+        items = pa.FixedSizeListArray.from_arrays(items, 2)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)

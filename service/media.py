@@ -1,0 +1,80 @@
+"""Which form a body has and which form an answer is wanted in, from the headers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from service.errors import ServiceError
+from service.json_body import Headers
+
+JSON = "application/json"
+OCTETS = "application/octet-stream"
+ARROW = "application/vnd.apache.arrow.stream"
+
+MAX_ACCEPT = 1024
+"""Bytes of ``accept`` that are read."""
+
+_ANYTHING = (b"*/*", JSON.encode("ascii"))
+"""What most callers accept; both mean JSON."""
+
+
+def is_json(headers: Headers) -> bool:
+    """Tell whether body and answer are plainly JSON, as of most requests."""
+    for name, value in headers:
+        if name == b"content-type":
+            if value != b"application/json":
+                return False
+        elif name == b"accept" and value not in _ANYTHING:
+            return False
+    return True
+
+
+def sent(headers: Headers) -> str:
+    """Return the media type of the body, without parameters."""
+    for name, value in headers:
+        if name == b"content-type":
+            return value.partition(b";")[0].strip().lower().decode("latin-1")
+    return ""
+
+
+def wanted(headers: Headers, offers: Sequence[str]) -> str:
+    """Choose among ``offers`` by ``accept``: the highest weight, then what is named most exactly, then the first.
+
+    Errors:
+        ``not_acceptable``
+    """
+    values = [value for name, value in headers if name == b"accept"]
+    if not values:
+        return offers[0]
+    line = b",".join(values)
+    ranges = _ranges(line.decode("latin-1")) if len(line) <= MAX_ACCEPT else {}
+    best = max(offers, key=lambda offer: _weight(offer, ranges))
+    if _weight(best, ranges)[0] == 0:
+        raise ServiceError(
+            "not_acceptable",
+            f"this route answers in {', '.join(offers)}; name one of them in accept, or leave it out",
+            "header accept",
+        )
+    return best
+
+
+def _ranges(line: str) -> dict[str, float]:
+    """Read ``accept`` into weights; what cannot be read is taken as not there."""
+    ranges: dict[str, float] = {}
+    for item in line.split(","):
+        kind, *parameters = (part.strip().lower() for part in item.split(";"))
+        weight = 1.0
+        for parameter in parameters:
+            if parameter.startswith("q="):
+                digits = parameter.removeprefix("q=")
+                weight = float(digits) if digits.replace(".", "", 1).isdecimal() and digits.isascii() else -1.0
+        if 0 <= weight <= 1:
+            ranges[kind] = weight
+    return ranges
+
+
+def _weight(offer: str, ranges: dict[str, float]) -> tuple[float, int]:
+    for exactness, name in ((2, offer), (1, offer.partition("/")[0] + "/*"), (0, "*/*")):
+        if name in ranges:
+            return ranges[name], exactness
+    return 0.0, 0

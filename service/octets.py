@@ -1,0 +1,41 @@
+"""Ids as bare bytes: four little-endian bytes an id, the length of every row of a list in a header."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from service import media
+from service.answers import Answer
+from service.errors import ServiceError
+from service.registry import Loaded
+
+ROW_LENGTHS = "tokd-row-lengths"
+TOKENIZER = "tokd-tokenizer"
+
+MAX_ROWS = 512
+"""Rows whose lengths fit into a header that every proxy lets through."""
+
+
+def write(
+    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, head: bytes | None = None
+) -> Answer:
+    """Write the ids of rows one after the other; arguments as of ``answers.write``.
+
+    Errors:
+        ``invalid_option``: something other than ids is asked for. ``too_many_items``
+    """
+    del head
+    if "ids" not in rows or rows.keys() - {"ids", "count"}:
+        raise ServiceError("invalid_option", f"{media.OCTETS} holds ids alone; ask for ids, or for JSON", "return")
+    ids = rows["ids"]
+    headers = [(TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
+    if not isinstance(text, str):
+        if len(ids) > MAX_ROWS:
+            detail = f"{len(ids)} rows are more than the {MAX_ROWS} whose lengths a header holds; take {media.ARROW}"
+            raise ServiceError("too_many_items", detail, "header accept")
+        lengths = ",".join(str(len(row)) for row in ids)
+        headers.append((ROW_LENGTHS.encode("ascii"), lengths.encode("ascii")))
+    blocks = np.concatenate([np.zeros(0, "<u4"), *ids], dtype="<u4", casting="unsafe").view(np.uint8)
+    return Answer([blocks], tokens, loaded.hash, media.OCTETS.encode("ascii"), tuple(headers))

@@ -1,0 +1,214 @@
+"""Answers as bare bytes and Arrow, bodies as Arrow: the same ids as in JSON, and nothing hostile is believed."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service import media
+from service.arrow import OPTIONS
+from service.errors import ServiceError
+from service.octets import MAX_ROWS, ROW_LENGTHS, TOKENIZER
+from tests.service.conftest import TEXTS, MakeClient
+from tests.service.problems import assert_problem
+from tokenizer_core import Tokenizer
+
+OFFERS = (media.JSON, media.OCTETS, media.ARROW)
+
+
+def stream(texts: Any, options: dict[str, Any] | None = None, *, type_: Any = None, **how: Any) -> bytes:
+    """Write texts as a caller does; ``how`` goes to pyarrow's writer."""
+    metadata = {} if options is None else {OPTIONS: json.dumps(options).encode()}
+    column = pa.array(texts, type_ or pa.string())
+    sink = io.BytesIO()
+    schema = pa.schema([("text", column.type)], metadata=metadata)
+    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(**how)) as writer:
+        for start in range(0, max(1, len(texts)), 3):
+            writer.write_batch(pa.record_batch([column[start : start + 3]], schema=schema))
+    return sink.getvalue()
+
+
+def post(
+    client: TestClient, body: bytes | dict[str, Any], accept: str = "*/*", path: str = "/encode"
+) -> httpx.Response:
+    if isinstance(body, dict):
+        return client.post(path, json=body, headers={"accept": accept})
+    return client.post(path, content=body, headers={"content-type": media.ARROW, "accept": accept})
+
+
+def table(answer: httpx.Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == media.ARROW
+    return pa.ipc.open_stream(answer.content).read_all()
+
+
+@pytest.mark.parametrize(
+    ("accept", "chosen"),
+    [
+        ("*/*", media.JSON),
+        ("", None),
+        ("application/*", media.JSON),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", media.JSON),
+        (media.OCTETS, media.OCTETS),
+        (f"{media.OCTETS}, */*", media.OCTETS),
+        (f"{media.OCTETS};q=0.5, {media.ARROW};q=0.9", media.ARROW),
+        (f"*/*, {media.JSON};q=0", media.OCTETS),
+        (f"{media.OCTETS.upper()} ; Q=1.0", media.OCTETS),
+        (f"{media.JSON};q=0.1,application/*;q=0.5", media.OCTETS),
+        ("text/html", None),
+        ("*/*;q=0", None),
+        (f"{media.OCTETS};q=nan", None),
+        (f"{media.OCTETS};q=-1", None),
+        (f"{media.OCTETS};q=1e999", None),
+        (f"{media.OCTETS}," * 1000, None),
+    ],
+)
+def test_accept_is_negotiated_with_weights(accept: str, chosen: str | None) -> None:
+    headers = [(b"accept", accept.encode())]
+    if chosen is not None:
+        assert media.wanted(headers, OFFERS) == chosen
+        return
+    with pytest.raises(ServiceError) as refused:
+        media.wanted(headers, OFFERS)
+    assert refused.value.code == "not_acceptable"
+
+
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60))
+def test_any_accept_is_read_or_refused(accept: str) -> None:
+    with suppress(ServiceError):
+        assert media.wanted([(b"accept", accept.encode())], OFFERS) in OFFERS
+
+
+def test_two_accept_headers_are_one() -> None:
+    headers = [(b"accept", b"text/html"), (b"accept", media.OCTETS.encode())]
+    assert media.wanted(headers, OFFERS) == media.OCTETS
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(st.sampled_from(TEXTS), st.text(max_size=20)), max_size=7), st.booleans())
+def test_every_form_holds_the_same_ids(client: TestClient, framed: Tokenizer, texts: list[str], framing: bool) -> None:
+    options = {"add_special_tokens": framing, "special_tokens": "text", "tokenizer": "framed"}
+    asked = {"text": texts, **options}
+    plain = post(client, asked).json()
+    bare = post(client, asked, media.OCTETS)
+    lengths = [int(length) for length in bare.headers[ROW_LENGTHS].split(",") if length]
+    ids = np.frombuffer(bare.content, "<u4")
+    assert [row.tolist() for row in np.split(ids, np.cumsum(lengths)[:-1])] == plain["ids"] or not texts
+    assert (lengths, bare.headers[TOKENIZER]) == (plain["count"], plain["tokenizer"])
+    parts = {**options, "return": ["ids", "spans", "count"]}
+    for body in (stream(texts, parts), stream(texts, parts, type_=pa.large_string()), {"text": texts, **parts}):
+        found = table(post(client, body, media.ARROW))
+        assert found.schema.field("ids").type == pa.list_(pa.uint32())
+        assert found.schema.metadata[b"tokenizer"].decode() == framed.hash
+        expected = post(client, {"text": texts, **parts}).json()
+        assert {name: found.column(name).to_pylist() for name in ("ids", "spans", "count")} == {
+            name: expected[name] for name in ("ids", "spans", "count")
+        }
+    assert post(client, stream(texts, options)).json() == plain
+
+
+def test_one_text_is_bare_ids(client: TestClient, bare: Tokenizer) -> None:
+    answer = post(client, {"text": TEXTS[1], "tokenizer": "bare"}, media.OCTETS)
+    assert answer.headers["content-type"] == media.OCTETS
+    assert ROW_LENGTHS not in answer.headers
+    assert np.frombuffer(answer.content, "<u4").tolist() == bare.encode(TEXTS[1]).tolist()
+    assert post(client, {"text": "", "tokenizer": "bare"}, media.OCTETS).content == b""
+
+
+def test_shaped_rows_and_chats_have_binary_forms_too(client: TestClient) -> None:
+    shaped = {"text": list(TEXTS), "max_length": 8, "padding": "longest", "return": ["ids"]}
+    ids = post(client, shaped).json()["ids"]
+    answer = post(client, shaped, media.OCTETS)
+    assert answer.headers[ROW_LENGTHS] == "8,8,8"
+    assert np.frombuffer(answer.content, "<u4").reshape(3, 8).tolist() == ids
+    assert table(post(client, shaped, media.ARROW)).column("ids").to_pylist() == ids
+    chat = {"messages": [{"role": "user", "content": "the fox"}]}
+    assert np.frombuffer(post(client, chat, media.OCTETS).content, "<u4").tolist() == post(client, chat).json()["ids"]
+
+
+def test_what_a_form_cannot_hold_is_refused(client: TestClient) -> None:
+    asked = {"text": "a", "return": ["ids", "tokens"]}
+    assert_problem(post(client, asked, media.OCTETS), "invalid_option", "return")
+    assert_problem(post(client, asked, media.ARROW), "invalid_option", "return")
+    assert_problem(post(client, {"text": "a", "return": ["count"]}, media.OCTETS), "invalid_option", "return")
+    many = post(client, {"text": ["a"] * (MAX_ROWS + 1)}, media.OCTETS)
+    assert_problem(many, "too_many_items", "header accept")
+    assert post(client, {"text": ["a"] * MAX_ROWS}, media.OCTETS).status_code == 200
+    assert_problem(post(client, {"text": "a"}, "text/html"), "not_acceptable", "header accept")
+    assert_problem(post(client, b"x", path="/count"), "unsupported_media_type", "header content-type")
+    assert_problem(post(client, {"text": 1}, media.ARROW), "invalid_type", "text")
+
+
+def test_options_of_a_stream_are_checked_as_those_of_json(client: TestClient) -> None:
+    assert_problem(post(client, stream(["<|bos|>"])), "reserved_literal", "text[0]")
+    assert_problem(post(client, stream(["a"], {"special_token": "text"})), "unknown_field", "special_token")
+    assert_problem(post(client, stream(["a"], {"text": "b"})), "invalid_option", "text")
+    assert_problem(post(client, stream(["a"], {"messages": []})), "invalid_option", "messages")
+    assert_problem(post(client, stream(["a"], {"tokenizer": "nobody"})), "tokenizer_not_found", "tokenizer")
+    assert_problem(post(client, stream(["a", None])), "invalid_type", "text[1]")
+
+
+def test_limits_hold_for_streams(make_client: MakeClient) -> None:
+    client = make_client(max_items=4, max_body_bytes=2000)
+    assert post(client, stream(["a"] * 4)).status_code == 200
+    assert_problem(post(client, stream(["a"] * 5)), "too_many_items", "text")
+    assert_problem(post(client, stream(["a" * 3000])), "body_too_large")
+
+
+HOSTILE = {
+    "nothing": b"",
+    "no stream": b"hello, this is no Arrow at all",
+    "a huge message": b"\xff\xff\xff\xff\xff\xff\xff\x7f" + b"\0" * 64,
+    "a negative message": b"\xff\xff\xff\xff\xff\xff\xff\xff" + b"\0" * 64,
+    "a bomb": stream(["a" * 1_000_000], compression="zstd"),
+    "another bomb": stream(["a" * 1_000_000], compression="lz4"),
+    "integers": stream([1, 2], type_=pa.int64()),
+    "bytes": stream([b"\xff"], type_=pa.binary()),
+    "a dictionary": stream(["a", "b"], type_=pa.dictionary(pa.int8(), pa.string())),
+    "nulls of no size": stream([None] * 5, type_=pa.null()),
+    "another column": stream(["a"]).replace(b"text", b"tex_"),
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_streams_are_refused(client: TestClient, body: bytes) -> None:
+    assert_problem(post(client, body), "invalid_arrow")
+
+
+def test_text_that_is_not_utf8_is_refused(client: TestClient) -> None:
+    body = stream(["abcdefgh"])
+    assert_problem(post(client, body.replace(b"abcdefgh", b"abc\xff\xfefgh")), "invalid_arrow")
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_damaged_streams_are_read_or_refused(client: TestClient, data: st.DataObject) -> None:
+    """Sizes and offsets that lie, in every place: an answer, or a refusal that is the caller's fault."""
+    body = bytearray(stream(["the quick", "brown", "fox", "jumps"], {"special_tokens": "text"}))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(body) - 1))
+        size = data.draw(st.sampled_from([1, 4, 8]))
+        body[at : at + size] = data.draw(st.sampled_from([b"\xff", b"\x7f", b"\0", b"\x01"])) * size
+    if data.draw(st.booleans()):
+        del body[data.draw(st.integers(0, len(body))) :]
+    answer = post(client, bytes(body))
+    assert answer.status_code in (200, 400, 413, 422), answer.text
+
+
+def test_without_pyarrow_arrow_is_refused_by_name(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.arrow.is_there", lambda: False)
+    client = make_client()
+    assert_problem(post(client, stream(["a"])), "unsupported_media_type", "header content-type")
+    assert_problem(post(client, {"text": "a"}, media.ARROW), "not_acceptable", "header accept")
+    assert post(client, {"text": "a"}, media.OCTETS).status_code == 200
