@@ -102,6 +102,9 @@ class _Method(Generic[P, T]):
 class _Methods:
     encode = _Method(calls.encode)
     encode_batch = _Method(calls.encode_batch)
+    encode_ids = _Method(calls.encode_ids)
+    encode_ids_batch = _Method(calls.encode_ids_batch)
+    encode_arrow = _Method(calls.encode_arrow)
     render = _Method(calls.render)
     encode_chat = _Method(calls.encode_chat)
     count_chat = _Method(calls.count_chat)
@@ -206,6 +209,8 @@ class AsyncClient(_Methods):
 def _content(call: Call[Any]) -> dict[str, Any]:
     if call.body is None:
         return {}
+    if isinstance(call.body, bytes):
+        return {"content": call.body, "headers": {"content-type": call.accept, "accept": call.accept}}
     body = {name: value for name, value in call.body.items() if value is not None}
     try:
         content = orjson.dumps(body, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
@@ -213,7 +218,7 @@ def _content(call: Call[Any]) -> dict[str, Any]:
         if "surrogates" in str(error):
             raise InvalidUnicode("a text holds a lone surrogate, which no Unicode text has; replace it") from error
         raise
-    return {"content": content, "headers": {"content-type": "application/json"}}
+    return {"content": content, "headers": {"content-type": calls.JSON, "accept": call.accept}}
 
 
 def _as_list(value: object) -> list[Any]:
@@ -237,7 +242,7 @@ def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
 def _read(call: Call[T], answer: httpx.Response) -> T:
     if answer.status_code == 200:
         try:
-            return call.read(orjson.loads(answer.content))
+            return call.read(orjson.loads(answer.content) if call.accept == calls.JSON else answer)
         except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
             raise no_tokd(answer) from error
     raise from_answer(answer)

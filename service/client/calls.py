@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
+import numpy as np
+import numpy.typing as npt
+import orjson
+
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.schemas.fields import Part, Side, SpecialTokens, Unit
+
+JSON = "application/json"
+OCTETS = "application/octet-stream"
+ARROW = "application/vnd.apache.arrow.stream"
+
+IdArray = npt.NDArray[np.uint32]
 
 T = TypeVar("T")
 A = TypeVar("A", bound=Answer)
@@ -77,12 +87,13 @@ class StreamOptions(DecodeOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request, and how its answer is read."""
+    """One request, and how its answer is read: from JSON, or if another form is accepted from the whole response."""
 
     method: str
     path: str
     read: Callable[[Any], T]
-    body: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] | bytes | None = None
+    accept: str = JSON
 
 
 def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:
@@ -109,6 +120,39 @@ def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
 def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
     """Turn many texts into ids in one request."""
     return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": texts, **options}))
+
+
+def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
+    """Turn a text into an array of ids, which travel as bare bytes: what large texts are sent for."""
+    return Call("POST", "/encode", _ids, _renamed({"text": text, **options}), OCTETS)
+
+
+def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
+    """Turn up to 512 texts into arrays of ids."""
+
+    def read(answer: Any) -> list[IdArray]:
+        lengths = [int(length) for length in answer.headers["tokd-row-lengths"].split(",") if length]
+        return np.split(_ids(answer), np.cumsum(lengths)[:-1]) if lengths else []
+
+    return Call("POST", "/encode", read, _renamed({"text": texts, **options}), OCTETS)
+
+
+def _ids(answer: Any) -> IdArray:
+    return np.frombuffer(answer.content, "<u4")
+
+
+def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[Any]:
+    """Turn many texts into a ``pyarrow.Table`` with a column for each of ``parts``: ``ids``, ``count``, ``spans``."""
+    import pyarrow as pa
+
+    def read(answer: Any) -> Any:
+        return pa.ipc.open_stream(answer.content).read_all()
+
+    schema = pa.schema([("text", pa.large_string())], metadata={"tokd": orjson.dumps(_renamed({**options}))})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        stream.write_table(pa.table([pa.array(texts, pa.large_string())], schema=schema))
+    return Call("POST", "/encode", read, sink.getvalue().to_pybytes(), ARROW)
 
 
 def render(messages: Chat, **options: Unpack[ChatOptions]) -> Call[Rendered]:

@@ -102,6 +102,20 @@ def test_chat_is_that_of_the_library(ask: Ask, framed: Tokenizer) -> None:
         ask(Client.render(chat, tokenizer="bare"))
 
 
+def test_binary_answers_hold_the_same_ids(ask: Ask) -> None:
+    rows = [row.ids for row in ask(Client.encode_batch(TEXTS))]
+    assert [ask(Client.encode_ids(text)).tolist() for text in TEXTS] == rows
+    assert [row.tolist() for row in ask(Client.encode_ids_batch(TEXTS))] == rows
+    assert ask(Client.encode_ids_batch([])) == []
+    table = ask(Client.encode_arrow(TEXTS, parts=["ids", "spans"]))
+    assert table.column("ids").to_pylist() == rows
+    assert table.column("spans").to_pylist() == [row.spans for row in ask(Client.encode_batch(TEXTS, parts=["spans"]))]
+    with pytest.raises(ReservedLiteral):
+        ask(Client.encode_arrow(["<|bos|>"]))
+    with pytest.raises(InvalidOption):
+        ask(Client.encode_ids("a", parts=["tokens"]))
+
+
 def test_empty_batches_are_empty(ask: Ask) -> None:
     assert ask(Client.encode_batch([])) == ask(Client.count_batch([])) == ask(Client.offsets_batch([])) == []
     assert ask(Client.decode_batch([])) == []
