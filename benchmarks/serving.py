@@ -49,14 +49,14 @@ def make_artifact(directory: Path) -> Path:
     return path
 
 
-def command(server: str, port: int, artifact: Path) -> list[str]:
-    """Return how a server is started."""
+def command(server: str, port: int, artifact: Path, more: tuple[str, ...] = ()) -> list[str]:
+    """Return how a server is started; ``more`` are flags of tokd."""
     if server == "plain":
         options = ["--port", str(port), "--log-level", "warning", "--no-access-log"]
         return [sys.executable, "-m", "uvicorn", "benchmarks.plain_service:app", *options]
     tokd = "from service.cli import main; raise SystemExit(main())"
     options = ["--artifact", str(artifact), "--port", str(port), "--access-log", "false"]
-    return [sys.executable, "-c", tokd, "serve", *options]
+    return [sys.executable, "-c", tokd, "serve", *options, *more]
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,12 @@ class Server:
 
 
 @contextmanager
-def running(server: str, artifact: Path, core: int) -> Iterator[Server]:
-    """Run a server on one core until it is no longer needed."""
+def running(server: str, artifact: Path, core: int | None, more: tuple[str, ...] = ()) -> Iterator[Server]:
+    """Run a server on one core, or on all, until it is no longer needed."""
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pinned = ["taskset", "--cpu-list", str(core), *command(server, port, artifact)]
+    pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
+    pinned = [*pin, *command(server, port, artifact, more)]
     with (artifact.parent / f"{server}.log").open("wb") as log:
         process = subprocess.Popen(pinned, env=environment, cwd=ROOT, stdout=log, stderr=log)
     try:

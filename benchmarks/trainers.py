@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,9 @@ Merges = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class Trainer:
-    """One trainer: what pip calls it, how it trains, and its merges where they can be compared with Hugging Face's."""
+    """One trainer: what Python and pip call it, how it trains, and its merges where they compare with others'."""
 
+    module: str
     package: str | None
     train: Callable[[Path, int], Any]
     merges: Callable[[Any], Merges] | None = None
@@ -117,11 +118,11 @@ def train_sentencepiece(path: Path, vocab_size: int) -> Any:
 
 
 TRAINERS = {
-    "tokd": Trainer(None, train_tokd, lambda tokenizer: tokenizer.merges),
-    "tokenizers": Trainer("tokenizers", train_tokenizers, merges_of_tokenizers),
-    "gigatoken": Trainer("gigatoken", train_gigatoken, lambda answer: answer[1]),
-    "rustbpe": Trainer("rustbpe", train_rustbpe),
-    "sentencepiece": Trainer("sentencepiece", train_sentencepiece),
+    "tokd": Trainer("tokenizer_core", None, train_tokd, lambda tokenizer: tokenizer.merges),
+    "tokenizers": Trainer("tokenizers", "tokenizers", train_tokenizers, merges_of_tokenizers),
+    "gigatoken": Trainer("gigatoken", "gigatoken", train_gigatoken, lambda answer: answer[1]),
+    "rustbpe": Trainer("rustbpe", "rustbpe", train_rustbpe),
+    "sentencepiece": Trainer("sentencepiece", "sentencepiece", train_sentencepiece),
 }
 
 
@@ -137,6 +138,7 @@ def main() -> None:
     """Train once."""
     name, path, vocab_size = sys.argv[1:]
     trainer = TRAINERS[name]
+    import_module(trainer.module)
     start, cpu = time.perf_counter(), time.process_time()
     answer = trainer.train(Path(path), int(vocab_size))
     line = {

@@ -75,9 +75,12 @@ FLAGS = (
     Flag("max_piece_length", "BYTES", "longer pieces are left out", kind=count),
     Flag("sixteen_bit", "", "refuse ids that do not fit into 16 bits, and write merges.u16", kind=None),
     Flag("extends", "ARTIFACT", "learn more merges for this artifact, whose ids stay as they are", flag="extend"),
+    Flag("bos", "LITERAL", "the special token that begins a text"),
+    Flag("eos", "LITERAL", "the special token that ends a text"),
+    Flag("pad", "LITERAL", "the special token that fills a row"),
     Flag("name", "NAME", "of the artifact, in its manifest"),
 )
-"""Every setting of a run but the corpus' paths and the initial merges, which are files."""
+"""Every setting of a run but the corpus' paths, the initial merges and the chat template, which are files."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +96,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(one.name, metavar=one.metavar, type=one.kind, action=action, **options)
     parser.add_argument("--no-pattern", action="store_true", help="whole documents are single pieces")
     parser.add_argument("--initial-merges", metavar="FILE", help="merges that are made first, as merges.txt has them")
+
+    parser.add_argument("--chat-template", metavar="FILE", help="a file with the Jinja source of the chat template")
 
 
 def given(args: argparse.Namespace) -> dict[str, Any]:
@@ -117,6 +122,8 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
             settings[one.field] = value
     if args.no_pattern:
         settings["pattern"] = None
+    if args.chat_template is not None:
+        settings["chat_template"] = decode_utf8(read_file(args.chat_template), args.chat_template)
     if args.initial_merges is not None:
         settings["initial_merges"] = read_merges(args.initial_merges)
     return {"corpus": corpus, **settings} if corpus else settings
@@ -146,7 +153,9 @@ def origin(error: TokdError, args: argparse.Namespace) -> str:
     field = str(error.place.get("field", ""))
     top = field.partition("[")[0]
     names = {one.field: one.name for one in FLAGS if getattr(args, one.field) is not None}
-    names |= {"initial_merges": "--initial-merges"} if args.initial_merges is not None else {}
+    for file in ("initial_merges", "chat_template"):
+        if getattr(args, file) is not None:
+            names[file] = "--" + file.replace("_", "-")
     names |= {"corpus": "the corpus", "corpus.paths": "the corpus"} if args.corpus else {}
     if top in names:
         return f"{names[top]}: "

@@ -15,8 +15,9 @@ import pytest
 
 from service.cli import main, train
 from service.cli.progress import Bar
+from service.cli.train_settings import FLAGS as FLAGS_OF_SETTINGS
 from tests.cli.processes import environment
-from tokenizer_core import Files, Tokenizer
+from tokenizer_core import Files, Recipe, Tokenizer
 from tokenizer_core import train as train_in_python
 
 SPECIAL = "<|end|>"
@@ -135,6 +136,23 @@ def test_initial_merges_come_first(folder, capsysbinary):
     Path("merges.txt").write_text("#version: 0.2\nz z\nzz z\n", encoding="utf-8")
     assert main(["train", *FLAGS, "-o", "mine", "--initial-merges", "merges.txt"]) == 0
     assert Tokenizer.open("mine").merges[:2] == [(b"z", b"z"), (b"zz", b"z")]
+
+
+def test_every_setting_of_a_recipe_has_its_flag(folder):
+    recipe = Recipe.from_dict({"corpus": {"paths": ["corpus"]}}).to_dict()
+    settings = {f"corpus.{key}" for key in recipe.pop("corpus")} | set(recipe)
+    assert {flag.field for flag in FLAGS_OF_SETTINGS} == settings - {"corpus.paths", "initial_merges", "chat_template"}
+
+
+def test_roles_and_a_chat_template_come_with_the_artifact(folder, capsysbinary):
+    Path("chat.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}", encoding="utf-8")
+    assert main(["train", *FLAGS, "-o", "mine", "--eos", SPECIAL, "--chat-template", "chat.jinja"]) == 0
+    tokenizer = Tokenizer.open("mine")
+    assert tokenizer.settings.eos == SPECIAL
+    assert tokenizer.render_chat([{"role": "user", "content": "low"}]).text == "low"
+    capsysbinary.readouterr()
+    message = refused(capsysbinary, "invalid_settings", 2, [*FLAGS, "-o", "x", "--pad", "<pad>"])
+    assert "--pad: " in message
 
 
 class Interrupting(Bar):
