@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from service.jobs import Artifact, JobFinished, JobRequest, Phase, State
+from service.jobs import Artifact, JobFinished, JobRequest, JobsUnavailable, Phase, State
+from service.jobs.leases import Leases
 from service.jobs.worker import Worker
 from tests.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.jobs.pretender import PHASES
@@ -218,3 +221,51 @@ def test_a_worker_outlives_a_store_that_is_away(bench: Bench, make_settings: Mak
     worker.stop()
     thread.join(60)
     assert not thread.is_alive()
+
+
+@SQLITE
+def test_a_job_goes_on_while_the_store_is_away_for_a_moment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = {"renew": 1, "advance": 2, "succeed": 1}
+
+    def sometimes(name: str) -> Callable[..., Any]:
+        whole = getattr(Leases, name)
+
+        def call(*given: Any) -> Any:
+            if away[name]:
+                away[name] -= 1
+                raise JobsUnavailable(1)
+            return whole(*given)
+
+        return call
+
+    for name in away:
+        monkeypatch.setattr(Leases, name, sometimes(name))
+    job = bench.submit()
+    bench.worker()
+    done = bench.wait(job)
+    assert (done.state, done.attempts) == (State.SUCCEEDED, 1)
+    assert set(away.values()) == {0}
+    assert bench.log(job) == WHOLE
+
+
+@SQLITE
+def test_a_job_is_let_go_of_when_the_store_stays_away_longer_than_the_lease(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = threading.Event()
+    renew = Leases.renew
+
+    def while_there(self: Leases, *given: Any) -> Any:
+        if away.is_set():
+            raise JobsUnavailable(1)
+        return renew(self, *given)
+
+    monkeypatch.setattr(Leases, "renew", while_there)
+    job = bench.submit(counting="hang once")
+    bench.worker(lease_seconds=4)
+    bench.wait_for(job, "counting")
+    away.set()
+    until(lambda: not any(map(is_alive, bench.pids(job))))
+    away.clear()
+    assert bench.wait(job).state is State.SUCCEEDED
+    assert "start overlap" not in bench.log(job)
