@@ -43,7 +43,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = Settings.load() if settings is None else settings
     registry = Registry.open(settings)
-    metrics = Metrics(registry.loaded)
+    metrics = Metrics(registry.loaded, registry.texts)
     return App(
         State(
             settings=settings,

@@ -14,6 +14,7 @@ from service.registry import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest, Unit
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest
+from service.text_cache import TextKey
 from tokenizer_core import Offsets, Row, TokdError, Tokenizer, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]
@@ -32,7 +33,8 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
     """
     text = request.text
     require_text(request)
-    if request.parts == _PLAIN and isinstance(text, str) and _is_unshaped(request) and writer is write:
+    is_plain = request.parts == _PLAIN and _is_unshaped(request)
+    if is_plain and isinstance(text, str) and writer is write and loaded.texts is None:
         try:
             ids, count = loaded.tokenizer.encode_json(
                 text, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
@@ -42,8 +44,8 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
         if len(ids) > BLOCK_BYTES:
             return Answer([loaded.head + b'"ids":', ids, b',"count":%d}' % count], count, loaded.hash)
         return Answer([b'%b"ids":%b,"count":%d}' % (loaded.head, ids, count)], count, loaded.hash)
-    if request.parts == _PLAIN and _is_unshaped(request):
-        rows = _encode_rows(loaded.tokenizer, request, threads)
+    if is_plain:
+        rows = _encode_rows(loaded, request, threads)
         counts = [len(row) for row in rows]
         return writer(loaded, text, {"ids": rows, "count": counts}, sum(counts))
     return _encode_shaped(loaded, request, max_ids, threads, writer)
@@ -57,10 +59,10 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
     tokenizer = loaded.tokenizer
     spans: list[Array] = []
     if "spans" in request.parts or "truncated" in request.parts:
-        encoded = [offsets_of(tokenizer, request, index, "char") for index in range(len(texts_of(request)))]
+        encoded = [offsets_of(loaded, request, index, "char") for index in range(len(texts_of(request)))]
         rows, spans = [each.ids for each in encoded], [each.spans for each in encoded]
     else:
-        rows = _encode_rows(tokenizer, request, threads)
+        rows = _encode_rows(loaded, request, threads)
     framed = request.add_special_tokens
     try:
         refuse_much_padding(rows, request, max_ids)
@@ -136,9 +138,12 @@ PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 """How each field of a shaped row is made, but for its spans."""
 
 
-def count(loaded: Loaded, request: CountRequest) -> Answer:
-    """Answer ``/count`` for texts."""
+def count(loaded: Loaded, request: CountRequest, *, threads: int) -> Answer:
+    """Answer ``/count`` for texts; ``threads`` may work on a list of them."""
     require_text(request)
+    if loaded.texts is not None:
+        counts = [len(ids) for ids in _encode_rows(loaded, request, threads)]
+        return write(loaded, request.text, {"count": counts}, sum(counts))
     counts = []
     for index, text in enumerate(texts_of(request)):
         try:
@@ -181,28 +186,60 @@ def _about_text(error: TokdError, request: TextRequest, index: int = 0) -> Servi
     return from_core(error, "text" if isinstance(request.text, str) else f"text[{index}]")
 
 
-def _encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> list[Ids]:
+def _encode_rows(loaded: Loaded, request: TextRequest, threads: int) -> list[Ids]:
+    texts = texts_of(request)
+    if loaded.texts is None:
+        return _encode_all(loaded.tokenizer, request, range(len(texts)), threads)
+    keys = [_key(loaded, request, text) for text in texts]
+    found = [loaded.texts.get(key) for key in keys]
+    missing = [row for row, encoded in enumerate(found) if encoded is None]
+    made = dict(zip(missing, _encode_all(loaded.tokenizer, request, missing, threads), strict=True))
+    for row, ids in made.items():
+        loaded.texts.put(keys[row], ids)
+    return [made[row] if encoded is None else encoded.ids for row, encoded in enumerate(found)]
+
+
+def _encode_all(tokenizer: Tokenizer, request: TextRequest, rows: Sequence[int], threads: int) -> list[Ids]:
+    texts = texts_of(request)
     try:
         return list(
             tokenizer.encode_batch(
-                texts_of(request),
+                [texts[row] for row in rows],
                 special_tokens=request.special_tokens,
                 add_special_tokens=request.add_special_tokens,
                 threads=threads,
             )
         )
     except TokdError as error:
-        raise _about_text(error, request, error.place.get("row", 0)) from error
+        row = error.place.get("row")
+        raise _about_text(error, request, 0 if row is None else rows[row]) from error
 
 
-def offsets_of(tokenizer: Tokenizer, request: TextRequest, index: int, unit: Unit) -> Offsets:
+def _key(loaded: Loaded, request: TextRequest, text: str, unit: Unit | None = None) -> TextKey:
+    return TextKey(
+        loaded.hash,
+        loaded.template,
+        request.add_special_tokens,
+        request.special_tokens,
+        request.truncation_side if isinstance(request, EncodeRequest) else None,
+        unit,
+        text,
+    )
+
+
+def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> Offsets:
     """Encode one of the texts with the span of every id."""
+    text = texts_of(request)[index]
+    if loaded.texts is not None:
+        found = loaded.texts.get(_key(loaded, request, text, unit))
+        if found is not None and found.spans is not None:
+            return Offsets(found.ids, found.spans)
     try:
-        return tokenizer.offsets(
-            texts_of(request)[index],
-            unit,
-            special_tokens=request.special_tokens,
-            add_special_tokens=request.add_special_tokens,
+        offsets = loaded.tokenizer.offsets(
+            text, unit, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
         )
     except TokdError as error:
         raise _about_text(error, request, index) from error
+    if loaded.texts is not None:
+        loaded.texts.put(_key(loaded, request, text, unit), offsets.ids, offsets.spans)
+    return offsets

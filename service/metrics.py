@@ -17,6 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from service.exchange import Exchange
 from service.limits import Limits
 from service.registry import Loaded
+from service.text_cache import TextCache
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -27,7 +28,7 @@ _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 class Metrics:
     """The numbers of one process, and the page for all."""
 
-    def __init__(self, tokenizers: Iterable[Loaded]) -> None:
+    def __init__(self, tokenizers: Iterable[Loaded], texts: TextCache | None = None) -> None:
         self._directory = os.environ.get(DIRECTORY_VARIABLE)
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
@@ -75,6 +76,14 @@ class Metrics:
         )
         for loaded in tokenizers:
             info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
+        self._texts = texts
+        self._seen_texts = [0, 0]
+        self._text_lookups = Counter(
+            "tokd_text_cache_lookups", "Texts looked up in the text cache.", ("found",), registry=registry
+        )
+        self._text_bytes = Gauge(
+            "tokd_text_cache_bytes", "Bytes of the text cache.", registry=registry, multiprocess_mode="livesum"
+        )
         if self._directory is None:
             ProcessCollector(registry=registry)
         self._children: dict[tuple[str, int, str], tuple[Counter, Histogram, Counter, Counter, Counter]] = {}
@@ -108,6 +117,11 @@ class Metrics:
         self._in_flight.set(limits.requests)
         self._held.set(limits.held_bytes)
         self._in_threads.set(limits.in_threads)
+        if self._texts is not None:
+            self._text_bytes.set(self._texts.bytes)
+            for at, (found, now) in enumerate((("true", self._texts.hits), ("false", self._texts.misses))):
+                self._text_lookups.labels(found).inc(now - self._seen_texts[at])
+                self._seen_texts[at] = now
 
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""

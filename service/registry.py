@@ -14,6 +14,7 @@ from typing import Any
 
 from service.errors import ServiceError, quote
 from service.settings import InvalidSetting, Settings
+from service.text_cache import TextCache
 from service.trained import Trained, trained_directory
 from tokenizer_core import Tokenizer
 
@@ -33,12 +34,17 @@ class Loaded:
     path: str
     name: str
     hash: str
+    texts: TextCache | None = None
+    """Shared by all tokenizers."""
+    template: str | None = field(init=False)
+    """The template's hash."""
     head: bytes = field(init=False)
     """``{"tokenizer":"sha256:...",``"""
 
     def __post_init__(self) -> None:
         # Templates are compiled here: one that is none stops the start, not the first chat.
         _ = self.tokenizer.templates
+        object.__setattr__(self, "template", self.tokenizer.template_hash)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
 
     def info(self, *, default: bool) -> dict[str, Any]:
@@ -54,7 +60,7 @@ class Loaded:
             "padding_side": tokenizer.settings.padding_side,
             "truncation_side": tokenizer.settings.truncation_side,
             "model_max_length": tokenizer.settings.model_max_length,
-            "template": tokenizer.template_hash,
+            "template": self.template,
             "templates": dict(tokenizer.templates),
             "unicode_version": tokenizer.unicode_version,
             "provenance": dict(tokenizer.provenance),
@@ -77,6 +83,7 @@ class Registry:
         default: a reference to one of them; the first if ``None``.
         models: ``model=reference``: what callers of other servers call a tokenizer.
         trained: where tokenizers are found by hash that are none of these.
+        texts: what all of them remember texts in.
     """
 
     def __init__(
@@ -85,10 +92,12 @@ class Registry:
         default: str | None = None,
         models: Sequence[str] = (),
         trained: Trained | None = None,
+        texts: TextCache | None = None,
     ) -> None:
         self._trained = trained
+        self.texts = texts
         self.loaded = tuple(
-            Loaded(tokenizer, path, tokenizer.name, tokenizer.hash) for path, tokenizer in tokenizers.items()
+            Loaded(tokenizer, path, tokenizer.name, tokenizer.hash, texts) for path, tokenizer in tokenizers.items()
         )
         self._by_reference: Mapping[str, Loaded] = self._index()
         if default is not None and default not in self._by_reference:
@@ -101,7 +110,8 @@ class Registry:
         """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
         tokenizers = {path: Tokenizer.open(path) for path in settings.artifacts}
         trained = Trained(trained_directory(settings), settings.max_trained)
-        return cls(tokenizers, settings.default_tokenizer, settings.models, trained)
+        texts = TextCache(settings.text_cache_bytes) if settings.text_cache_bytes else None
+        return cls(tokenizers, settings.default_tokenizer, settings.models, trained, texts)
 
     def get(self, reference: str | None) -> Loaded:
         """Find a tokenizer.
@@ -139,7 +149,7 @@ class Registry:
 
             raise Unopened(reference, open)
         path, tokenizer = found
-        return Loaded(tokenizer, str(path), tokenizer.name, tokenizer.hash)
+        return Loaded(tokenizer, str(path), tokenizer.name, tokenizer.hash, self.texts)
 
     def _not_found(self, reference: str) -> ServiceError:
         return ServiceError(

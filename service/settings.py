@@ -95,6 +95,9 @@ class Settings:
     max_ids: int = _setting(
         1 << 20, "most ids in one request, and most ids that padding may bring a request to", least=1
     )
+    text_cache_bytes: int = _setting(
+        0, "bytes in which one process remembers whole texts that it encoded; 0 is off, for it rarely pays", least=0
+    )
     inline_bytes: int = _setting(
         128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
     )

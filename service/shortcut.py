@@ -41,7 +41,7 @@ def to_texts(
             route, body, loaded.head, reference, max_items=most if may_take_long else few, threads=threads
         )
 
-    return _found(registry, ask)
+    return _found(registry, ask, has_text=True)
 
 
 def to_ids(registry: Registry, settings: Settings) -> Shortcut:
@@ -56,14 +56,17 @@ def to_ids(registry: Registry, settings: Settings) -> Shortcut:
             body, loaded.head, reference, max_ids=max_ids, max_rows=max_rows, max_values=_MAX_VALUES
         )
 
-    return _found(registry, ask)
+    return _found(registry, ask, has_text=False)
 
 
-def _found(registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], _Given]) -> Shortcut:
+def _found(registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], _Given], *, has_text: bool) -> Shortcut:
     """Ask the default tokenizer, and if the body names another one, ask that."""
 
     def answer(body: bytes, may_take_long: bool) -> Answer | None:
         loaded = registry.default
+        if loaded.texts is not None and has_text:
+            # What is remembered is looked up on the way of the models.
+            return None
         given = ask(loaded, body, None, may_take_long)
         if isinstance(given, str):
             try:

@@ -25,7 +25,7 @@ def offsets(loaded: Loaded, request: OffsetsRequest) -> Answer:
     one = isinstance(request.text, str)
     # Spans outside the texts are refused before any work.
     targets = _targets(request, texts, one=one)
-    encoded = [offsets_of(loaded.tokenizer, request, index, request.unit) for index in range(len(texts))]
+    encoded = [offsets_of(loaded, request, index, request.unit) for index in range(len(texts))]
     return _answer(loaded, request, encoded, targets, shape=request.text)
 
 

@@ -1,0 +1,112 @@
+"""Cached equals uncached, over every option; the cache keeps within its bytes and says what it did."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.text_cache import TextCache, TextKey
+from tests.service.conftest import TEXTS, MakeClient
+
+BYTES = 20_000
+"""Room for some dozen texts: entries are thrown out all the time."""
+
+_TEXT = st.sampled_from([*TEXTS, "", "the fox", "the fox ", "<|bos|>", "a<|eos|>b", "naïve"])
+_BODIES = st.fixed_dictionaries(
+    {"text": st.one_of(_TEXT, st.lists(_TEXT, max_size=5))},
+    optional={
+        "tokenizer": st.sampled_from(["framed", "bare", "nobody"]),
+        "special_tokens": st.sampled_from(["reject", "text", "parse"]),
+        "add_special_tokens": st.booleans(),
+    },
+)
+_ENCODE = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_length": st.integers(0, 9),
+        "truncation_side": st.sampled_from(["left", "right"]),
+        "padding": st.sampled_from(["none", "longest"]),
+        "return": st.lists(
+            st.sampled_from(["ids", "count", "tokens", "spans", "attention_mask", "labels", "truncated"]), min_size=1
+        ),
+    },
+)
+_OFFSETS = st.fixed_dictionaries({}, optional={"unit": st.sampled_from(["byte", "char", "utf16"])})
+_REQUESTS = st.one_of(
+    *(
+        st.tuples(st.just(path), st.tuples(_BODIES, more).map(lambda pair: pair[0] | pair[1]))
+        for path, more in (("/encode", _ENCODE), ("/offsets", _OFFSETS), ("/count", st.just({})))
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def servers(make_client: MakeClient) -> tuple[TestClient, TestClient]:
+    return make_client(text_cache_bytes=BYTES), make_client()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(_REQUESTS, min_size=1, max_size=6))
+def test_cached_equals_uncached(
+    servers: tuple[TestClient, TestClient], requests: list[tuple[str, dict[str, Any]]]
+) -> None:
+    cached, uncached = servers
+    for path, body in requests:
+        expected = uncached.post(path, json=body)
+        for _ in range(2):
+            answer = cached.post(path, json=body)
+            assert (answer.status_code, answer.content) == (expected.status_code, expected.content)
+    assert cached.app.tokd.registry.texts.bytes <= BYTES  # type: ignore[attr-defined]
+
+
+def test_hits_are_counted(make_client: MakeClient) -> None:
+    client = make_client(text_cache_bytes=1 << 20)
+    for _ in range(3):
+        assert client.post("/encode", json={"text": ["the fox", "the dog"]}).status_code == 200
+    page = client.get("/metrics").text
+    assert 'tokd_text_cache_lookups_total{found="true"} 4.0' in page
+    assert 'tokd_text_cache_lookups_total{found="false"} 2.0' in page
+    held = re.search(r"^tokd_text_cache_bytes (\S+)$", page, re.MULTILINE)
+    assert held is not None
+    assert 0 < float(held[1]) <= 1 << 20
+
+
+def test_cache_is_off_by_default(make_client: MakeClient) -> None:
+    client = make_client()
+    assert client.app.tokd.registry.texts is None  # type: ignore[attr-defined]
+    assert "tokd_text_cache_bytes 0.0" in client.get("/metrics").text
+
+
+def test_entry_is_found_only_under_all_that_it_depends_on() -> None:
+    cache = TextCache(1 << 20)
+    key = TextKey("sha256:a", "sha256:t", True, "text", "left", "char", "the fox")
+    ids = np.arange(6, dtype=np.uint32)
+    cache.put(key, ids[:3], ids.reshape(3, 2))
+    ids[:] = 9
+    found = cache.get(key)
+    assert found is not None
+    assert found.ids.tolist() == [0, 1, 2]
+    assert not found.ids.flags.writeable
+    others = {
+        "tokenizer": "sha256:b", "template": None, "add_special_tokens": False, "special_tokens": "parse",
+        "truncation_side": "right", "spans": "byte", "text": "the fo",
+    }  # fmt: skip
+    assert others.keys() == set(TextKey._fields)
+    for name, value in others.items():
+        assert cache.get(key._replace(**{name: value})) is None
+
+
+def test_cache_keeps_within_its_bytes() -> None:
+    cache = TextCache(10_000)
+    for number in range(200):
+        cache.put(TextKey("t", None, True, "text", None, None, f"text {number}"), np.arange(50, dtype=np.uint32))
+        assert 0 < cache.bytes <= 10_000
+    before = cache.bytes
+    cache.put(TextKey("t", None, True, "text", None, None, "large"), np.zeros(5000, np.uint32))
+    assert cache.bytes == before
