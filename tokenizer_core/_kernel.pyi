@@ -233,6 +233,10 @@ class Counter:
     def has_failed(self) -> bool:
         """Whether it is no use to read on; ``finish`` raises what is wrong."""
 
+    @property
+    def may_cut(self) -> bool:
+        """Whether a document may be cut between a letter and a space or line feed, and its parts counted apart."""
+
     def cancel(self) -> None:
         """Let the work fail soon, also that of another thread's call; ``finish`` then raises ``Cancelled``."""
 

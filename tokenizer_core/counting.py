@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -24,7 +24,8 @@ from tokenizer_core.corpus import Corpus, Files, batches, files_of, sources
 from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.progress import INTERVAL, Progress, Report, Watch
-from tokenizer_core.reading import Meter, Source, blocks, lines, rows
+from tokenizer_core.reading import Format, Meter, Source, blocks, lines, rows
+from tokenizer_core.segments import Cut, Segments, after_a_line, between_words
 
 Item = TypeVar("Item")
 
@@ -83,10 +84,14 @@ class Counts:
             digest.update(part)
         return f"sha256:{digest.hexdigest()}"
 
-    def save(self, path: str | Path) -> None:
-        """Write a counts file, packed if its name ends in ``.zst``; it appears whole or not at all."""
+    def save(self, path: str | Path, **more: Any) -> None:
+        """Write a counts file, packed if its name ends in ``.zst``; it appears whole or not at all.
+
+        Args:
+            more: for its first line.
+        """
         path = Path(path)
-        parts = chain((self._header(),), self._lines())
+        parts = chain((self._header(more),), self._lines())
         replace(path, _packed(parts) if path.suffix == ".zst" else parts)
 
     def summary(self) -> dict[str, Any]:
@@ -100,8 +105,8 @@ class Counts:
             "left_out": self.pieces.left_out,
         }
 
-    def _header(self) -> bytes:
-        header = {
+    def _header(self, more: dict[str, Any]) -> bytes:
+        header = more | {
             "format": HEADER,
             "config": json.loads(self.config),
             "special_tokens": list(self.special_tokens),
@@ -159,21 +164,57 @@ def count_sources(
     meter = Meter() if meter is None else meter
     run, before = _Run(counter, files, rules.header(), meter, total, watch), meter.unpacked
 
-    def work() -> PieceCounts:
+    def feed() -> None:
         for number, source in enumerate(found):
             if counter.has_failed:
                 break
             counter.begin_source(number)
             run.take(source)
-        return counter.finish(max_piece_length)
 
-    try:
-        pieces = watch.during(work, counter.cancel)
-    except TokdError as error:
-        raise _named(error, found) from error
+    pieces = _finished(run, feed, found, max_piece_length)
     documents, size = pieces.documents + run.documents, pieces.bytes + run.text_bytes
     unpacked = meter.unpacked - before
     return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, documents, size, unpacked)
+
+
+def count_segment(
+    source: Source, segments: Segments, size: int, files: Files, rules: Rules, watch: Watch, meter: Meter, total: int
+) -> Counts:
+    """Count the next segment of a file of text or lines."""
+    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
+    run, start = _Run(counter, files, rules.header(), meter, total, watch), segments.position
+    counter.begin_source(0, start, segments.lines)
+
+    def feed() -> None:
+        run.feed(source.format, segments.read(size))
+
+    pieces = _finished(run, feed, [source], None)
+    # A text is one document, which ends with its last segment.
+    documents = pieces.documents - (source.format == "text" and not segments.is_at_end)
+    unpacked = segments.position - start
+    return Counts(pieces, rules.config, rules.special_tokens, None, documents, pieces.bytes, unpacked)
+
+
+def cut_of(source: Source, rules: Rules) -> Cut | None:
+    """Return how a file may be cut into segments, if it may be."""
+    if source.format == "jsonl":
+        return after_a_line
+    if source.format == "text" and Counter(rules.config, threads=1).may_cut:
+        return between_words(rules.special_tokens)
+    return None
+
+
+def _finished(
+    run: _Run, feed: Callable[[], None], found: Sequence[Source], max_piece_length: int | None
+) -> PieceCounts:
+    def work() -> PieceCounts:
+        feed()
+        return run.counter.finish(max_piece_length)
+
+    try:
+        return run.watch.during(work, run.counter.cancel)
+    except TokdError as error:
+        raise _named(error, found) from error
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -223,14 +264,8 @@ class _Run:
 
     def take(self, source: Source) -> None:
         match source.format:
-            case "text":
-                for block in self._while_well(blocks(source, self.meter)):
-                    self.counter.feed(block)
-                self.counter.end_document()
-            case "jsonl":
-                for block in self._while_well(blocks(source, self.meter)):
-                    self.counter.feed_lines(block, self.files.field)
-                self.counter.end_lines()
+            case "text" | "jsonl":
+                self.feed(source.format, blocks(source, self.meter))
             case "parquet":
                 for batch in self._while_well(rows(source, self.files.column, self.meter)):
                     self.counter.feed_documents(batch)
@@ -247,6 +282,18 @@ class _Run:
                     else:
                         self.counter.add_counts(block, line)
                     line += block.count(b"\n")
+
+    def feed(self, format: Format, parts: Iterator[bytes]) -> None:
+        """Take the bytes of a file of text or lines."""
+        for block in self._while_well(parts):
+            if format == "text":
+                self.counter.feed(block)
+            else:
+                self.counter.feed_lines(block, self.files.field)
+        if format == "text":
+            self.counter.end_document()
+        else:
+            self.counter.end_lines()
 
     def _while_well(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:

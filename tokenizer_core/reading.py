@@ -208,12 +208,12 @@ def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
 
 
 def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Gather small blocks into large ones."""
-    block = io.BytesIO()
+    """Make blocks of parts of any size."""
+    rest = bytearray()
     for part in parts:
-        block.write(part)
-        if block.tell() >= BLOCK:
-            yield block.getvalue()
-            block = io.BytesIO()
-    if block.tell():
-        yield block.getvalue()
+        rest += part
+        while len(rest) >= BLOCK:
+            yield bytes(rest[:BLOCK])
+            del rest[:BLOCK]
+    if rest:
+        yield bytes(rest)

@@ -28,12 +28,14 @@ class Shard:
         key: hash of their content and of everything else that can change their counts.
         size: bytes as they lie on the disk.
         stamps: of the files when the key was made.
+        is_large: whether it is one file that is larger than a shard.
     """
 
     key: str
     sources: tuple[Source, ...]
     size: int
     stamps: tuple[object, ...]
+    is_large: bool
 
     def check_unchanged(self) -> None:
         """Refuse counts of files that have changed since the key was made.
@@ -54,12 +56,12 @@ def shards(found: Sequence[Source], files: Files, rules: Rules, *, shard_bytes: 
     for source in found:
         size = (source.size or 0) * (_PACKED if source.compression else 1)
         if group and weight + size > shard_bytes:
-            yield _shard(group, files, rules)
+            yield _shard(group, files, rules, is_large=weight > shard_bytes)
             group, weight = [], 0
         group.append(source)
         weight += size
     if group:
-        yield _shard(group, files, rules)
+        yield _shard(group, files, rules, is_large=weight > shard_bytes)
 
 
 def texts_key(texts: Iterable[str], rules: Rules) -> str:
@@ -70,10 +72,10 @@ def texts_key(texts: Iterable[str], rules: Rules) -> str:
     return _key([digest.hexdigest()], rules)
 
 
-def _shard(group: Sequence[Source], files: Files, rules: Rules) -> Shard:
+def _shard(group: Sequence[Source], files: Files, rules: Rules, *, is_large: bool) -> Shard:
     stamps = tuple(source.stamp() for source in group)
     parts = [[source.identity(), source.format, source.compression, files.field, files.column] for source in group]
-    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), stamps)
+    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), stamps, is_large)
 
 
 def _key(parts: object, rules: Rules) -> str:

@@ -20,7 +20,7 @@ from tokenizer_core._kernel import VERSION
 from tokenizer_core.artifact import holds
 from tokenizer_core.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus import Files, sources
-from tokenizer_core.counting import Counts, Rules, count, count_sources, read_header
+from tokenizer_core.counting import Counts, Rules, count, count_segment, count_sources, cut_of, read_header
 from tokenizer_core.errors import EmptyCorpus, InternalError
 from tokenizer_core.learning import Learned, Merge, learn
 from tokenizer_core.merge_log import MergeLog
@@ -28,7 +28,8 @@ from tokenizer_core.plans import Plan, warn_of_huge_pieces
 from tokenizer_core.progress import Progress, Report, Watch
 from tokenizer_core.reading import Meter
 from tokenizer_core.recipe import Recipe
-from tokenizer_core.shards import SHARD_BYTES, shards, texts_key
+from tokenizer_core.segments import Cut, Segments
+from tokenizer_core.shards import SHARD_BYTES, Shard, shards, texts_key
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training_report import TrainingReport, longest_tokens
 
@@ -201,18 +202,48 @@ class TrainingRun:
         watch.now = Progress("counting", 0, total, "bytes")
         watch.tell()
         for shard in shards(found, files, self._rules, shard_bytes=self._shard_bytes):
-            path = self._counts_directory / f"{shard.key}.counts"
-            if path.exists():
-                meter.unpack(read_header(path)["unpacked"])
+            cut = cut_of(shard.sources[0], self._rules) if shard.is_large else None
+            if cut is None:
+                yield self._count_shard(shard, files, watch, meter, total)
             else:
-                counts = count_sources(shard.sources, files, self._rules, watch, meter=meter, total=total)
-                shard.check_unchanged()
-                watch.during(partial(counts.save, path))
+                yield from self._count_segments(shard, cut, files, watch, meter, total)
             done += shard.size
             meter.bytes = done
             watch.now = Progress("counting", done, total, "bytes")
             watch.tell()
+
+    def _count_shard(self, shard: Shard, files: Files, watch: Watch, meter: Meter, total: int) -> str:
+        path = self._counts_directory / f"{shard.key}.counts"
+        if path.exists():
+            meter.unpack(read_header(path)["unpacked"])
+        else:
+            counts = count_sources(shard.sources, files, self._rules, watch, meter=meter, total=total)
+            shard.check_unchanged()
+            watch.during(partial(counts.save, path))
+        return path.name
+
+    def _count_segments(
+        self, shard: Shard, cut: Cut, files: Files, watch: Watch, meter: Meter, total: int
+    ) -> Iterator[str]:
+        (source,), segments = shard.sources, None
+        position, before, is_last = 0, (meter.bytes, meter.unpacked), False
+        while not is_last:
+            path = self._counts_directory / f"{shard.key}-{position}.counts"
+            if path.exists():
+                header = read_header(path)
+                position, is_last = header["end"], header["last"]
+                self._bounds.check_size(before[1] + position)
+            else:
+                if segments is None:
+                    meter.bytes, meter.unpacked = before
+                    segments = Segments(source, meter, cut)
+                watch.during(partial(segments.skip, position, watch.check))
+                counts = count_segment(source, segments, self._shard_bytes, files, self._rules, watch, meter, total)
+                shard.check_unchanged()
+                position, is_last = segments.position, segments.is_at_end
+                watch.during(partial(counts.save, path, end=position, last=is_last))
             yield path.name
+        meter.unpacked = before[1] + position
 
     def _all_counts(self) -> Counts:
         files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")

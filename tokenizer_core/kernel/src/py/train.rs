@@ -13,6 +13,7 @@ use crate::load::text_to_bytes;
 use crate::train::alphabet::Characters;
 use crate::train::counter::Counter;
 use crate::train::counts::Counts;
+use crate::train::cut::may_cut;
 use crate::train::learn::{Alphabet, learn};
 use crate::train::merge_loop::{Goal, Learned};
 use crate::train::progress::{Progress, Reporter};
@@ -26,6 +27,7 @@ pub struct PyCounter {
     counter: Mutex<Option<Counter>>,
     /// Within reach also while another thread waits in a call.
     shared: Arc<Shared>,
+    may_cut: bool,
 }
 
 impl PyCounter {
@@ -56,9 +58,12 @@ impl PyCounter {
         threads: usize,
     ) -> PyResult<Self> {
         let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
-        let build = || Counter::new(&Config::from_json(config)?, &special_tokens, invalid_utf8, threads);
-        let counter = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
-        Ok(Self { shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
+        let build = || {
+            let config = Config::from_json(config)?;
+            Ok((Counter::new(&config, &special_tokens, invalid_utf8, threads)?, may_cut(&config)))
+        };
+        let (counter, may_cut) = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
+        Ok(Self { may_cut, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
     }
 
     #[pyo3(signature = (source, bytes=0, lines=0))]
@@ -124,6 +129,11 @@ impl PyCounter {
     #[getter]
     fn has_failed(&self) -> bool {
         self.shared.has_failed()
+    }
+
+    #[getter]
+    fn may_cut(&self) -> bool {
+        self.may_cut
     }
 
     fn cancel(&self) {
