@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import shutil
 import signal
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     _keep_recipe(wanted, work, resume=args.resume)
     bar = Bar()
     try:
-        with _stopped_by_signals(), _warnings_as_lines(bar):
+        with _alone(work), _stopped_by_signals(), _warnings_as_lines(bar):
             training = _training(wanted, work, args, bar)
             training.count()
             if args.save_counts is not None:
@@ -103,8 +104,16 @@ def _recipe(args: argparse.Namespace, work: Path) -> Recipe:
     """Return what is asked for; with ``--resume`` and nothing else, what the interrupted run was asked for."""
     kept = work / RECIPE
     if args.resume and not args.corpus and args.settings is None and kept.is_file():
-        return Recipe.from_dict(json.loads(kept.read_bytes()))
+        return Recipe.from_dict(_read_kept(kept))
     return recipe(args)
+
+
+def _read_kept(kept: Path) -> dict[str, Any]:
+    try:
+        described: dict[str, Any] = json.loads(kept.read_bytes())
+    except ValueError:
+        raise CommandError("other_run", f"{kept} is no recipe; remove {kept.parent}") from None
+    return described
 
 
 def _require_room(args: argparse.Namespace, wanted: Recipe) -> None:
@@ -127,7 +136,7 @@ def _keep_recipe(wanted: Recipe, work: Path, *, resume: bool) -> None:
             if not resume:
                 message = f"{work} holds an interrupted run; --resume continues it, or remove it"
                 raise CommandError("output_exists", message)
-            before: dict[str, Any] = json.loads(kept.read_bytes())
+            before = _read_kept(kept)
             other = sorted(key for key in before | described if before.get(key) != described.get(key))
             if other:
                 named = ", ".join(other)
@@ -141,8 +150,6 @@ def _keep_recipe(wanted: Recipe, work: Path, *, resume: bool) -> None:
         fresh.replace(kept)
     except OSError as error:
         raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
-    except ValueError:
-        raise CommandError("other_run", f"{kept} is no recipe; remove {work}") from None
 
 
 def _training(wanted: Recipe, work: Path, args: argparse.Namespace, bar: Bar) -> TrainingRun:
@@ -150,6 +157,17 @@ def _training(wanted: Recipe, work: Path, args: argparse.Namespace, bar: Bar) ->
         return TrainingRun(work, wanted, on_progress=bar, threads=args.threads)
     except InvalidSettings as error:
         raise CommandError("invalid_settings", f"{origin(error, args)}{error.message}", status=2) from None
+
+
+@contextmanager
+def _alone(work: Path) -> Iterator[None]:
+    """Refuse to work where another process does; the lock ends with the process, however that ends."""
+    with (work / RECIPE).open("rb") as kept:
+        try:
+            fcntl.flock(kept, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandError("other_run", f"another process works on the run in {work}; wait for it") from None
+        yield
 
 
 @contextmanager

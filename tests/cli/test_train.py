@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -186,6 +187,27 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, capsysbinary, monk
     for name in ("mine", "mine-300"):
         assert contents(Path("two", name)) == contents(Path("one", name))
     assert sorted(path.name for path in Path("two").iterdir()) == ["mine", "mine-300", "mine.report"]
+
+
+def test_two_processes_never_work_on_one_run(folder, capsysbinary, monkeypatch):
+    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {}))
+    assert main(["train", *FLAGS, "-o", "mine"]) == 143
+    capsysbinary.readouterr()
+    with Path("mine.run/recipe.json").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert main(["train", "--resume", "-o", "mine"]) == 1
+    assert "other_run: another process" in capsysbinary.readouterr().err.decode()
+    Path("mine.run/recipe.json").write_text("{", encoding="utf-8")
+    assert main(["train", "--resume", "-o", "mine"]) == 1
+    assert "other_run: mine.run/recipe.json is no recipe" in capsysbinary.readouterr().err.decode()
+
+
+def test_a_huge_piece_is_warned_of_in_one_line(folder, capsysbinary):
+    Path("corpus/huge.jsonl").write_text(json.dumps({"body": "a" * 150_000}), encoding="utf-8")
+    assert main(["train", *FLAGS, "-o", "mine"]) == 0
+    lines = capsysbinary.readouterr().err.decode().splitlines()
+    (warning,) = (line for line in lines if line.startswith("tokd: warning: "))
+    assert "max_piece_length" in warning
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(folder, capsysbinary):
