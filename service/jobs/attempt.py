@@ -117,10 +117,7 @@ class _Attempt:
         try:
             yield
         finally:
-            with suppress(ProcessLookupError):
-                # The group is there as long as its leader is not waited for, even a dead one.
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            _end(self._process)
             for pipe in (self._process.stdin, self._process.stdout):
                 _pipe(pipe).close()
 
@@ -242,6 +239,19 @@ class _Attempt:
         # A process that does not read will end when its time comes; one that died is seen at its other pipe.
         with suppress(BlockingIOError, BrokenPipeError):
             os.write(_pipe(self._process.stdin).fileno(), line.encode("ascii") + b"\n")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all it started, and wait until it is gone."""
+    with suppress(ProcessLookupError):
+        # The group is there as long as its leader is not waited for, even a dead one.
+        os.killpg(process.pid, signal.SIGKILL)
+    # Even to die takes processor time, which one that waits for an idle core may not get for long. Only root may help.
+    with suppress(OSError):
+        for thread in Path(f"/proc/{process.pid}/task").iterdir():
+            os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), 0)
+    process.wait()
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

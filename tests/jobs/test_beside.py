@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 
-from service.jobs import JobRequest, JobStore, State
 from service.jobs.beside import worker_beside
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
@@ -40,7 +39,6 @@ def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serv
     base = tmp_path / "base"
     train(iter(["low lower lowest"]), vocab_size=258).save(base)
     settings = make_settings(artifacts=(str(base),), uds=str(tmp_path / "s"), workers=2)
-    store = JobStore.open(settings)
     server = start("serve", settings)
     with httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=settings.uds), timeout=60) as client:
         until(lambda: listens(settings.uds))
@@ -49,13 +47,13 @@ def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serv
         assert workers(server.pid) == []
         seen = set()
         for text in ("new newer newest", "wide wider widest"):
-            job, _ = store.submit(JobRequest(recipe={"corpus": {"texts": [text]}, "vocab_size": 259}, owner="local"))
-            until(lambda job=job: store.get(job.id, None).state is State.SUCCEEDED)
-            artifact = store.get(job.id, None).artifact
-            assert artifact is not None
+            wanted = {"corpus": {"texts": [text]}, "settings": {"vocab_size": 259}}
+            place = client.post("/train-job", json=wanted).headers["location"]
+            until(lambda place=place: client.get(place).json()["state"] == "succeeded")
+            hash = client.get(place).json()["artifact"]["tokenizer"]
+            assert hash == train(iter([text]), vocab_size=259).hash
             for _ in range(4):
-                answer = client.post("/count", json={"text": text, "tokenizer": artifact.hash})
-                assert answer.json()["tokenizer"] == artifact.hash
+                assert client.post("/count", json={"text": text, "tokenizer": hash}).json()["tokenizer"] == hash
             (worker,) = workers(server.pid)
             seen.add(worker)
             # It is started again when it dies.
@@ -69,7 +67,6 @@ def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serv
     server.send_signal(signal.SIGTERM)
     assert server.wait(60) == 0
     assert not is_alive(last)
-    store.close()
 
 
 @SQLITE
