@@ -67,6 +67,10 @@ class TrainingSettings(BaseModel):
         "`pattern`, is left out then.",
     )
     sixteen_bit: bool = Field(False, description="Refuse a vocabulary whose ids do not fit into 16 bits.")
+    bos: str | None = Field(None, description="The special token that begins a text, for those who ask for it.")
+    eos: str | None = Field(None, description="The special token that ends a text, for those who ask for it.")
+    pad: str | None = Field(None, description="The special token that fills a row.")
+    chat_template: str | None = Field(None, description="Jinja source of a template for chats.")
     replace_invalid: bool = Field(False, description="U+FFFD stands for bytes that are not UTF-8, not an error.")
 
 

@@ -190,6 +190,8 @@ def test_url_of_an_allowed_scheme_is_taken(make_board: MakeBoard) -> None:
         ({"max_token_length": 0}, "invalid_settings", "settings.max_token_length"),
         ({"initial_merges": [["a", "b"], ["ab", "€"]]}, "invalid_settings", "settings.initial_merges[1]"),
         ({"initial_merges": [["a"]]}, "missing_field", "settings.initial_merges[0][1]"),
+        ({"eos": "<|ghost|>"}, "invalid_settings", "settings.eos"),
+        ({"chat_template": "{% for %}"}, "invalid_settings", "settings.chat_template"),
         ({"extends": "nobody"}, "tokenizer_not_found", "settings.extends"),
         ({"extends": "../../etc"}, "invalid_name", "settings.extends"),
         ({"extends": "framed", "vocab_size": 257}, "invalid_settings", "settings.vocab_size"),
