@@ -28,6 +28,9 @@ from benchmarks.trainers import SEPARATOR
 PER_SECOND = 400
 CONNECTIONS = 4
 CHARACTERS = 200
+POLL = 0.5
+"""Seconds between two looks at the job."""
+
 VOCAB_SIZE = 100_000
 GOAL = 2.0
 
@@ -71,38 +74,48 @@ async def ask(port: int, bodies: list[bytes], stop: threading.Event, into: Laten
     await asyncio.gather(*(one_connection(port, bodies, stop, into) for _ in range(CONNECTIONS)))
 
 
-def job(port: int, corpus: Path, number: int) -> str:
+def job(client: httpx.Client, corpus: Path, number: int) -> str:
     """Submit a job and wait until it runs."""
     settings = {"vocab_size": VOCAB_SIZE + number, "pattern": "gpt2"}
     wanted = {"corpus": {"files": [str(corpus)]}, "settings": settings}
-    answer = httpx.post(f"http://127.0.0.1:{port}/train-job", json=wanted, timeout=60)
+    answer = client.post("/train-job", json=wanted)
     if answer.status_code != 202:
         raise SystemExit(f"the job was not taken: {answer.text}")
     name: str = answer.json()["id"]
-    wait(port, name, {"queued"})
+    wait(client, name, {"queued"})
     return name
 
 
-def wait(port: int, name: str, states: set[str]) -> dict[str, Any]:
+def wait(client: httpx.Client, name: str, states: set[str]) -> dict[str, Any]:
     """Wait while a job is in one of some states."""
     while True:
-        found: dict[str, Any] = httpx.get(f"http://127.0.0.1:{port}/train-job/{name}", timeout=60).json()
+        found: dict[str, Any] = client.get(f"/train-job/{name}").json()
         if found["state"] not in states:
             return found
-        time.sleep(0.1)
+        time.sleep(POLL)
+
+
+def pause(client: httpx.Client, seconds: float) -> None:
+    """Wait as long, asking as often: the question costs the same in both stretches."""
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        client.get("/train-job")
+        time.sleep(POLL)
 
 
 def stretch(port: int, bodies: list[bytes], seconds: float, corpus: Path | None, number: int, into: Latencies) -> float:
     """Ask for some seconds, or while a job runs; return how long it was."""
     stop = threading.Event()
-    name = None if corpus is None else job(port, corpus, number)
+    # One client: to make one takes longer than many requests, and would hold up those that are measured.
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+    name = None if corpus is None else job(client, corpus, number)
     start = time.perf_counter()
     thread = threading.Thread(target=lambda: asyncio.run(ask(port, bodies, stop, into)))
     thread.start()
     if name is None:
-        time.sleep(seconds)
+        pause(client, seconds)
     else:
-        ended = wait(port, name, {"running"})
+        ended = wait(client, name, {"running"})
         if ended["state"] != "succeeded":
             raise SystemExit(f"the job {ended['state']}: {ended['error']}")
     stop.set()

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from service.cli import train_report
+from service.cli import train_characters, train_report
 from service.cli.options import Parser, whole_number
 from service.cli.progress import Bar
 from service.cli.streams import (
@@ -26,7 +26,7 @@ from service.cli.streams import (
     write_line,
     write_report,
 )
-from service.cli.train_settings import add_flags, origin, recipe
+from service.cli.train_settings import add_flags, checked, given, origin
 from tokenizer_core import EmptyCorpus, InvalidSettings, Recipe, TokdError, TrainingRun
 
 RECIPE = "recipe.json"
@@ -52,12 +52,16 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--work", metavar="DIR", help="where an unfinished run is kept (default: OUTPUT.run)")
     parser.add_argument("--save-counts", metavar="FILE", help="write the counted pieces too; .zst packs them")
     train_report.add_flags(parser)
+    train_characters.add_flags(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, publish and report."""
+    if args.level == "characters":
+        return train_characters.run(args)
+    train_characters.require_bytes(args)
     output = Path(args.output)
     work = Path(args.work) if args.work is not None else output.with_name(f"{output.name}.run")
     wanted = _recipe(args, work)
@@ -105,7 +109,7 @@ def _recipe(args: argparse.Namespace, work: Path) -> Recipe:
     kept = work / RECIPE
     if args.resume and not args.corpus and args.settings is None and kept.is_file():
         return Recipe.from_dict(_read_kept(kept))
-    return recipe(args)
+    return checked(given(args), args)
 
 
 def _read_kept(kept: Path) -> dict[str, Any]:
@@ -156,7 +160,7 @@ def _training(wanted: Recipe, work: Path, args: argparse.Namespace, bar: Bar) ->
     try:
         return TrainingRun(work, wanted, on_progress=bar, threads=args.threads)
     except InvalidSettings as error:
-        raise CommandError("invalid_settings", f"{origin(error, args)}{error.message}", status=2) from None
+        raise invalid(f"{origin(error, args)}{error.message}") from None
 
 
 @contextmanager

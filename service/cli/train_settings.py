@@ -111,7 +111,7 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
     settings = {} if args.settings is None else read_settings(args.settings)
     corpus = settings.pop("corpus", {})
     if not isinstance(corpus, dict):
-        raise _invalid(f"{args.settings}: corpus: an object with paths, or with texts")
+        raise invalid(f"{args.settings}: corpus: an object with paths, or with texts")
     if args.corpus:
         corpus = {key: value for key, value in corpus.items() if key != "texts"} | {"paths": list(args.corpus)}
     for one in FLAGS:
@@ -129,22 +129,22 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
     return {"corpus": corpus, **settings} if corpus else settings
 
 
-def recipe(args: argparse.Namespace) -> Recipe:
+def checked(settings: dict[str, Any], args: argparse.Namespace) -> Recipe:
     """Check every setting; an error names the flag or the field of the file that it came from.
 
     Raises:
         CommandError: ``invalid_settings``, or ``usage`` when there is no corpus.
     """
-    settings = given(args)
     if "corpus" not in settings:
         raise usage("name a corpus: files, directories, glob patterns or URLs; or `corpus` in the settings file")
     try:
         return Recipe.from_dict(settings)
     except (InvalidSettings, InvalidOption) as error:
-        raise _invalid(f"{origin(error, args)}{error.message}") from None
+        raise invalid(f"{origin(error, args)}{error.message}") from None
 
 
-def _invalid(message: str) -> CommandError:
+def invalid(message: str) -> CommandError:
+    """Say that a setting is wrong."""
     return CommandError("invalid_settings", message, status=2)
 
 
@@ -169,11 +169,11 @@ def read_settings(file: str) -> dict[str, Any]:
     try:
         settings = json.loads(decode_utf8(read_file(file), file), object_pairs_hook=_object)
     except RecursionError:
-        raise _invalid(f"{file}: nested too deeply") from None
+        raise invalid(f"{file}: nested too deeply") from None
     except ValueError as error:
-        raise _invalid(f"{file} is no JSON: {excerpt(str(error))}") from None
+        raise invalid(f"{file} is no JSON: {excerpt(str(error))}") from None
     if not isinstance(settings, dict):
-        raise _invalid(f"{file} is no JSON object of settings")
+        raise invalid(f"{file} is no JSON object of settings")
     return settings
 
 
@@ -193,6 +193,6 @@ def read_merges(file: str) -> list[list[str]]:
             continue
         pair = line.rstrip("\r").split(" ")
         if len(pair) != 2:
-            raise _invalid(f"{file}: line {number} is not two entries with a space between")
+            raise invalid(f"{file}: line {number} is not two entries with a space between")
         merges.append(pair)
     return merges

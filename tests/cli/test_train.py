@@ -20,6 +20,7 @@ from service.cli.train_settings import FLAGS as FLAGS_OF_SETTINGS
 from tests.cli.processes import environment
 from tokenizer_core import Files, Recipe, Tokenizer
 from tokenizer_core import train as train_in_python
+from tokenizer_core import train_characters as characters_in_python
 
 SPECIAL = "<|end|>"
 
@@ -156,6 +157,17 @@ def test_roles_and_a_chat_template_come_with_the_artifact(folder, capsysbinary):
     assert "--pad: " in message
 
 
+def test_characters_are_learned_with_a_mark(folder, capsysbinary):
+    Path("c.txt").write_text("low lower lowest newest widest", encoding="utf-8")
+    flags = ["--level", "characters", "--vocab-size", "30", "--end-of-word", "_", "--tie-break", "lowest_ids"]
+    assert main(["train", "c.txt", "-o", "characters", *flags, "--json"]) == 0
+    said = json.loads(capsysbinary.readouterr().out)
+    trained = characters_in_python(Path("c.txt"), 30, end_of_word="_", tie_break="lowest_ids")
+    assert said == {"path": "characters", "tokens": 30, "characters": trained.alphabet, "merges": len(trained.merges)}
+    trained.save("truth")
+    assert contents(Path("characters")) == contents(Path("truth"))
+
+
 class Interrupting(Bar):
     """Interrupts the run at the first report of a phase."""
 
@@ -252,6 +264,12 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, capsysbinary):
         (["corpus", "-o", "x", "--fertility", "de=nowhere"], "unreadable_file", 1, "nowhere"),
         (["corpus", "-o", "x", "--settings", "nowhere"], "unreadable_file", 1, "nowhere"),
         (["corpus", "-o", "x", "--initial-merges", "nowhere"], "unreadable_file", 1, "nowhere"),
+        (["corpus", "-o", "x", "--end-of-word", "_"], "usage", 2, "--level characters"),
+        (["corpus", "-o", "x", "--level", "letters"], "usage", 2, "--level"),
+        (["-o", "x", "--level", "characters"], "usage", 2, "name a corpus"),
+        (["corpus", "-o", "x", "--level", "characters", "--resume", "--sizes", "9"], "usage", 2, "--resume, sizes"),
+        (["corpus", "-o", "x", "--level", "characters", "--vocab-size", "0"], "invalid_settings", 2, "--vocab-size: "),
+        (["corpus", "-o", "x", "--level", "characters", "--end-of-word", " "], "invalid_settings", 2, "end_of_word"),
         (["corpus", "-o", "corpus"], "output_exists", 1, "corpus"),
         (["corpus", "-o", "x", "--report", "corpus"], "output_exists", 1, "corpus"),
         (["corpus", "-o", "x", "--save-counts", "corpus"], "output_exists", 1, "corpus"),

@@ -1,0 +1,80 @@
+"""``tokd train --level characters``: merges of characters, as ``vocab.json`` and ``merges.txt``."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from service.cli.options import whole_number
+from service.cli.progress import Bar
+from service.cli.streams import create, require_absent, usage, write_json, write_line
+from service.cli.train_settings import checked, given, invalid, origin
+from tokenizer_core import Files, InvalidOption, train_characters
+
+SETTINGS = {
+    "corpus",
+    "vocab_size",
+    "pattern",
+    "special_tokens",
+    "tie_break",
+    "min_frequency",
+    "max_token_length",
+    "replace_invalid",
+}
+OF_BYTES = ("resume", "work", "save_counts", "report", "against", "fertility")
+"""Flags that only a run of byte level has."""
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what only characters have."""
+    parser.add_argument("--level", choices=("bytes", "characters"), default="bytes", help="default: %(default)s")
+    parser.add_argument("--end-of-word", metavar="MARK", help="of characters: ends every word (default: </w>)")
+    parser.add_argument(
+        "--limit-alphabet", metavar="N", type=whole_number, help="of characters: only the N most frequent ones"
+    )
+
+
+def require_bytes(args: argparse.Namespace) -> None:
+    """Refuse the flags of characters at byte level."""
+    if args.end_of_word is not None or args.limit_alphabet is not None:
+        raise usage("--end-of-word and --limit-alphabet need --level characters")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train and write both files."""
+    output = Path(args.output)
+    settings = given(args)
+    others = [f"--{name.replace('_', '-')}" for name in OF_BYTES if getattr(args, name)]
+    others += sorted(settings.keys() - SETTINGS)
+    if others:
+        raise usage(f"{', '.join(others)}: not with --level characters")
+    # The size means another thing here; everything else is checked as at byte level.
+    corpus = checked({key: value for key, value in settings.items() if key != "vocab_size"}, args).corpus
+    require_absent(output)
+    chosen = {key: value for key, value in settings.items() if key != "corpus"}
+    for name in ("end_of_word", "limit_alphabet"):
+        if getattr(args, name) is not None:
+            chosen[name] = getattr(args, name)
+    bar = Bar()
+    try:
+        texts = corpus if isinstance(corpus, Files) else iter(corpus)
+        trained = train_characters(texts, threads=args.threads, progress=bar, **chosen)
+    except InvalidOption as error:
+        raise invalid(f"{origin(error, args)}{error.message}") from None
+    finally:
+        bar.clear()
+    with tempfile.TemporaryDirectory() as folder:
+        trained.save(folder)
+        create(output, {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())})
+    said = {
+        "path": str(output),
+        "tokens": len(trained.tokens),
+        "characters": trained.alphabet,
+        "merges": len(trained.merges),
+    }
+    if args.json:
+        write_json(said)
+    else:
+        write_line(f"{said['tokens']:,} tokens, {said['characters']:,} of them characters, written to {output}")
+    return 0
