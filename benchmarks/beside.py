@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks import machine, report, serving
+from benchmarks import machine, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.train import mixed
 from benchmarks.trainers import SEPARATOR
@@ -150,11 +150,11 @@ def main(*, short: bool) -> int:
     found = {"without": Latencies(), "beside a job": Latencies()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        artifact = serving.make_artifact(folder)
+        artifact = servers.make_artifact(folder)
         corpus = folder / "corpus"
         corpus.mkdir()
         (corpus / "mixed.txt").write_text(SEPARATOR.join(mixed(megabytes * 1_000_000)), encoding="utf-8", newline="")
-        with serving.running("tokd", artifact, None, ("--corpus-root", str(corpus))) as server:
+        with servers.running("tokd", artifact, None, ("--corpus-root", str(corpus))) as server:
             stretch(server.port, bodies, 1, None, 0, Latencies())
             for number in range(rounds):
                 print(f"round {number + 1} of {rounds}", file=sys.stderr)

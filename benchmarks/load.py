@@ -1,7 +1,7 @@
 """Load a server from one core: ``wrk`` if it is installed, else raw sockets.
 
-The raw-socket client (``python -m benchmarks.load PORT BODIES SECONDS CONNECTIONS``) is Python and tops out at some ten
-thousand requests a second; ``wrk`` does not, so results name the generator.
+The raw-socket client (``python -m benchmarks.load PORT BODIES SECONDS CONNECTIONS PATH``) is Python and tops out at ten
+thousand requests a second or so; ``wrk`` does not, so results name the generator.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ function init(args)
 end
 function request()
   at = at % #bodies + 1
-  return wrk.format(nil, "/encode", nil, bodies[at])
+  return wrk.format(nil, nil, nil, bodies[at])
 end
 """
 
@@ -48,26 +48,23 @@ def generator() -> str:
     return "wrk" if shutil.which("wrk") else "raw sockets"
 
 
-def run(port: int, bodies: Path, seconds: int, core: int) -> Load:
-    """Load ``POST /encode`` from ``core``; ``bodies`` holds one JSON body a line."""
+def raw(port: int, bodies: Path, seconds: int, connections: int, path: str) -> list[str]:
+    """Return the command of the raw-socket client."""
+    arguments = [str(port), str(bodies), str(seconds), str(connections), path]
+    return [sys.executable, "-m", "benchmarks.load", *arguments]
+
+
+def run(port: int, bodies: Path, seconds: int, core: int, path: str) -> Load:
+    """Load ``POST path`` from ``core``; ``bodies`` holds one JSON body a line."""
     pinned = ["taskset", "--cpu-list", str(core)]
     if generator() == "raw sockets":
-        command = [
-            *pinned,
-            sys.executable,
-            "-m",
-            "benchmarks.load",
-            str(port),
-            str(bodies),
-            str(seconds),
-            str(CONNECTIONS),
-        ]
+        command = [*pinned, *raw(port, bodies, seconds, CONNECTIONS, path)]
         answer: Load = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         return answer
     script = bodies.with_suffix(".lua")
     script.write_text(WRK_SCRIPT, encoding="utf-8")
     options = ["--threads", "1", "--connections", str(CONNECTIONS), "--duration", f"{seconds}s", "--latency"]
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port}{path}"
     command = [*pinned, "wrk", *options, "--script", str(script), url, "--", str(bodies)]
     return read_wrk(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -112,11 +109,11 @@ async def one_connection(port: int, requests: list[bytes], until: float, latenci
     return errors
 
 
-async def main(port: int, bodies: list[bytes], seconds: int, connections: int) -> Load:
+async def main(port: int, bodies: list[bytes], seconds: int, connections: int, path: str) -> Load:
     """Load the server over raw sockets."""
     requests = [
-        b"POST /encode HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-        % (len(body), body)
+        b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+        % (path.encode("ascii"), len(body), body)
         for body in bodies
     ]
     latencies: list[float] = []
@@ -133,6 +130,6 @@ async def main(port: int, bodies: list[bytes], seconds: int, connections: int) -
 
 
 if __name__ == "__main__":
-    port, path, seconds, connections = sys.argv[1:]
-    lines = Path(path).read_bytes().splitlines()
-    print(json.dumps(asyncio.run(main(int(port), lines, int(seconds), int(connections)))))
+    port, file, seconds, connections, path = sys.argv[1:]
+    lines = Path(file).read_bytes().splitlines()
+    print(json.dumps(asyncio.run(main(int(port), lines, int(seconds), int(connections), path))))

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks import machine, report, serving
+from benchmarks import machine, report, servers
 from service.cli import chart
 
 STRETCHES = 10
@@ -32,20 +32,12 @@ def distinct_text(rng: random.Random, size: int) -> str:
     return " ".join(words)[:size]
 
 
-def resident(pid: int) -> float:
-    """Return the resident memory of a process in MB."""
-    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise SystemExit("the system does not tell VmRSS")
-
-
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
     on = document["machine"]
     points = document["points"]
     lines = [
-        f"Resident MB of one server process with {serving.VOCABULARY} after so many distinct requests to `/encode`,"
+        f"Resident MB of one server process with {servers.VOCABULARY} after so many distinct requests to `/encode`,"
         f" each with new words: {document['small']:,} of 1,000 characters and {document['large']} of 100,000 a stretch;"
         f" {on['cpu']}, Python {on['python']}.",
         "",
@@ -61,9 +53,9 @@ def main(*, short: bool) -> int:
     small, large = (200, 2) if short else (5_000, 50)
     rng = random.Random(2026)
     with tempfile.TemporaryDirectory() as name:
-        artifact = serving.make_artifact(Path(name))
-        with serving.running("tokd", artifact, None) as server, httpx.Client() as client:
-            points = [(0, resident(server.process.pid))]
+        artifact = servers.make_artifact(Path(name))
+        with servers.running("tokd", artifact, None) as server, httpx.Client() as client:
+            points = [(0, server.resident())]
             for number in range(STRETCHES):
                 print(f"stretch {number + 1} of {STRETCHES}", file=sys.stderr)
                 for size in [1_000] * small + [100_000] * large:
@@ -71,7 +63,7 @@ def main(*, short: bool) -> int:
                     headers = {"content-type": "application/json"}
                     answer = client.post(f"http://127.0.0.1:{server.port}/encode", content=body, headers=headers)
                     answer.raise_for_status()
-                points.append(((number + 1) * (small + large), resident(server.process.pid)))
+                points.append(((number + 1) * (small + large), server.resident()))
     document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
     text = table(document)
     if not short:

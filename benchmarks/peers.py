@@ -12,6 +12,7 @@ from benchmarks.trainers import TRAINERS
 
 PEERS = ROOT / "benchmarks" / ".peers"
 PYTHON = PEERS / "bin" / "python"
+SERVERS = ("smg",)
 NEEDED = ("cachetools", "jinja2", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 
 
@@ -31,7 +32,7 @@ def prepare() -> None:
     if not pip_install(*NEEDED):
         raise SystemExit("the peers that every comparison needs did not install")
     packages = {one.package for table in (CONTENDERS, TRAINERS) for one in table.values() if one.package is not None}
-    for package in sorted(packages):
+    for package in sorted({*packages, *SERVERS}):
         if not pip_install(package):
             print(f"{package} does not install here: left out", file=sys.stderr)
     done.touch()

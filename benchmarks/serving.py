@@ -1,154 +1,59 @@
-"""``python -m benchmarks http``: this service against a plain one, each a single worker on one core, in turn.
+"""``python -m benchmarks http``: this service and others, each a single worker on one core, in turn.
 
-The load generator sits on the other core. The answers of both are proven equal on every body before anything is timed.
+The load generator sits on the other core. The answers of all are proven equal on every text before anything is timed.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import httpx
+from benchmarks import load, machine, peers, report, servers
+from benchmarks.corpora import data_dir
+from benchmarks.servers import VOCABULARY, Server
+from service.cli import chart
 
-from benchmarks import load, machine, report
-from benchmarks.contenders import SPECIAL_TOKENS
-from benchmarks.corpora import ROOT, data_dir
-
-SIZES = (200, 4_000, 100_000)
+SIZES = {
+    "64 B": 64,
+    "200 characters": 200,
+    "2 KB": 2 << 10,
+    "4,000 characters": 4_000,
+    "64 KB": 64 << 10,
+    "100,000 characters": 100_000,
+    "1 MB": 1 << 20,
+}
+SHORT = ("200 characters", "4,000 characters", "100,000 characters")
 BODIES = 64
-VOCABULARY = "cl100k_base"
-SERVERS = ("tokd", "plain")
+LARGE_BODIES = 8
+"""Of texts over 100,000 characters."""
 
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def make_artifact(directory: Path) -> Path:
-    """Import the public vocabulary that both servers use."""
-    from tokenizer_core import Tokenizer
-
-    source = data_dir() / "vocabs" / f"{VOCABULARY}.tiktoken"
-    path = directory / VOCABULARY
-    Tokenizer.from_tiktoken(source, pattern=VOCABULARY, special_tokens=SPECIAL_TOKENS[VOCABULARY]).save(path)
-    return path
-
-
-def command(server: str, port: int, artifact: Path, more: tuple[str, ...] = ()) -> list[str]:
-    """Return how a server is started; ``more`` are flags of tokd."""
-    if server == "plain":
-        options = ["--port", str(port), "--log-level", "warning", "--no-access-log"]
-        return [sys.executable, "-m", "uvicorn", "benchmarks.plain_service:app", *options]
-    tokd = "from service.cli import main; raise SystemExit(main())"
-    options = ["--artifact", str(artifact), "--port", str(port), "--access-log", "false"]
-    return [sys.executable, "-c", tokd, "serve", *options, *more]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server that runs."""
-
-    port: int
-    process: subprocess.Popen[bytes]
-
-    def cpu_seconds(self) -> float:
-        """Return the processor time that the server has taken by now: what load on the machine does not change."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def running(server: str, artifact: Path, core: int | None, more: tuple[str, ...] = ()) -> Iterator[Server]:
-    """Run a server on one core, or on all, until it is no longer needed."""
-    port = free_port()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
-    pinned = [*pin, *command(server, port, artifact, more)]
-    with (artifact.parent / f"{server}.log").open("wb") as log:
-        process = subprocess.Popen(pinned, env=environment, cwd=ROOT, stdout=log, stderr=log)
-    try:
-        if not is_ready(port, process):
-            raise SystemExit(f"{server} did not become ready: {Path(log.name).read_text(encoding='utf-8')[-2000:]}")
-        yield Server(port, process)
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def is_ready(port: int, process: subprocess.Popen[bytes]) -> bool:
-    """Ask until the server says that it is ready, or has given up."""
-    until = time.monotonic() + 30
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            if httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200:
-                return True
-        except httpx.TransportError:
-            time.sleep(0.05)
-    return False
+LOOPED_CHARACTERS = 10_000_000
+LOOPERS = 4
 
 
 def texts(size: int) -> list[str]:
     """Cut distinct English texts of ``size`` characters; long ones begin at different places of the corpus."""
     corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
-    step = (len(corpus) - size) // BODIES
-    return [corpus[at * step : at * step + size] for at in range(BODIES)]
+    count = BODIES if size <= 100_000 else LARGE_BODIES
+    step = (len(corpus) - size) // count
+    return [corpus[at * step : at * step + size] for at in range(count)]
 
 
-def ids_of(server: Server, body: bytes) -> tuple[list[int], int]:
-    """Ask a server for the ids of one body."""
-    url = f"http://127.0.0.1:{server.port}/encode"
-    answer = httpx.post(url, content=body, headers={"content-type": "application/json"}).json()
-    return answer["ids"], answer["count"]
-
-
-def prove_equal(servers: dict[str, Server], bodies: list[bytes]) -> None:
-    """Refuse to go on if the two servers give different ids for any body."""
-    for number, body in enumerate(bodies):
-        answers = [ids_of(server, body) for server in servers.values()]
+def prove_equal(running: dict[str, Server], some: list[str]) -> None:
+    """Refuse to go on if two servers give different ids for any text."""
+    for number, text in enumerate(some):
+        answers = [server.ids(text) for server in running.values()]
         if any(one != answers[0] for one in answers):
-            raise SystemExit(f"{' and '.join(servers)} give different ids for body {number}: no speed is shown")
-
-
-def table(document: dict[str, Any]) -> str:
-    """Write the result as Markdown."""
-    on = document["machine"]
-    results = document["results"]
-    lines = [
-        f"Requests per second (p50 / p99 in ms; processor time of a request), {VOCABULARY},"
-        f" {BODIES} distinct English texts in turn, {load.CONNECTIONS} connections from {document['generator']};"
-        f" one worker on one core of {on['cpu']}, the load on another; medians of {document['rounds']} rounds in turn;"
-        f" Python {on['python']}.",
-        "",
-        report.row(["", *(f"{size:,} characters" for size in SIZES)]),
-        report.row(["---"] * (len(SIZES) + 1)),
-    ]
-    for server in SERVERS:
-        cells = [results[str(size)][server] for size in SIZES]
-        shown = [
-            f"{one['per_second']:,.0f} ({one['p50_ms']:.1f} / {one['p99_ms']:.1f}; {one['cpu_us']:,.0f} µs)"
-            for one in cells
-        ]
-        name = "tokd" if server == "tokd" else f"FastAPI + pydantic + tiktoken {document['versions']['tiktoken']}"
-        lines.append(report.row([name, *shown]))
-    by_rate = [results[str(size)]["tokd"]["per_second"] / results[str(size)]["plain"]["per_second"] for size in SIZES]
-    by_cpu = [results[str(size)]["plain"]["cpu_us"] / results[str(size)]["tokd"]["cpu_us"] for size in SIZES]
-    shown = [f"{rate:.1f} ({cpu:.1f} by processor time)" for rate, cpu in zip(by_rate, by_cpu, strict=True)]
-    return "\n".join([*lines, report.row(["**tokd / plain**", *shown])])
+            raise SystemExit(f"{', '.join(running)} give different ids for text {number}: no speed is shown")
 
 
 @dataclass(frozen=True)
@@ -162,7 +67,7 @@ class Taken:
 def load_once(server: Server, bodies: Path, seconds: int, core: int) -> Taken:
     """Load one server for some seconds."""
     before = server.cpu_seconds()
-    seen = load.run(server.port, bodies, seconds, core)
+    seen = load.run(server.port, bodies, seconds, core, server.contender.path)
     return Taken(seen, (server.cpu_seconds() - before) * 1e6 / max(1, seen["requests"]))
 
 
@@ -176,46 +81,125 @@ def medians(rounds: list[Taken]) -> dict[str, float]:
     }
 
 
-def measure(directory: Path, size: int, rounds: int, seconds: int) -> dict[str, dict[str, float]]:
-    """Measure both servers on texts of one size."""
+def measure(running: dict[str, Server], directory: Path, size: int, rounds: int, seconds: int) -> dict[str, Any]:
+    """Measure all servers on texts of one size, in turn."""
     cores = sorted(os.sched_getaffinity(0))
-    # "text", so that both do the same: tiktoken's encode_ordinary looks for no special token.
-    ours = [json.dumps({"text": text, "special_tokens": "text"}).encode() for text in texts(size)]
-    theirs = [json.dumps({"text": text}).encode() for text in texts(size)]
-    files = {}
-    for name, bodies in (("tokd", ours), ("plain", theirs)):
-        files[name] = directory / f"{name}-{size}.jsonl"
-        files[name].write_bytes(b"\n".join(bodies) + b"\n")
-    taken: dict[str, list[Taken]] = {name: [] for name in SERVERS}
-    artifact = directory / VOCABULARY
-    with running("tokd", artifact, cores[0]) as tokd, running("plain", artifact, cores[0]) as plain:
-        servers = {"tokd": tokd, "plain": plain}
-        prove_equal(servers, theirs)
-        for _ in range(rounds):
-            for name, server in servers.items():
-                taken[name].append(load_once(server, files[name], seconds, cores[-1]))
+    some = texts(size)
+    prove_equal(running, some)
+    taken: dict[str, list[Taken]] = {name: [] for name in running}
+    for name, server in running.items():
+        lines = [json.dumps(server.contender.body(text)) for text in some]
+        (directory / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for _ in range(rounds):
+        for name, server in running.items():
+            taken[name].append(load_once(server, directory / f"{name}.jsonl", seconds, cores[-1]))
     if any(one.load["errors"] for loads in taken.values() for one in loads):
         raise SystemExit("a server answered with errors under load: no speed is shown")
     return {name: medians(loads) for name, loads in taken.items()}
 
 
+def measure_beside_large(server: Server, directory: Path, seconds: int) -> dict[str, float]:
+    """Measure small requests, one after the other, while others loop very large ones."""
+    small, large = directory / "small.jsonl", directory / "large.jsonl"
+    small.write_text("\n".join(json.dumps(server.contender.body(text)) for text in texts(200)) + "\n", "utf-8")
+    corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
+    document = (corpus * (LOOPED_CHARACTERS // len(corpus) + 1))[:LOOPED_CHARACTERS]
+    large.write_text(json.dumps(server.contender.body(document)) + "\n", encoding="utf-8")
+    port, path = server.port, server.contender.path
+    loopers = subprocess.Popen(load.raw(port, large, seconds + 2, LOOPERS, path), stdout=subprocess.PIPE)
+    try:
+        done = subprocess.run(load.raw(port, small, seconds, 1, path), check=True, capture_output=True, text=True)
+    finally:
+        looped = json.loads(loopers.communicate()[0])
+    seen: load.Load = json.loads(done.stdout)
+    if seen["errors"] or looped["errors"]:
+        raise SystemExit("a server answered with errors under load: no latency is shown")
+    return {"p50_ms": seen["p50_ms"], "p99_ms": seen["p99_ms"], "documents": looped["requests"]}
+
+
+def table(document: dict[str, Any]) -> str:
+    """Write the result as Markdown."""
+    on, results, names = document["machine"], document["results"], document["names"]
+    lines = [
+        f"Requests per second (p50 / p99 in ms; processor time of a request), {VOCABULARY},"
+        f" {BODIES} distinct English texts in turn ({LARGE_BODIES} of 1 MB), {load.CONNECTIONS} connections from"
+        f" {document['generator']}; one worker on one core of {on['cpu']}, the load on another; medians of"
+        f" {document['rounds']} rounds in turn; Python {on['python']}. Resident MB after all of it.",
+        "",
+        report.row(["", *results, "MB"]),
+        report.row(["---"] * (len(results) + 2)),
+    ]
+    for server, name in names.items():
+        shown = [_shown(cells[server]) for cells in results.values()]
+        lines.append(report.row([name, *shown, f"{document['resident'][server]:.0f}"]))
+    for server, name in names.items():
+        if server != "tokd":
+            ratios = [_ratio(cells, server) for cells in results.values()]
+            lines.append(report.row([f"**tokd / {name}**", *ratios, ""]))
+    beside = document["beside_large"]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"`/encode` of 200 characters while {LOOPERS} clients loop documents of 10 MB ({beside['documents']} were"
+            f" answered), server and clients on {on['cores']} cores: p50 {beside['p50_ms']:.1f} ms,"
+            f" p99 {beside['p99_ms']:.1f} ms.",
+        ]
+    )
+
+
+def _shown(cell: dict[str, float]) -> str:
+    return f"{cell['per_second']:,.0f} ({cell['p50_ms']:.1f} / {cell['p99_ms']:.1f}; {cell['cpu_us']:,.0f} µs)"
+
+
+def _ratio(cells: dict[str, dict[str, float]], server: str) -> str:
+    rate = cells["tokd"]["per_second"] / cells[server]["per_second"]
+    by_cpu = cells[server]["cpu_us"] / cells["tokd"]["cpu_us"]
+    return f"{rate:.2f} ({by_cpu:.2f} by processor time)"
+
+
+def draw(document: dict[str, Any]) -> str:
+    """Draw requests per second over the size of the text, a line a server."""
+    series = {
+        name: [(float(SIZES[size]), cells[server]["per_second"]) for size, cells in document["results"].items()]
+        for server, name in document["names"].items()
+    }
+    across = chart.Axis.over("bytes of text", [x for points in series.values() for x, _ in points], logarithmic=True)
+    up = chart.Axis.over("requests/s", [y for points in series.values() for _, y in points], logarithmic=True)
+    return chart.lines("Requests per second, one worker on one core", across, up, series)
+
+
 def main(*, short: bool) -> int:
-    """Measure, write ``results/http.json`` and ``.md``, print the table."""
-    rounds, seconds = (1, 2) if short else (3, 5)
+    """Measure, write ``results/http.json``, ``.md`` and ``.svg``, print the table."""
+    peers.prepare()
+    rounds, seconds = (1, 2) if short else (3, 4)
+    core = sorted(os.sched_getaffinity(0))[0]
+    contenders = servers.available()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        make_artifact(directory)
-        results = {str(size): measure(directory, size, rounds, seconds) for size in SIZES}
-    versions = {package: metadata.version(package) for package in ("fastapi", "pydantic", "tiktoken", "uvicorn")}
+        artifact = servers.make_artifact(directory)
+        with ExitStack() as stack:
+            running = {name: stack.enter_context(servers.running(name, artifact, core)) for name in contenders}
+            results = {}
+            for size in SHORT if short else SIZES:
+                print(f"measuring {size}", file=sys.stderr)
+                results[size] = measure(running, directory, SIZES[size], rounds, seconds)
+            resident = {name: server.resident() for name, server in running.items()}
+        with servers.running("tokd", artifact, None) as server:
+            beside_large = measure_beside_large(server, directory, 5 if short else 20)
     document = {
         "machine": machine.describe(),
-        "versions": versions,
+        "versions": {package: metadata.version(package) for package in ("fastapi", "pydantic", "tiktoken", "uvicorn")},
+        "names": {name: one.shown() for name, one in contenders.items()},
         "generator": load.generator(),
         "rounds": rounds,
         "results": results,
+        "resident": resident,
+        "beside_large": beside_large,
     }
     text = table(document)
     if not short:
         report.write("http", document, text)
+        (report.RESULTS / "http.svg").write_text(draw(document), encoding="utf-8")
     print(text)
     return 0

@@ -1,0 +1,185 @@
+"""The servers that are measured: how each is started, asked and understood."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import httpx
+
+from benchmarks import peers
+from benchmarks.contenders import SPECIAL_TOKENS
+from benchmarks.corpora import ROOT, data_dir
+
+VOCABULARY = "cl100k_base"
+"""All servers have it; ours is an artifact of this name, which smg opens too."""
+
+JSON = {"content-type": "application/json"}
+_TOKD = "from service.cli import main; raise SystemExit(main())"
+
+
+def _uvicorn(app: str, port: int) -> list[str]:
+    options = ["--port", str(port), "--log-level", "warning", "--no-access-log", "--loop", "uvloop"]
+    return [sys.executable, "-m", "uvicorn", f"benchmarks.{app}", "--http", "httptools", *options]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One kind of server.
+
+    Attributes:
+        shown: its name in tables.
+        start: the command, for a port and the artifact.
+        path: where texts are sent.
+        body: a text as it is sent.
+        ids: the field of the answer that holds the ids.
+    """
+
+    shown: Callable[[], str]
+    start: Callable[[int, Path], list[str]]
+    path: str
+    body: Callable[[str], dict[str, str]]
+    ids: str = "ids"
+
+
+def _smg_version() -> str:
+    found = next(peers.PEERS.glob("lib/python*/site-packages/smg-*.dist-info"))
+    return found.name.removeprefix("smg-").removesuffix(".dist-info")
+
+
+def _start_smg(port: int, artifact: Path) -> list[str]:
+    options = ["--host", "127.0.0.1", "--port", str(port), "--prometheus-port", str(free_port()), "--log-level", "warn"]
+    return [str(peers.PYTHON.parent / "smg"), "launch", "--model-path", artifact.name, *options]
+
+
+CONTENDERS = {
+    # "text", so that all do the same: the others look for no special token.
+    "tokd": Contender(
+        lambda: "tokd",
+        lambda port, artifact: [
+            *(sys.executable, "-c", _TOKD, "serve", "--artifact", str(artifact), "--port", str(port)),
+            *("--access-log", "false"),
+        ],
+        "/encode",
+        lambda text: {"text": text, "special_tokens": "text"},
+    ),
+    "bare": Contender(
+        lambda: "bare ASGI, our kernel",
+        lambda port, _: _uvicorn("bare_service:app", port),
+        "/encode",
+        lambda text: {"text": text},
+    ),
+    "smg": Contender(
+        lambda: f"smg {_smg_version()}",
+        _start_smg,
+        "/v1/tokenize",
+        lambda text: {"model": VOCABULARY, "prompt": text},
+        "tokens",
+    ),
+    "plain": Contender(
+        lambda: f"FastAPI + pydantic + tiktoken {metadata.version('tiktoken')}",
+        lambda port, _: _uvicorn("plain_service:app", port),
+        "/encode",
+        lambda text: {"text": text},
+    ),
+}
+
+
+def available() -> dict[str, Contender]:
+    """Return the contenders that are installed."""
+    has_smg = (peers.PYTHON.parent / "smg").exists()
+    return {name: one for name, one in CONTENDERS.items() if name != "smg" or has_smg}
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def make_artifact(directory: Path) -> Path:
+    """Import the public vocabulary that all servers use."""
+    from tokenizer_core import Tokenizer
+
+    source = data_dir() / "vocabs" / f"{VOCABULARY}.tiktoken"
+    path = directory / VOCABULARY
+    Tokenizer.from_tiktoken(source, pattern=VOCABULARY, special_tokens=SPECIAL_TOKENS[VOCABULARY]).save(path)
+    return path
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs."""
+
+    contender: Contender
+    port: int
+    process: subprocess.Popen[bytes]
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time that the server has taken by now: what load on the machine does not change."""
+        ticks = 0
+        for process in self._processes():
+            fields = (process / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def resident(self) -> float:
+        """Return the resident memory in MB."""
+        lines = [line for one in self._processes() for line in (one / "status").read_text("utf-8").splitlines()]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+
+    def _processes(self) -> list[Path]:
+        found = [self.process.pid]
+        for pid in found:
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                found += map(int, (task / "children").read_text(encoding="ascii").split())
+        return [Path(f"/proc/{pid}") for pid in found]
+
+    def ids(self, text: str) -> list[int]:
+        """Ask for the ids of one text."""
+        url = f"http://127.0.0.1:{self.port}{self.contender.path}"
+        answer = httpx.post(url, json=self.contender.body(text), timeout=60)
+        answer.raise_for_status()
+        ids: list[int] = answer.json()[self.contender.ids]
+        return ids
+
+
+@contextmanager
+def running(name: str, artifact: Path, core: int | None, more: tuple[str, ...] = ()) -> Iterator[Server]:
+    """Run a server on one core, or on all, until it is no longer needed; ``more`` are flags of tokd."""
+    contender = CONTENDERS[name]
+    port = free_port()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "BENCHMARK_ARTIFACT": str(artifact)}
+    pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
+    command = [*pin, *contender.start(port, artifact), *more]
+    with (artifact.parent / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, cwd=artifact.parent, stdout=log, stderr=log)
+    server = Server(contender, port, process)
+    try:
+        if not is_ready(server):
+            raise SystemExit(f"{name} did not become ready: {Path(log.name).read_text(encoding='utf-8')[-2000:]}")
+        yield server
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def is_ready(server: Server) -> bool:
+    """Ask until the server gives ids, or has given up."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and server.process.poll() is None:
+        try:
+            if server.ids("a"):
+                return True
+        except httpx.HTTPError:
+            time.sleep(0.05)
+    return False
