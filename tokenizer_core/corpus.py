@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
-from tokenizer_core.reading import BLOCK, Compression, Format, Source, needed
+from tokenizer_core.reading import BLOCK, Compression, Format, Source, needed, unreadable
 from tokenizer_core.web_files import WebFile, spooled
 
 _FORMATS: dict[str, Format] = {
@@ -192,9 +192,11 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         found = [file for file in map(Path, sorted(glob.glob(pattern, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
     for file in found:
         # A link that leads out of the roots is told before anything is read.
-        with bounds.open(file, field) as opened:
-            size = os.fstat(opened.fileno()).st_size
         opener = partial(bounds.open, file, field)
+        try:
+            _, size, _ = _stamp(opener)
+        except OSError as error:
+            raise unreadable(str(file), error) from error
         yield finding.source(str(file), size, opener, partial(_digest, opener), partial(_stamp, opener))
 
 
@@ -203,7 +205,7 @@ def _digest(opener: Callable[[], IO[bytes]]) -> str:
         return hashlib.file_digest(cast("io.BufferedReader", file), "sha256").hexdigest()
 
 
-def _stamp(opener: Callable[[], IO[bytes]]) -> object:
+def _stamp(opener: Callable[[], IO[bytes]]) -> tuple[int, int, int]:
     with opener() as file:
         status = os.fstat(file.fileno())
         return status.st_ino, status.st_size, status.st_mtime_ns

@@ -162,7 +162,7 @@ def count_sources(
     total = sum(source.size or 0 for source in found) if total is None else total
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
     meter = Meter() if meter is None else meter
-    run, before = _Run(counter, files, rules.header(), meter, total, watch), meter.unpacked
+    run, before = _Run(counter, files, rules, meter, total, watch), meter.unpacked
 
     def feed() -> None:
         for number, source in enumerate(found):
@@ -182,7 +182,7 @@ def count_segment(
 ) -> Counts:
     """Count the next segment of a file of text or lines."""
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
-    run, start = _Run(counter, files, rules.header(), meter, total, watch), segments.position
+    run, start = _Run(counter, files, rules, meter, total, watch), segments.position
     counter.begin_source(0, start, segments.lines)
 
     def feed() -> None:
@@ -217,11 +217,14 @@ def _finished(
         raise _named(error, found) from error
 
 
-def read_header(path: Path) -> dict[str, Any]:
-    """Return what the first line of an unpacked counts file of this package says."""
-    with path.open("rb") as file:
-        header: dict[str, Any] = json.loads(file.readline())
-    return header
+def read_header(path: Path) -> dict[str, Any] | None:
+    """Return what the first line of a counts file of this package says; ``None`` if there is no such file."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.readline())
+    except (FileNotFoundError, ValueError):
+        return None
+    return header if isinstance(header, dict) and header.get("format") == HEADER else None
 
 
 def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_piece_length: int | None) -> Counts:
@@ -255,7 +258,7 @@ class _Run:
 
     counter: Counter
     files: Files
-    header: dict[str, Any]
+    rules: Rules
     meter: Meter
     total: int
     watch: Watch
@@ -267,7 +270,8 @@ class _Run:
             case "text" | "jsonl":
                 self.feed(source.format, blocks(source, self.meter))
             case "parquet":
-                for batch in self._while_well(rows(source, self.files.column, self.meter)):
+                column, replaced = self.files.column, self.rules.replace_invalid
+                for batch in self._while_well(rows(source, column, self.meter, replace_invalid=replaced)):
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":
@@ -275,7 +279,7 @@ class _Run:
                 for block in self._while_well(lines(source, self.meter)):
                     if line == 1 and block.startswith(b"{"):
                         first, _, rest = block.partition(b"\n")
-                        header = _check_header(source.name, first, self.header)
+                        header = _check_header(source.name, first, self.rules.header())
                         self.documents += header["documents"]
                         self.text_bytes += header["bytes"]
                         self.counter.add_counts(rest, 2)

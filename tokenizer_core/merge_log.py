@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.durable import replace
-from tokenizer_core.errors import InternalError
 from tokenizer_core.learning import Merge
 
 FORMAT = "tokd merges 1"
@@ -55,20 +54,19 @@ class MergeLog:
         log = cls(path)
         try:
             first, *lines = path.read_bytes().splitlines()
-        except FileNotFoundError:
-            return log
-        try:
             header = json.loads(first)
             if header["format"] != FORMAT or header["merges"] != len(lines):
-                raise ValueError("it has another format or was cut short")
-            log.merges = [_read(line) for line in lines]
-            log.corpus, log.longest = header["corpus"], header["longest"]
-            log.is_complete = header["complete"]
-            log.timeline = [(seconds, merges) for seconds, merges in header["timeline"]]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InternalError(f"the checkpoint {path.name} cannot be read, remove it: {error}") from None
-        log._lines = lines
-        log._before = log.timeline[-1][0] if log.timeline else 0.0
+                return log
+            merges, timeline = (
+                [_read(line) for line in lines],
+                [(seconds, made) for seconds, made in header["timeline"]],
+            )
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            # None, or not one of this package: the merges are found again.
+            return log
+        log.merges, log._lines, log.timeline = merges, lines, timeline
+        log.corpus, log.longest, log.is_complete = header["corpus"], header["longest"], header["complete"]
+        log._before = log.seconds
         return log
 
     @property

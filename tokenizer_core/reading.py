@@ -76,7 +76,7 @@ def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
         CorpusTooLarge: more than the meter's bounds allow.
         InvalidCorpus: it is cut short, or damaged.
     """
-    with _reading(source), source.open() as file:
+    with failures(source), source.open() as file:
         metered = _Metered(file, meter)
         match source.compression:
             case ".zst":
@@ -104,14 +104,14 @@ def lines(source: Source, meter: Meter) -> Iterator[bytes]:
         yield rest
 
 
-def rows(source: Source, column: str, meter: Meter) -> Iterator[list[str]]:
+def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = False) -> Iterator[list[str]]:
     """Read a column of strings of a Parquet file, some rows at a time.
 
     Raises:
         InvalidCorpus: there is no such column, it has another type, or a row has nothing in it.
     """
     arrow, parquet, compute = (needed(name, "parquet") for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
-    with _reading(source, arrow.ArrowException), source.open() as file:
+    with failures(source, arrow.ArrowException), source.open() as file:
         schema = parquet.read_schema(file)
         if column not in schema.names:
             names = ", ".join(schema.names)
@@ -132,18 +132,25 @@ def rows(source: Source, column: str, meter: Meter) -> Iterator[list[str]]:
                 row = at + lengths.is_null().index(True).as_py()
                 raise InvalidCorpus(f"row {row} of {source.name} has no text", file=source.name, row=row)
             meter.unpack(compute.sum(lengths).as_py() or 0)
+            binary = texts.dictionary.cast(arrow.large_binary())
+            part, size = [], 0
+            for row, index in enumerate(texts.indices.to_pylist(), at):
+                part.append(_decoded(binary[index].as_py(), source, row, replace_invalid=replace_invalid))
+                size += len(part[-1])
+                if size >= BLOCK:
+                    yield part
+                    part, size = [], 0
+            yield part
             at += len(texts)
-            yield from _in_parts(texts, lengths.to_pylist())
 
 
-def _in_parts(texts: Any, lengths: list[int]) -> Iterator[list[str]]:
-    """Decode rows, not many more bytes of them at a time than a block has."""
-    start = size = 0
-    for row, length in enumerate(lengths):
-        size += length
-        if size >= BLOCK or row == len(lengths) - 1:
-            yield texts.slice(start, row + 1 - start).to_pylist()
-            start, size = row + 1, 0
+def _decoded(text: bytes, source: Source, row: int, *, replace_invalid: bool) -> str:
+    try:
+        return text.decode(errors="replace" if replace_invalid else "strict")
+    except UnicodeDecodeError as error:
+        place = f"{source.name}: byte {error.start} of row {row}"
+        message = f"{place} is not UTF-8; convert the text, or have such bytes replaced"
+        raise InvalidCorpus(message, code="invalid_utf8", file=source.name, row=row, byte=error.start) from None
 
 
 def needed(module: str, extra: str) -> Any:
@@ -160,15 +167,20 @@ def needed(module: str, extra: str) -> Any:
         ) from None
 
 
-@contextmanager
-def _reading(source: Source, more: type[Exception] = OSError) -> Iterator[None]:
+def unreadable(name: str, error: BaseException) -> CorpusNotFound | InvalidCorpus:
     """Say which file it is that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return CorpusNotFound(f"{name} is gone", file=name, field="corpus")
+    return InvalidCorpus(f"{name} cannot be read: {error}", file=name)
+
+
+@contextmanager
+def failures(source: Source, more: type[Exception] = OSError) -> Iterator[None]:
+    """Turn what goes wrong with a file into an error that names it."""
     try:
         yield
-    except FileNotFoundError:
-        raise CorpusNotFound(f"{source.name} is gone", file=source.name, field="corpus") from None
     except (OSError, EOFError, zlib.error, zstandard.ZstdError, more) as error:
-        raise InvalidCorpus(f"{source.name} cannot be read: {error}", file=source.name) from error
+        raise unreadable(source.name, error) from error
 
 
 class _Metered(io.RawIOBase):

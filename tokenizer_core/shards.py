@@ -11,7 +11,7 @@ from tokenizer_core._kernel import UNICODE_VERSION, VERSION
 from tokenizer_core.corpus import Files
 from tokenizer_core.counting import HEADER, Rules
 from tokenizer_core.errors import InvalidCorpus
-from tokenizer_core.reading import Source
+from tokenizer_core.reading import Source, failures
 
 SHARD_BYTES = 64 << 20
 """Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""
@@ -44,7 +44,9 @@ class Shard:
             InvalidCorpus
         """
         for source, stamp in zip(self.sources, self.stamps, strict=True):
-            if source.stamp() != stamp:
+            with failures(source):
+                is_same = source.stamp() == stamp
+            if not is_same:
                 message = f"{source.name} changed while it was read; train again when it is complete"
                 raise InvalidCorpus(message, file=source.name)
 
@@ -73,9 +75,12 @@ def texts_key(texts: Iterable[str], rules: Rules) -> str:
 
 
 def _shard(group: Sequence[Source], files: Files, rules: Rules, *, is_large: bool) -> Shard:
-    stamps = tuple(source.stamp() for source in group)
-    parts = [[source.identity(), source.format, source.compression, files.field, files.column] for source in group]
-    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), stamps, is_large)
+    stamps, parts = [], []
+    for source in group:
+        with failures(source):
+            stamps.append(source.stamp())
+            parts.append([source.identity(), source.format, source.compression, files.field, files.column])
+    return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), tuple(stamps), is_large)
 
 
 def _key(parts: object, rules: Rules) -> str:

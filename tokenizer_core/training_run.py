@@ -97,7 +97,7 @@ class TrainingRun:
 
     def save_counts(self, path: str | Path) -> None:
         """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``."""
-        if not self._counted.exists():
+        if not self._is_counted:
             self.count()
         self._all_counts().save(path)
 
@@ -107,7 +107,7 @@ class TrainingRun:
         Raises:
             CorpusError
         """
-        if not self._counted.exists():
+        if not self._is_counted:
             self.count()
         log = MergeLog.open(self._merges_path())
         if log.is_complete:
@@ -191,7 +191,7 @@ class TrainingRun:
     def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:
         self._bounds.check_size(sum(len(text.encode()) for text in texts), "corpus.texts")
         name = f"{texts_key(texts, self._rules)}.counts"
-        if not (self._counts_directory / name).exists():
+        if read_header(self._counts_directory / name) is None:
             count(iter(texts), self._rules, progress=self._report).save(self._counts_directory / name)
         yield name
 
@@ -214,8 +214,8 @@ class TrainingRun:
 
     def _count_shard(self, shard: Shard, files: Files, watch: Watch, meter: Meter, total: int) -> str:
         path = self._counts_directory / f"{shard.key}.counts"
-        if path.exists():
-            meter.unpack(read_header(path)["unpacked"])
+        if (header := read_header(path)) is not None:
+            meter.unpack(header["unpacked"])
         else:
             counts = count_sources(shard.sources, files, self._rules, watch, meter=meter, total=total)
             shard.check_unchanged()
@@ -229,8 +229,7 @@ class TrainingRun:
         position, before, is_last = 0, (meter.bytes, meter.unpacked), False
         while not is_last:
             path = self._counts_directory / f"{shard.key}-{position}.counts"
-            if path.exists():
-                header = read_header(path)
+            if (header := read_header(path)) is not None:
                 position, is_last = header["end"], header["last"]
                 self._bounds.check_size(before[1] + position)
             else:
@@ -261,6 +260,13 @@ class TrainingRun:
         corpus = self._recipe.to_dict()["corpus"]
         covered = [corpus, self._rules.header(), self._rules.replace_invalid, self._shard_bytes]
         return self._directory / f"counted-{_key(covered)}.json"
+
+    @property
+    def _is_counted(self) -> bool:
+        try:
+            return all((self._counts_directory / name).exists() for name in self._names())
+        except (FileNotFoundError, ValueError):
+            return False
 
     def _names(self) -> list[str]:
         names: list[str] = json.loads(self._counted.read_bytes())

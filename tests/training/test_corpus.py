@@ -213,6 +213,25 @@ def test_parquet_without_the_column_or_with_another_type_is_refused(tmp_path: Pa
         of(path)
 
 
+def test_parquet_that_is_not_utf8_stops_with_file_row_and_byte_or_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pyarrow.array([b"good", b"good", b"ba\xffd"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path)
+    with pytest.raises(InvalidCorpus) as raised:
+        of(path)
+    assert raised.value.code == "invalid_utf8"
+    assert raised.value.place == {"file": str(path), "row": 2, "byte": 2}
+    assert of(path, replace_invalid=True) == of(iter(["good", "good", "ba\ufffdd"]))
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string()], ids=str)
+def test_rows_that_repeat_or_are_long_are_read_as_they_are(tmp_path: Path, kind: Any) -> None:
+    texts = ["same"] * 3000 + [f"{number} é " * 90_000 for number in range(5)] + ["", "same"]
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": pyarrow.array(texts, kind)}), path, row_group_size=999)
+    assert of(path) == of(iter(texts))
+
+
 def test_the_first_failure_in_the_order_of_the_files_is_told(tmp_path: Path) -> None:
     for number in range(6):
         (tmp_path / f"{number}.jsonl").write_bytes(write_lines(["good"]) + (b"{}\n" if number in (2, 4) else b""))

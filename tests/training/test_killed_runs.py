@@ -110,6 +110,27 @@ def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_b
         assert again.report().frequencies == run.report().frequencies, kept
 
 
+@pytest.mark.parametrize("damage", ["cut", "empty", "other", "gone"])
+@pytest.mark.parametrize("name", ["counts/*.counts", "counted-*", "merges-*"])
+def test_a_checkpoint_that_is_damaged_is_made_again(tmp_path: Path, corpus: Path, name: str, damage: str) -> None:
+    recipe = Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS})
+    run = TrainingRun(tmp_path, recipe)
+    run.merge()
+    truth = run.tokenizers()[0].hash
+    for path in list(tmp_path.glob(name)):
+        data = path.read_bytes()
+        path.write_bytes({"cut": data[:30], "empty": b"", "other": b"[1]\n2", "gone": b""}[damage])
+        if damage == "gone":
+            path.unlink()
+    if not name.startswith("merges"):
+        for path in tmp_path.glob("merges-*"):
+            path.unlink()
+    again = TrainingRun(tmp_path, recipe)
+    again.count()
+    again.merge()
+    assert again.tokenizers()[0].hash == truth
+
+
 def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:
     texts = [text(seed, 500) for seed in range(9)]
     for settings in (
