@@ -210,7 +210,9 @@ def test_the_sweep_removes_what_no_job_needs(bench: Bench, make_settings: MakeSe
 
 
 @SQLITE
-def test_a_worker_outlives_a_store_that_is_away(bench: Bench, make_settings: MakeSettings) -> None:
+def test_a_worker_outlives_a_store_that_is_away(
+    bench: Bench, make_settings: MakeSettings, caplog: pytest.LogCaptureFixture
+) -> None:
     file = bench.store.directory.with_name("away")
     worker = Worker(make_settings(jobs_url=f"sqlite:///{file}/jobs.sqlite"), PRETENDER)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -218,6 +220,8 @@ def test_a_worker_outlives_a_store_that_is_away(bench: Bench, make_settings: Mak
     (file / "jobs.sqlite").write_text("this is no database, and was long enough to be taken for one " * 20)
     thread = threading.Thread(target=worker.run)
     thread.start()
+    until(lambda: "the store of jobs: file is not a database" in caplog.text)
+    assert thread.is_alive()
     worker.stop()
     thread.join(60)
     assert not thread.is_alive()
