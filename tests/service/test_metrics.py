@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 
+from prometheus_client import CollectorRegistry, Histogram
+
+from service.exchange import Exchange
+from service.limits import Limits
+from service.metrics import _SECONDS, Metrics
+from service.settings import Settings
 from tests.service.conftest import MakeClient
 from tokenizer_core import Tokenizer
 
@@ -40,3 +46,21 @@ def test_callers_make_no_labels(make_client: MakeClient) -> None:
         client.get(f"/tokenizers/nobody{number}")
         client.request(f"VERB{number}", "/nowhere")
     assert labels() == before
+
+
+def test_times_fall_into_the_buckets_that_the_library_chooses() -> None:
+    """Requests are tallied and handed over together; every border of a bucket belongs to it."""
+    metrics, limits = Metrics(()), Limits(Settings())
+    expected = Histogram("tokd_request_seconds", "", ("route",), buckets=_SECONDS, registry=CollectorRegistry())
+    try:
+        for at in (0.0, *_SECONDS, *(border + 1e-6 for border in _SECONDS), 99.0):
+            metrics.record(Exchange("POST", "/encode", 200), at, limits)
+            expected.labels("/encode").observe(at)
+            if at == 0.5:
+                metrics.page({})
+    finally:
+        limits.close()
+    wanted = {(s.name, s.labels["le"]): s.value for s in expected.collect()[0].samples if s.name.endswith("_bucket")}
+    line = r'^(tokd_request_seconds_bucket)\{le="([^"]+)",route="/encode"\} (\S+)$'
+    found = re.findall(line, metrics.page({}).decode(), re.MULTILINE)
+    assert {(name, le): float(value) for name, le, value in found} == wanted
