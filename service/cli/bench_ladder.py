@@ -149,7 +149,7 @@ def draw(document: Mapping[str, Any]) -> str:
     rungs = {name: line for name, line in document["rungs"].items() if "over" not in line}
     first = next(iter(rungs.values()))["merging"]
     values = {name: round(first / line["merging"], 1) for name, line in rungs.items()}
-    return chart.bars("Merging, times as fast as the first rung", values, "times", logarithmic=True)
+    return chart.bars("Merging, times as fast as the first rung (logarithmic)", values, "times", logarithmic=True)
 
 
 def total(line: Mapping[str, Any]) -> float:

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from service.cli import main, train
 from service.cli.progress import Bar
 from service.cli.train_settings import FLAGS as FLAGS_OF_SETTINGS
-from tests.cli.processes import environment
+from tests.cli.processes import ROOT, environment
 from tokenizer_core import Files, Recipe, Tokenizer
 from tokenizer_core import train as train_in_python
 from tokenizer_core import train_characters as characters_in_python
@@ -147,6 +148,14 @@ def test_every_setting_of_a_recipe_has_its_flag(folder):
     recipe = Recipe.from_dict({"corpus": {"paths": ["corpus"]}}).to_dict()
     settings = {f"corpus.{key}" for key in recipe.pop("corpus")} | set(recipe)
     assert {flag.field for flag in FLAGS_OF_SETTINGS} == settings - {"corpus.paths", "initial_merges", "chat_template"}
+
+
+def test_every_flag_is_documented(capsysbinary):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    flags = set(re.findall(r"--[a-z-]+", capsysbinary.readouterr().out.decode())) - {"--help", "--output"}
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    assert {flag for flag in flags if f"`{flag}" not in page} == set()
 
 
 def test_roles_and_a_chat_template_come_with_the_artifact(folder, capsysbinary):
