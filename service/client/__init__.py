@@ -15,7 +15,8 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
@@ -23,9 +24,11 @@ import numpy as np
 import orjson
 
 from service.client import calls
-from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
+from service.client import jobs as job_calls
+from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
 from service.client.calls import Call
 from service.client.errors import (
+    Forbidden,
     NotFound,
     Refused,
     Saturated,
@@ -38,6 +41,7 @@ from service.client.errors import (
     no_tokd,
     retry_after,
 )
+from service.client.jobs import EventReader
 from tokenizer_core import InvalidUnicode
 
 __all__ = [
@@ -48,6 +52,9 @@ __all__ = [
     "Count",
     "Decoded",
     "Encoding",
+    "Forbidden",
+    "Job",
+    "JobPage",
     "NotFound",
     "Places",
     "Refused",
@@ -66,6 +73,7 @@ TRIES = 3
 MAX_PAUSE = 30.0
 """Seconds: a service that asks for a longer pause is not asked again."""
 
+QUIET_SECONDS = 60.0
 _FIRST_PAUSE = 0.5
 _SPREAD = 0.25
 """Callers who were turned away together come back spread over this part of the pause, not all at once."""
@@ -116,6 +124,19 @@ class _Methods:
     decode_batch = _Method(calls.decode_batch)
     tokenizers = _Method(calls.tokenizers)
     tokenizer = _Method(calls.tokenizer)
+    submit_texts = _Method(job_calls.submit_texts)
+    submit_files = _Method(job_calls.submit_files)
+    submit_paths = _Method(job_calls.submit_paths)
+    submit_urls = _Method(job_calls.submit_urls)
+    job = _Method(job_calls.job)
+    jobs = _Method(job_calls.jobs)
+    cancel = _Method(job_calls.cancel)
+    artifact = _Method(job_calls.artifact)
+
+    _patience: httpx.Timeout
+
+    def _as(self, reader: EventReader) -> dict[str, Any]:
+        return {"headers": reader.headers, "timeout": self._patience}
 
 
 class Client(_Methods):
@@ -127,6 +148,7 @@ class Client(_Methods):
         tries: how often a request is sent that a saturated service turns away, with the pause it asks for.
         headers: sent with every request.
         transport: how connections are made; ``httpx.HTTPTransport(uds=path)`` reaches a unix socket.
+        key: an API key, for a server that needs one.
     """
 
     def __init__(
@@ -137,23 +159,60 @@ class Client(_Methods):
         tries: int = TRIES,
         headers: Mapping[str, str] | None = None,
         transport: httpx.BaseTransport | None = None,
+        key: str | None = None,
     ) -> None:
         self._tries = tries
+        headers = _with_key(headers, key)
+        # A stream is quiet for a quarter of a minute at most.
+        self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
         self._http = httpx.Client(base_url=url, timeout=timeout, headers=headers, transport=transport)
 
     def send(self, call: Call[T]) -> T:
         """Carry out a call."""
-        request = self._http.build_request(call.method, call.path, **_content(call))
-        for attempt in itertools.count(1):
-            try:
-                answer = self._http.send(request)
-            except httpx.RequestError as error:
-                raise no_answer(error) from error
-            seconds = _pause(answer, attempt, self._tries)
-            if seconds is None:
-                break
-            time.sleep(seconds)
+        with ExitStack() as files:
+            request = self._http.build_request(call.method, call.path, **_content(call, files))
+            for attempt in itertools.count(1):
+                try:
+                    answer = self._http.send(request)
+                except httpx.RequestError as error:
+                    raise no_answer(error) from error
+                seconds = _pause(answer, attempt, self._tries)
+                if seconds is None:
+                    break
+                time.sleep(seconds)
         return _read(call, answer)
+
+    def events(self, job_id: str) -> Iterator[Job]:
+        """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
+        reader, failures = EventReader(job_id), 0
+        while True:
+            try:
+                with self._http.stream("GET", reader.path, **self._as(reader)) as answer:
+                    if answer.status_code == 204:
+                        return
+                    if answer.status_code != 200:
+                        answer.read()
+                        if _pause(answer, failures + 1, self._tries) is None:
+                            raise from_answer(answer)
+                    for line in answer.iter_lines():
+                        job = reader.push(line)
+                        if job is not None:
+                            failures = 0
+                            yield job
+                            if job.ended:
+                                return
+            except httpx.RequestError as error:
+                if failures + 1 >= self._tries:
+                    raise no_answer(error) from error
+            reader.broken()
+            failures += 1
+            time.sleep(_FIRST_PAUSE)
+
+    def wait(self, job_id: str) -> Job:
+        """Return a job when it has ended, however it ended."""
+        for _ in self.events(job_id):
+            pass
+        return self.job(job_id)
 
     def close(self) -> None:
         """Close the connections."""
@@ -177,23 +236,62 @@ class AsyncClient(_Methods):
         tries: int = TRIES,
         headers: Mapping[str, str] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        key: str | None = None,
     ) -> None:
         self._tries = tries
+        headers = _with_key(headers, key)
+        # A stream is quiet for a quarter of a minute at most.
+        self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
         self._http = httpx.AsyncClient(base_url=url, timeout=timeout, headers=headers, transport=transport)
 
     async def send(self, call: Call[T]) -> T:
         """Carry out a call."""
-        request = self._http.build_request(call.method, call.path, **_content(call))
-        for attempt in itertools.count(1):
-            try:
-                answer = await self._http.send(request)
-            except httpx.RequestError as error:
-                raise no_answer(error) from error
-            seconds = _pause(answer, attempt, self._tries)
-            if seconds is None:
-                break
-            await asyncio.sleep(seconds)
+        with ExitStack() as files:
+            request = self._http.build_request(call.method, call.path, **_content(call, files))
+            for attempt in itertools.count(1):
+                try:
+                    answer = await self._http.send(request)
+                except httpx.RequestError as error:
+                    raise no_answer(error) from error
+                seconds = _pause(answer, attempt, self._tries)
+                if seconds is None:
+                    break
+                await asyncio.sleep(seconds)
         return _read(call, answer)
+
+    async def events(self, job_id: str) -> AsyncIterator[Job]:
+        """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
+        reader, failures = EventReader(job_id), 0
+        while True:
+            try:
+                async with self._http.stream(
+                    "GET", reader.path, headers=reader.headers, timeout=self._patience
+                ) as answer:
+                    if answer.status_code == 204:
+                        return
+                    if answer.status_code != 200:
+                        await answer.aread()
+                        if _pause(answer, failures + 1, self._tries) is None:
+                            raise from_answer(answer)
+                    async for line in answer.aiter_lines():
+                        job = reader.push(line)
+                        if job is not None:
+                            failures = 0
+                            yield job
+                            if job.ended:
+                                return
+            except httpx.RequestError as error:
+                if failures + 1 >= self._tries:
+                    raise no_answer(error) from error
+            reader.broken()
+            failures += 1
+            await asyncio.sleep(_FIRST_PAUSE)
+
+    async def wait(self, job_id: str) -> Job:
+        """Return a job when it has ended, however it ended."""
+        async for _ in self.events(job_id):
+            pass
+        return await self.job(job_id)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -206,7 +304,22 @@ class AsyncClient(_Methods):
         await self.close()
 
 
-def _content(call: Call[Any]) -> dict[str, Any]:
+def _with_key(headers: Mapping[str, str] | None, key: str | None) -> dict[str, str]:
+    return {**(headers or {}), **({} if key is None else {"authorization": f"Bearer {key}"})}
+
+
+def _content(call: Call[Any], files: ExitStack) -> dict[str, Any]:
+    """Return what httpx sends; what is opened for it is closed with ``files``."""
+    content = _body(call, files)
+    content["headers"] = {**content.get("headers", {}), **(call.headers or {})}
+    return content
+
+
+def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
+    if call.form is not None:
+        parts: list[tuple[str, Any]] = [(name, (None, data)) for name, data in call.form.items()]
+        parts += [("corpus", (path.name, files.enter_context(path.open("rb")))) for path in call.files]
+        return {"files": parts}
     if call.body is None:
         return {}
     if isinstance(call.body, bytes):
@@ -240,7 +353,7 @@ def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
 
 
 def _read(call: Call[T], answer: httpx.Response) -> T:
-    if answer.status_code == 200:
+    if answer.status_code in (200, 202):
         try:
             return call.read(orjson.loads(answer.content) if call.accept == calls.JSON else answer)
         except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:

@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from service.schemas.fields import Side
 
 
-class Answer:
-    """What the service answered. A field that was not asked for is an AttributeError that says so.
-
-    Attributes:
-        tokenizer: the hash of the tokenizer that answered: equal hashes mean equal ids.
-    """
-
-    tokenizer: str
+class Fields:
+    """What the service told. A field that was not asked for is an AttributeError that says so."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        self.tokenizer = fields["tokenizer"]
         self.__dict__.update(fields)
 
     def __eq__(self, other: object) -> bool:
@@ -33,6 +26,20 @@ class Answer:
 
         def __getattr__(self, name: str) -> NoReturn:
             raise AttributeError(f"the answer has no {name}; it has what was asked for: {', '.join(self.__dict__)}")
+
+
+class Answer(Fields):
+    """What the service answered about a text or ids.
+
+    Attributes:
+        tokenizer: the hash of the tokenizer that answered: equal hashes mean equal ids.
+    """
+
+    tokenizer: str
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.tokenizer = fields["tokenizer"]
+        super().__init__(fields)
 
 
 class Encoding(Answer):
@@ -98,3 +105,45 @@ class TokenizerInfo(Answer):
     templates: dict[str, str]
     unicode_version: str
     provenance: dict[str, Any]
+
+
+class Job(Fields):
+    """A training job as it stood when the service told it.
+
+    Attributes:
+        state: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
+        phase: of a running job, ``counting``, ``merging`` or ``publishing``.
+        progress: ``done``, ``total``, ``unit``, ``rate`` and ``seconds_left``.
+        error: ``code``, ``message`` and ``path`` of a failed job.
+        tokenizer: the hash of what it published, or ``None``.
+    """
+
+    id: str
+    name: str | None
+    state: str
+    phase: str | None
+    progress: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    attempts: int
+    error: dict[str, Any] | None
+    artifact: dict[str, Any] | None
+    owner: str
+    settings: dict[str, Any]
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.tokenizer: str | None = None if fields["artifact"] is None else fields["artifact"]["tokenizer"]
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing about it will change any more."""
+        return self.state in ("succeeded", "failed", "cancelled")
+
+
+class JobPage(Fields):
+    """Some jobs, newest first; ``next`` goes into ``before`` for those after them, and is ``None`` on the last page."""
+
+    jobs: list[Job]
+    next: str | None

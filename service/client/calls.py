@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
@@ -87,13 +88,20 @@ class StreamOptions(DecodeOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request, and how its answer is read: from JSON, or if another form is accepted from the whole response."""
+    """One request, and how its answer is read: from JSON, or if another form is accepted from the whole response.
+
+    Attributes:
+        form, files: what is sent as a form, in the place of a body; the files as ``corpus``.
+    """
 
     method: str
     path: str
     read: Callable[[Any], T]
     body: Mapping[str, Any] | bytes | None = None
     accept: str = JSON
+    headers: Mapping[str, str] | None = None
+    form: Mapping[str, bytes] | None = None
+    files: tuple[Path, ...] = ()
 
 
 def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:

@@ -3,7 +3,8 @@
 TokdError
 ├── InputError       as the library raises it for the same input: ReservedLiteral, UnknownTokenId, InvalidOption, ...
 ├── Refused          any other refusal of the service; ``code``, ``path`` and ``status`` say which
-│   ├── NotFound     no such tokenizer or route
+│   ├── Forbidden    no key that the service knows, or one without the scope
+│   ├── NotFound     no such tokenizer, job or route
 │   ├── TooLarge     more bytes, items or ids than the service takes
 │   ├── Saturated    the service had too much to do, at every try; ``retry_after`` says when to come again
 │   └── ServerFault  a bug of the service, or an answer that is not one of tokd's
@@ -45,8 +46,12 @@ class Refused(TokdError):
         self.retry_after = retry_after
 
 
+class Forbidden(Refused):
+    """The service needs a key that it knows, with the scope of the route."""
+
+
 class NotFound(Refused):
-    """No such tokenizer is loaded, or there is no such route."""
+    """No such tokenizer is loaded, there is no such job of yours, or no such route."""
 
 
 class TooLarge(Refused):
@@ -89,7 +94,14 @@ _AS_THE_LIBRARY: Mapping[str, type[TokdError]] = {
     )
     for code in cls.codes
 }
-_BY_STATUS: Mapping[int, type[Refused]] = {404: NotFound, 413: TooLarge, 503: Saturated}
+_BY_STATUS: Mapping[int, type[Refused]] = {
+    401: Forbidden,
+    403: Forbidden,
+    404: NotFound,
+    413: TooLarge,
+    429: Saturated,
+    503: Saturated,
+}
 
 
 def no_answer(error: httpx.RequestError) -> Unreachable:

@@ -1,0 +1,141 @@
+"""The requests about training jobs, and how a stream of events is read."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from service.client.answers import Job, JobPage
+from service.client.calls import Call
+from service.client.errors import ServerFault
+
+GZIP = "application/gzip"
+
+
+class CorpusOptions(TypedDict, total=False):
+    """What the files of a corpus are."""
+
+    format: str
+    field: str
+    column: str
+
+
+class SubmitOptions(CorpusOptions, total=False):
+    """What every submission takes.
+
+    ``settings`` are those of the HTTP API. Without an ``idempotency_key`` one is made up: a request that is sent again
+    is one job.
+    """
+
+    settings: Mapping[str, Any]
+    name: str
+    idempotency_key: str
+
+
+def submit_texts(texts: Iterable[str], **options: Unpack[SubmitOptions]) -> Call[Job]:
+    """Have a tokenizer trained on texts that go with the request."""
+    return _submit({"texts": list(texts)}, options)
+
+
+def submit_paths(files: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[Job]:
+    """Have a tokenizer trained on files of the server, below one of its corpus roots."""
+    return _submit({"files": list(files)}, options)
+
+
+def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[Job]:
+    """Have a tokenizer trained on what URLs lead to, from the server."""
+    return _submit({"urls": list(urls)}, options)
+
+
+def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
+    """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
+    words = {name: value for name, value in options.items() if name in ("name", "format", "field", "column")}
+    settings = orjson.dumps(dict(options.get("settings", {})))
+    # The settings go first: what is wrong with them is told before the corpus is sent.
+    form = {"settings": settings, **{name: str(value).encode() for name, value in words.items()}}
+    return Call("POST", "/train-job", Job, None, headers=_key(options), form=form, files=tuple(map(Path, files)))
+
+
+def job(job_id: str) -> Call[Job]:
+    """Tell how a job stands."""
+    return Call("GET", place(job_id), Job)
+
+
+def jobs(*states: str, limit: int = 50, before: str | None = None) -> Call[JobPage]:
+    """List your jobs, newest first: those in one of the states, or all."""
+    query = [f"limit={limit}", *(f"state={quote(state, safe='')}" for state in states)]
+    if before is not None:
+        query.append(f"before={quote(before, safe='')}")
+    return Call("GET", f"/train-job?{'&'.join(query)}", _page)
+
+
+def cancel(job_id: str) -> Call[Job]:
+    """Cancel a job."""
+    return Call("DELETE", place(job_id), Job)
+
+
+def artifact(job_id: str) -> Call[bytes]:
+    """Return the archive of what a job published, a ``tar.gz``."""
+    return Call("GET", f"{place(job_id)}/artifact", _bytes, accept=GZIP)
+
+
+def place(job_id: str) -> str:
+    """Return the path of a job."""
+    return f"/train-job/{quote(job_id, safe='')}"
+
+
+class EventReader:
+    """Reads a stream of events line by line, over any number of connections.
+
+    Attributes:
+        headers: of the next connection, so that nothing is told twice.
+    """
+
+    def __init__(self, job_id: str) -> None:
+        self.path = f"{place(job_id)}/events"
+        self.headers = {"accept": "text/event-stream"}
+        self._fields: dict[str, str] = {}
+
+    def push(self, line: str) -> Job | None:
+        """Take a line; return the job when an event is complete."""
+        if line:
+            name, _, value = line.partition(":")
+            self._fields[name] = value.removeprefix(" ")
+            return None
+        fields, self._fields = self._fields, {}
+        if "data" not in fields:
+            return None
+        try:
+            self.headers["last-event-id"] = fields["id"]
+            return Job(orjson.loads(fields["data"]))
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            message = f"{self.path} tells events that are not tokd's; check the address"
+            raise ServerFault(message, code="internal", status=200) from None
+
+    def broken(self) -> None:
+        """Forget the event that was not complete."""
+        self._fields = {}
+
+
+def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:
+    chosen = {name: options[name] for name in ("format", "field", "column") if name in options}
+    body = {"corpus": corpus | chosen, "settings": dict(options.get("settings", {})), "name": options.get("name")}
+    return Call("POST", "/train-job", Job, body, headers=_key(options))
+
+
+def _key(options: SubmitOptions) -> Mapping[str, str]:
+    return {"idempotency-key": options.get("idempotency_key", secrets.token_hex(16))}
+
+
+def _page(answer: dict[str, Any]) -> JobPage:
+    return JobPage({"jobs": [Job(each) for each in answer["jobs"]], "next": answer["next"]})
+
+
+def _bytes(answer: httpx.Response) -> bytes:
+    return answer.content

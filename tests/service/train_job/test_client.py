@@ -1,0 +1,246 @@
+"""Both kinds of client against a server that really trains."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.auth import entry, new_key
+from service.client import AsyncClient, Client, Forbidden, Job, NotFound, Refused, Saturated, ServerFault, Unreachable
+from tests.service.conftest import RunServer, Server
+from tests.service.train_job.conftest import SETTINGS, TEXTS
+from tokenizer_core import Tokenizer, train
+
+KEYS = {name: new_key() for name in ("ann", "bob")}
+Script = Callable[[Any], Awaitable[Any]]
+
+
+@pytest.fixture(scope="module")
+def server(run_server: RunServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("home")
+    scopes: list[Any] = ["encode", "train"]
+    (home / "keys.toml").write_text("".join(entry(name, scopes, key) for name, key in KEYS.items()))
+    (home / "corpora").mkdir()
+    (home / "corpora" / "a.jsonl").write_text('{"body": "low lower lowest"}\n')
+    settings = {"trained": str(home / "trained"), "keys": str(home / "keys.toml"), "min_free_bytes": 0}
+    with run_server(**settings, corpus_roots=(str(home / "corpora"),), access_log=False, lease_seconds=60) as running:
+        running.home = home
+        yield running
+        running.stop()
+
+
+class Awaited:
+    """A client that waits, with the face of one that is awaited, so that one script runs with both."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name == "events":
+                return self._events(*args)
+
+            async def now() -> Any:
+                return getattr(self._client, name)(*args, **kwargs)
+
+            return now()
+
+        return call
+
+    async def _events(self, job_id: str) -> Any:
+        for job in self._client.events(job_id):
+            yield job
+
+
+@pytest.fixture(params=["sync", "async"])
+def play(request: pytest.FixtureRequest, server: Server) -> Callable[[Script], Any]:
+    """Run a script with either kind of client."""
+
+    def run(script: Script, name: str = "ann") -> Any:
+        async def main() -> Any:
+            if request.param == "sync":
+                with Client(server.url, key=KEYS[name]) as tokd:
+                    return await script(Awaited(tokd))
+            async with AsyncClient(server.url, key=KEYS[name]) as tokd:
+                return await script(tokd)
+
+        return asyncio.run(main())
+
+    return run
+
+
+def test_job_of_files_is_trained_watched_fetched_and_used(
+    play: Callable[[Script], Any], tmp_path: Path, server: Server
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXTS[0])
+    (tmp_path / "b.txt").write_text(TEXTS[1])
+    files = [tmp_path / "a.txt", str(tmp_path / "b.txt")]
+
+    async def script(tokd: Any) -> None:
+        job = await tokd.submit_files(files, settings=SETTINGS, name="mine")
+        assert (job.state, job.name, job.ended, job.owner) == ("queued", "mine", False, "ann")
+        seen = [each async for each in tokd.events(job.id)]
+        assert seen[-1].state == "succeeded", seen[-1].error
+        assert len({str(each) for each in seen}) == len(seen)
+        done = await tokd.wait(job.id)
+        assert done.tokenizer == train(iter(TEXTS[:2]), **SETTINGS).hash
+        assert (await tokd.count("lowest", tokenizer=done.tokenizer)).count < 6
+        with tarfile.open(fileobj=io.BytesIO(await tokd.artifact(job.id))) as packed:
+            packed.extractall(tmp_path / "unpacked", filter="data")
+        (directory,) = (tmp_path / "unpacked").iterdir()
+        assert Tokenizer.open(directory).hash == done.tokenizer
+
+    play(script)
+
+
+def test_every_kind_of_corpus_is_the_same_tokenizer(play: Callable[[Script], Any], server: Server) -> None:
+    home: Path = server.home  # type: ignore[attr-defined]
+
+    async def script(tokd: Any) -> None:
+        jobs = [
+            await tokd.submit_texts([TEXTS[0]], settings=SETTINGS),
+            await tokd.submit_paths([str(home / "corpora")], field="body", settings=SETTINGS),
+            await tokd.submit_files([home / "corpora" / "a.jsonl"], field="body", settings=SETTINGS),
+        ]
+        done = [await tokd.wait(job.id) for job in jobs]
+        assert [job.state for job in done] == ["succeeded"] * 3, [job.error for job in done]
+        assert {job.tokenizer for job in done} == {train(iter(TEXTS[:1]), **SETTINGS).hash}
+
+    play(script)
+
+
+def test_jobs_are_found_page_by_page_and_cancelled(play: Callable[[Script], Any]) -> None:
+    async def script(tokd: Any) -> None:
+        made = [(await tokd.submit_texts(TEXTS, settings=SETTINGS)).id for _ in range(3)]
+        found, before = [], None
+        while True:
+            page = await tokd.jobs(limit=2, before=before)
+            found += [job.id for job in page.jobs]
+            before = page.next
+            if before is None:
+                break
+        assert [job for job in found if job in made] == made[::-1]
+        for job in made:
+            assert (await tokd.wait(job)).ended
+        with pytest.raises(Refused) as caught:
+            await tokd.cancel(made[0])
+        assert caught.value.code == "job_finished"
+        assert made[0] in [job.id for job in (await tokd.jobs("succeeded", "failed", limit=200)).jobs]
+
+    play(script)
+
+
+def test_what_is_refused_says_what_and_where(play: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXTS[0])
+
+    async def script(tokd: Any) -> None:
+        for call, kind, code, path in [
+            (tokd.job("0" * 32), NotFound, "job_not_found", None),
+            (tokd.submit_texts(TEXTS, settings={"vocab_size": 3}), Refused, "invalid_settings", "settings.vocab_size"),
+            (tokd.submit_files([tmp_path / "a.txt"], settings={"x": 3}), Refused, "unknown_field", "settings.x"),
+            (tokd.submit_paths(["/etc/passwd"]), Refused, "path_forbidden", "corpus.files[0]"),
+            (tokd.submit_urls(["http://127.0.0.1/"]), Refused, "scheme_forbidden", "corpus.urls[0]"),
+        ]:
+            with pytest.raises(kind) as caught:
+                await call
+            assert (caught.value.code, caught.value.path) == (code, path)
+        with pytest.raises(FileNotFoundError):
+            await tokd.submit_files([tmp_path / "none.txt"])
+        with pytest.raises(NotFound):
+            await anext(aiter(tokd.events("0" * 32)))
+
+    play(script)
+
+
+def test_same_key_is_one_job_and_another_caller_sees_none(play: Callable[..., Any]) -> None:
+    async def script(tokd: Any) -> str:
+        jobs = [await tokd.submit_texts(TEXTS, settings=SETTINGS, idempotency_key="k") for _ in range(2)]
+        assert jobs[0].id == jobs[1].id
+        return str(jobs[0].id)
+
+    job = play(script)
+
+    async def other(tokd: Any) -> None:
+        with pytest.raises(NotFound):
+            await tokd.job(job)
+        assert job not in [each.id for each in (await tokd.jobs(limit=200)).jobs]
+
+    play(other, "bob")
+
+
+def test_wrong_key_is_forbidden(server: Server) -> None:
+    for key in (None, new_key()):
+        with Client(server.url, key=key) as tokd, pytest.raises(Forbidden) as caught:
+            tokd.jobs()
+        assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
+
+
+def event(version: int, state: str) -> str:
+    job = {"id": "j", "state": state, "artifact": None}
+    return f"id: {version}\nevent: job\ndata: {httpx.Response(200, json=job).text}\n\n"
+
+
+def scripted(*answers: httpx.Response | Exception) -> tuple[Client, list[str | None]]:
+    asked: list[str | None] = []
+    left = list(answers)
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("last-event-id"))
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Client(transport=httpx.MockTransport(reply)), asked
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.client.time.sleep", lambda _: None)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_broken_streams_are_taken_up_where_they_ended() -> None:
+    busy = {"type": "", "title": "", "status": 503, "detail": "busy", "code": "saturated", "path": None}
+    tokd, asked = scripted(
+        httpx.Response(503, json=busy),
+        httpx.Response(200, text="retry: 1\n\n" + event(3, "queued") + "id: 4\ndata: {"),
+        httpx.ConnectError("gone"),
+        httpx.Response(200, text=": keep-alive\n\n" + event(7, "running")),
+        httpx.Response(200, text=event(9, "failed") + event(10, "queued")),
+    )
+    found: list[Job] = list(tokd.events("j"))
+    assert [job.state for job in found] == ["queued", "running", "failed"]
+    assert asked == [None, None, "3", "3", "7"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_patience_with_broken_streams_ends() -> None:
+    tokd, asked = scripted(*[httpx.ConnectError("gone")] * 5)
+    with pytest.raises(Unreachable):
+        list(tokd.events("j"))
+    assert len(asked) == 3
+    tokd, asked = scripted(*[httpx.Response(503)] * 5)
+    with pytest.raises(Saturated):
+        list(tokd.events("j"))
+    assert len(asked) == 3
+    tokd, _ = scripted(httpx.Response(204))
+    assert list(tokd.events("j")) == []
+    tokd, _ = scripted(httpx.Response(200, text="id: 1\ndata: <html>\n\n"))
+    with pytest.raises(ServerFault):
+        list(tokd.events("j"))
+
+
+def test_full_queue_is_told_with_the_time_to_come_again() -> None:
+    problem = {"type": "", "title": "", "status": 429, "detail": "full", "code": "queue_full", "path": None}
+    tokd, _ = scripted(httpx.Response(429, json=problem, headers={"retry-after": "30"}))
+    with pytest.raises(Saturated) as caught:
+        tokd.submit_texts(TEXTS)
+    assert (caught.value.code, caught.value.retry_after) == ("queue_full", 30)
