@@ -62,9 +62,11 @@ def test_vocab_and_merges_are_those_of_the_source():
 
 
 def test_special_tokens_and_pattern_travel_beside_the_files():
-    config = dataclasses.replace(GPT2, pretokenizer=(Split(Pattern("regex", r"\w+|\W")),), added_tokens=(SPECIAL,))
+    config = dataclasses.replace(
+        GPT2, pretokenizer=(Split(Pattern("regex", r"\p{L}+|\P{L}")),), added_tokens=(SPECIAL,)
+    )
     for beside in (to_tiktoken(parts(config=config))[1], to_vocab_merges(parts(config=config))[1]):
-        assert (beside.pattern, beside.regex) == (r"\w+|\W", r"\w+|\W")
+        assert (beside.pattern, beside.regex) == (r"\p{L}+|\P{L}", r"\p{L}+|\P{L}")
         assert dict(beside.special_tokens) == {"<|end|>": 900}
 
 

@@ -278,6 +278,15 @@ class PieceCounts:
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
 
+def portable_pattern(pattern: str) -> str:
+    """Write a regular expression of tiktoken's so that Oniguruma, and a ``tokenizer.json``, mean the same by it.
+
+    What both read alike stays as it is.
+
+    Raises:
+        InvalidArtifact: ``invalid_pattern``: it does not compile, or cannot be written so.
+    """
+
 def learn_merges(
     counts: PieceCounts,
     tokens: int,

@@ -102,6 +102,8 @@ class EncodedChat:
         if train_on == "last":
             last = max((at for at, role in enumerate(roles) if role == "assistant"), default=None)
             return [] if last is None else self._turns([last])
+        if train_on == "assistant" and self.rendered.generated:
+            return list(self.rendered.generated)
         if train_on == "assistant":
             return self._turns([at for at, role in enumerate(roles) if role == "assistant"])
         wanted = {train_on} if isinstance(train_on, str) else set(train_on)
@@ -117,14 +119,23 @@ class EncodedChat:
         """Return what of the text these messages are, in order."""
         spans = []
         for message in messages:
-            turn = self.rendered.turn(message)
-            if turn is None:
-                continue
             if self.rendered.generated and self.rendered.roles[message] == "assistant":
-                spans += [block for block in self.rendered.generated if block[0] < turn[1] and turn[0] < block[1]]
-            else:
+                spans += self._blocks(message)
+            elif (turn := self.rendered.turn(message)) is not None:
                 spans.append((turn[0], self._closed(turn)))
         return spans
+
+    def _blocks(self, message: int) -> list[tuple[int, int]]:
+        """Return the ``{% generation %}`` blocks of a message; one without text of it stands between its neighbours."""
+        blocks = self.rendered.generated
+        turn = self.rendered.turn(message)
+        own = [] if turn is None else [block for block in blocks if block[0] < turn[1] and turn[0] < block[1]]
+        if own:
+            return own
+        others = [(span.message, span.start, span.end) for span in self.rendered.spans if span.message is not None]
+        start = max((end for at, _, end in others if at < message), default=0)
+        end = min((start for at, start, _ in others if at > message), default=len(self.rendered.text))
+        return [block for block in blocks if start <= block[0] and block[1] <= end]
 
     def _closed(self, turn: tuple[int, int]) -> int:
         """Return where the special token behind a turn ends, or the turn if another's text comes first."""

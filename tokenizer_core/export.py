@@ -82,8 +82,14 @@ def _beside(config: PipelineConfig, format_: str) -> Beside:
     stages = config.pretokenizer
     if len(stages) == 1 and isinstance(stages[0], Split):
         stage = stages[0]
-        if stage.behavior == "isolated" and not stage.invert and stage.pattern.kind != "string":
+        matches = (stage.behavior, stage.invert) in (("isolated", False), ("removed", True))
+        if matches and stage.pattern.kind != "string":
             text = stage.pattern.text
+            if stage.pattern.kind == "regex" and not patterns.read_alike(text):
+                raise Unsupported(
+                    f"the expression means something else to those who read {format_}; export to huggingface",
+                    field="pre_tokenizer.pattern",
+                )
             regex = patterns.PATTERNS[text] if stage.pattern.kind == "name" else text
             return Beside(text, regex, {token.content: token.id for token in config.added_tokens})
     raise Unsupported(f"{format_} goes with exactly one pattern; export to huggingface", field="pre_tokenizer")

@@ -10,10 +10,10 @@ some signs differently; ``from_tiktoken`` writes them so that both mean the same
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tokenizer_core._kernel import portable_pattern
 from tokenizer_core.errors import InvalidArtifact
 
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -59,51 +59,21 @@ def name_of(text: str) -> str | None:
     return SPELLINGS.get(text)
 
 
-_TIKTOKEN_CL100K = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)
-_SIGNS = re.compile(
-    r"(?P<escape>\\.)|(?P<open>\[\^?\]?)|(?P<close>\])|(?P<flags>\(\?[a-zA-Z-]+[:)])|(?P<counted>\{\d*,?\d*\}\+)"
-    r"|(?P<end>\$)|(?P<start>\^)",
-    re.DOTALL,
-)
-
-
 def from_tiktoken(text: str) -> str:
-    """Write a pattern of tiktoken's so that Oniguruma reads the same.
+    """Write a pattern of tiktoken's so that Oniguruma reads the same; what both read alike stays as it is.
 
-    ``$`` and ``^`` are the ends of the text in tiktoken and of lines in Oniguruma; ``(?s)`` is called ``(?m)`` there.
+    ``$`` is the end of the text in tiktoken and of a line in Oniguruma, ``\\w``, ``\\b`` and POSIX brackets hold other
+    characters, ``{1,3}+`` is possessive there and not here, and the case that ``(?i)`` ignores is another.
 
     Raises:
-        InvalidArtifact: ``invalid_pattern`` for a possessive ``{1,3}+`` and for ``(?m)``, which cannot be written so.
+        InvalidArtifact: ``invalid_pattern``: it does not compile, or has a part that cannot be written so.
     """
-    if text == _TIKTOKEN_CL100K:
-        # Nothing follows the digits, so taking them possessively changes nothing.
-        text = text.replace("{1,3}+", "{1,3}")
-    depth = 0
-
-    def translate(match: re.Match[str]) -> str:
-        nonlocal depth
-        found = match.group()
-        if match["open"]:
-            depth += 1
-        elif match["close"]:
-            depth = max(0, depth - 1)
-        elif depth == 0 and (match["end"] or match["start"]):
-            return r"\z" if match["end"] else r"\A"
-        elif depth == 0 and match["flags"]:
-            if set(found) & set("mUR"):
-                raise _not_portable(found, "write the ends of lines out, as (?=\\n|\\z)")
-            return found.replace("s", "m")
-        elif depth == 0 and match["counted"]:
-            raise _not_portable(found, "put the part into an atomic group (?>...)")
-        return found
-
-    return _SIGNS.sub(translate, text)
+    return portable_pattern(text)
 
 
-def _not_portable(found: str, way_out: str) -> InvalidArtifact:
-    return InvalidArtifact(
-        f"{found[:40]} means something else in a tokenizer.json; {way_out}", code="invalid_pattern", field="pattern"
-    )
+def read_alike(text: str) -> bool:
+    """Tell whether a pattern of a ``tokenizer.json`` means the same to tiktoken."""
+    try:
+        return portable_pattern(text) == text
+    except InvalidArtifact:
+        return False

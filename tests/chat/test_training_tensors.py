@@ -20,8 +20,8 @@ CHAT = [
 ]
 
 
-def encoded(template: str) -> EncodedChat:
-    return vocabularies.tokenizer("tiny").with_template(template).encode_chat(CHAT)
+def encoded(template: str, messages: list[dict[str, str]] = CHAT) -> EncodedChat:
+    return vocabularies.tokenizer("tiny").with_template(template).encode_chat(messages)
 
 
 def trained(chat: EncodedChat, train_on: str | list[str]) -> str:
@@ -41,6 +41,13 @@ def test_labels_are_the_turns_and_their_ends(template: str) -> None:
     assert chat.assistant_mask.tolist() == (chat.labels() != -100).astype(int).tolist()
     with pytest.raises(InvalidOption, match="no message has the role 'tool'"):
         chat.labels(train_on="tool")
+
+
+@pytest.mark.parametrize("said", ["two!", ""])
+def test_all_that_is_generated_is_trained_whoever_wrote_it(said: str) -> None:
+    """As the masks of transformers, which know blocks and no messages: an empty answer still has its end."""
+    chat = encoded(MARKED, [*CHAT[:1], {"role": "assistant", "content": said}, CHAT[2]])
+    assert trained(chat, "assistant") == trained(chat, "last") == trained(chat, ["assistant"]) == f"{said}<|end|>"
 
 
 def test_a_token_that_straddles_is_trained() -> None:

@@ -10,17 +10,12 @@ import tiktoken as peer
 
 from tests.data import needs_data, shared
 from tests.formats.small import document, write
+from tests.tiny_ranks import BYTES, lines
 from tokenizer_core import Tokenizer
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.errors import TokdError
 from tokenizer_core.formats import hf_json, tiktoken
 from tokenizer_core.patterns import PATTERNS
-
-BYTES = {bytes([byte]): byte for byte in range(256)}
-
-
-def lines(ranks: dict[bytes, int], end: str = "\n") -> bytes:
-    return "".join(f"{base64.b64encode(token).decode()} {rank}{end}" for token, rank in ranks.items()).encode()
 
 
 def merges_by_definition(ranks: dict[bytes, int]) -> list[tuple[int, int, int]]:
@@ -153,7 +148,7 @@ def test_special_tokens_that_cannot_be_are_refused(special, code, tmp_path):
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("pattern", ["", "cl100k", "gpt-2", r"(?m)^a", r"\d{1,3}+", "("])
+@pytest.mark.parametrize("pattern", ["", "cl100k", "gpt-2", r"a\Kb", r"\Ga", r"(?Rm)a$", "("])
 def test_patterns_are_never_guessed(pattern, tmp_path):
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(lines(BYTES))
@@ -162,7 +157,10 @@ def test_patterns_are_never_guessed(pattern, tmp_path):
     assert caught.value.code == "invalid_pattern"
 
 
-@pytest.mark.parametrize("pattern", [r"a$|^b|\s+|\S", r"(?s).{1,3}|\n", r"'(?i:[sdmt]|ll)|\w++|[^$^]|[$^]|\s++$|\s"])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"a$|^b|\s+|\S", r"(?s).{1,3}|\n", r"'(?i:[sdmt]|ll)|\w++|[^$^]|[$^]|\s++$|\s", r"(?m)^a|\w{1,2}+|\s|\W"],
+)
 def test_expressions_mean_what_they_mean_to_tiktoken(pattern, tmp_path):
     ranks = BYTES | {b"a\n": 256, b"\n ": 257, b"\n\n": 258, b"ab": 259, b"  ": 260, b"'s": 261}
     path = tmp_path / "ranks.tiktoken"

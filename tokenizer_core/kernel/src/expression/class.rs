@@ -26,8 +26,12 @@ impl CharSet {
             _ => words_in_brackets(class),
         };
         // In Oniguruma a property has no case to ignore.
-        let ignore_case = ignore_case && !class.starts_with(r"\p") && !class.starts_with(r"\P");
-        let parsed = ParserBuilder::new().case_insensitive(ignore_case).build().parse(&class);
+        Self::parse_as_regex(&class, ignore_case && !class.starts_with(r"\p") && !class.starts_with(r"\P"))
+    }
+
+    /// Read one class as the crate `regex` does.
+    pub(super) fn parse_as_regex(class: &str, ignore_case: bool) -> Result<Self, String> {
+        let parsed = ParserBuilder::new().case_insensitive(ignore_case).build().parse(class);
         match parsed.map_err(|error| error.to_string())?.into_kind() {
             HirKind::Class(Class::Unicode(class)) => {
                 Ok(Self::of_ranges(class.ranges().iter().map(|range| (range.start().into(), range.end().into()))))
@@ -68,6 +72,19 @@ impl CharSet {
         }
         set.ranges = wide.into();
         set
+    }
+
+    /// Its characters as inclusive ranges, in order.
+    pub(super) fn ranges(&self) -> Vec<(u32, u32)> {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        let ascii = (0..128).filter(|code| self.ascii >> code & 1 != 0).map(|code| (code, code));
+        for (start, end) in ascii.chain(self.ranges.iter().map(|(start, end)| (*start, end - 1))) {
+            match ranges.last_mut() {
+                Some(last) if last.1 + 1 == start => last.1 = end,
+                _ => ranges.push((start, end)),
+            }
+        }
+        ranges
     }
 
     #[inline]

@@ -19,6 +19,9 @@ pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
             '[' if classes > 0 && is_posix_bracket(rest) => {
                 return Err("a POSIX bracket is not supported; write \\p{Alphabetic}, \\p{P} or the like");
             }
+            '-' | '~' if classes > 0 && (rest.starts_with("--") || rest.starts_with("~~")) => {
+                return Err("-- and ~~ in a class are read by every engine in a way of its own; write \\- or \\~");
+            }
             '[' => {
                 classes += 1;
                 length = ["[^]", "[]"].into_iter().find(|start| rest.starts_with(start)).map_or(1, str::len);
@@ -111,6 +114,7 @@ mod tests {
         }
         assert!(translate("(?s)a").is_err() && translate("(?x)a").is_err() && translate("(?i)a)").is_err());
         assert!(translate("[[:^alpha:]]").is_err() && translate("[[:;]]").is_ok());
+        assert!(translate(r"[\w--_]").is_err() && translate("a--[-~]").is_ok());
     }
 
     #[test]

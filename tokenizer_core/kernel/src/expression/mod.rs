@@ -9,6 +9,7 @@ mod compile;
 mod dialect;
 mod extent;
 mod machine;
+mod portable;
 mod program;
 
 use fancy_regex::Expr;
@@ -16,6 +17,7 @@ use fancy_regex::Expr;
 use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
 pub(crate) use self::machine::{OutOfSteps, Steps};
+pub(crate) use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
 use crate::error::{Code, Error, Result};
 use crate::unicode::utf8::decode;
@@ -25,6 +27,20 @@ const MAX_LENGTH: usize = 1 << 16;
 
 /// `^` and `$` are the ends of lines, `{1,3}+` repeats and is not possessive, `\<` is a literal.
 const FLAGS: u32 = FLAG_UNICODE | FLAG_MULTI | FLAG_ONIGURUMA_MODE;
+
+fn refusal(pattern: &str, reason: &str) -> Error {
+    let shown: String = pattern.chars().take(200).collect();
+    Error::new(Code::InvalidPattern, format!("the regular expression {shown:?} does not compile: {reason}"))
+}
+
+/// The syntax tree, and whether some part of it repeats what a group matched.
+fn parse(pattern: &str, flags: u32) -> std::result::Result<(Expr, bool), String> {
+    match Expr::parse_tree_with_flags(pattern, flags) {
+        Ok(tree) => Ok((tree.expr, !tree.backrefs.is_empty())),
+        Err(fancy_regex::Error::ParseError(at, error)) => Err(format!("{error} (byte {at})")),
+        Err(error) => Err(error.to_string()),
+    }
+}
 
 /// A compiled regular expression.
 #[derive(Debug)]
@@ -38,19 +54,13 @@ impl Expression {
     /// # Errors
     /// `invalid_pattern`.
     pub(crate) fn new(pattern: &str) -> Result<Self> {
-        let refuse = |reason: &str| {
-            let shown: String = pattern.chars().take(200).collect();
-            Error::new(Code::InvalidPattern, format!("the regular expression {shown:?} does not compile: {reason}"))
-        };
+        let refuse = |reason: &str| refusal(pattern, reason);
         if pattern.len() > MAX_LENGTH {
             return Err(refuse(&format!("it is longer than {MAX_LENGTH} bytes")));
         }
         let translated = dialect::translate(pattern).map_err(refuse)?;
-        let tree = Expr::parse_tree_with_flags(&translated, FLAGS).map_err(|error| match error {
-            fancy_regex::Error::ParseError(at, error) => refuse(&format!("{error} (byte {at})")),
-            error => refuse(&error.to_string()),
-        })?;
-        let program = compile::compile(&tree.expr, !tree.backrefs.is_empty()).map_err(|reason| refuse(&reason))?;
+        let (tree, captures) = parse(&translated, FLAGS).map_err(|reason| refuse(&reason))?;
+        let program = compile::compile(&tree, captures).map_err(|reason| refuse(&reason))?;
         Ok(Self { program })
     }
 

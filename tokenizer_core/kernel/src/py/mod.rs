@@ -9,7 +9,17 @@ mod train;
 mod vocabulary;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+use crate::expression;
+
+/// See `_kernel.pyi`.
+#[pyfunction]
+fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
+    let py = pattern.py();
+    let text = raise::text(pattern, None)?;
+    raise::run(py, text.len(), || expression::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
+}
 
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
@@ -24,5 +34,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
     Ok(())
 }
