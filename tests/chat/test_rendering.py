@@ -174,6 +174,8 @@ def test_what_is_no_chat_is_refused_by_its_place() -> None:
         (["text"], "messages[0]"),
         ([{"role": "user", "content": [{"type": "image_url"}]}], "messages[0].content[0].type"),
         ([{"role": "user", "content": object()}], "messages[0].content"),
+        ([{"role": "user", "content": [float("nan")]}], "messages[0].content[0]"),
+        ([{"role": "user", "content": float("inf")}], "messages[0].content"),
     ):
         with pytest.raises(InvalidOption) as caught:
             vocabularies.tokenizer("tiny").with_template("x").render_chat(messages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,9 @@ from tokenizer_core.template.tracked import GENERATED, Tracked, concat, number, 
 MAX_SOURCE = 1 << 20
 MAX_DEPTH = 100
 """Values nested deeper than this are refused: no JSON of a chat is, and Python's stack is not endless."""
+
+OBJECT_SIZE = 200
+"""What a message or another object counts in characters: a template does so much for each, however short it is."""
 
 
 class Span(NamedTuple):
@@ -69,10 +73,13 @@ class Fields:
             return written("".join((value,)), self._code(message, field)) if value else Tracked("")
         if value is None or isinstance(value, bool):
             return value
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidOption(f"{value} is no number of JSON", field=_path(message, field)[:200])
         if isinstance(value, (int, float)):
             plain = int(value) if isinstance(value, int) else float(value)
             return number(plain, self._code(message, field))
         if isinstance(value, Mapping):
+            self.size += OBJECT_SIZE
             copy = {}
             for key, item in value.items():
                 if not isinstance(key, str):
