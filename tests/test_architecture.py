@@ -107,5 +107,5 @@ def test_the_stub_has_every_method_with_its_parameters(name: str) -> None:
         ):
             continue
         assert list(inspect.signature(getattr(compiled, method)).parameters) == [
-            argument.arg for argument in node.args.args
+            argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)
         ]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tokenizer_core._kernel import portable_pattern
 from tokenizer_core.errors import InvalidArtifact
 
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -68,12 +67,14 @@ def from_tiktoken(text: str) -> str:
     Raises:
         InvalidArtifact: ``invalid_pattern``: it does not compile, or has a part that cannot be written so.
     """
+    from tokenizer_core._kernel import portable_pattern
+
     return portable_pattern(text)
 
 
 def read_alike(text: str) -> bool:
     """Tell whether a pattern of a ``tokenizer.json`` means the same to tiktoken."""
     try:
-        return portable_pattern(text) == text
+        return from_tiktoken(text) == text
     except InvalidArtifact:
         return False
