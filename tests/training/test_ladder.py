@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from service.cli import bench_ladder
 from tests.training.corpora import TIE_BREAKS, random_words
 from tokenizer_core._kernel import Counter, learn_merges
+from tokenizer_core.reference.trainers import order
 from tokenizer_core.reference.trainers.incremental_counts import incremental_counts
 from tokenizer_core.reference.trainers.inverted_index import inverted_index
 from tokenizer_core.reference.trainers.lazy_heap import lazy_heap
@@ -41,6 +46,14 @@ def kernel(words: Mapping[bytes, int], vocab_size: int, tie_break: str, least: i
     counter.add_counts(lines, 1)
     tokens, _, merges = learn_merges(counter.finish(), vocab_size, tie_break=tie_break, min_frequency=least)
     return [(tokens[left], tokens[right]) for left, right, _, _ in merges]
+
+
+@pytest.mark.parametrize("rung", bench_ladder.RUNGS[:-1])
+def test_a_rung_is_short_and_says_what_it_costs_and_where_it_is_from(rung: str) -> None:
+    source = (Path(inspect.getfile(order)).parent / f"{rung}.py").read_text(encoding="utf-8")
+    assert source.count("\n") <= 80
+    assert "O(" in source[: source.index("from __future__")]
+    assert re.search(r"\((19|20)\d\d\)|, 20\d\d\)", source[: source.index("from __future__")])
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)

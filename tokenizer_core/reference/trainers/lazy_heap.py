@@ -2,7 +2,7 @@
 
 O(log p) for each change of a count. An entry says what the pair was worth when it was pushed; one that says something
 else than the count is stale and dropped when it comes up. So that stale entries do not outnumber the others, the heap
-is built anew when it has grown to a multiple of the pairs. As in sentencepiece and YouTokenToMe.
+is built anew when it has grown to a multiple of the pairs. As in sentencepiece (Kudo, 2018) and YouTokenToMe (2019).
 """
 
 from __future__ import annotations
