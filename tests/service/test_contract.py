@@ -23,8 +23,9 @@ POSTS = (
     "/v1/detokenize",
     "/v1/responses/input_tokens",
     "/v1/messages/count_tokens",
+    "/train-job",
 )
-GETS = ("/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
+GETS = ("/train-job", "/train-job/{id}", "/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,
