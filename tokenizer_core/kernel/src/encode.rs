@@ -1,6 +1,6 @@
 //! The pipeline: added tokens, normalizer, pretokenizer, merges; one pass over the text, into any sink.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,16 +10,13 @@ use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::guard::{Guard, Reading};
 use crate::load::text_to_bytes;
-use crate::normalize::{Alignment, Normalizer, prefix_space};
-use crate::piece_cache::{IDS_LIMIT, Key};
+use crate::normalize::{Normalizer, prefix_space};
+use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
-use crate::ranks::{MergeTable, TokenIndex};
-use crate::safe_split::SafeSplit;
 use crate::scratch::{Scratch, ScratchPool};
+use crate::sink::{Sink, Stretch};
+use crate::tables::Tables;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
-
-/// Pieces cut before they are merged: few enough that their text is still in the first cache, enough to pay for the call.
-const BATCH: usize = 256;
 
 /// How a text is to be read.
 #[derive(Debug, Clone, Copy)]
@@ -30,52 +27,11 @@ pub struct EncodeOptions {
     pub add_special_tokens: bool,
 }
 
-/// Text between added tokens as the pretokenizer saw it, and the way back to the caller's.
-#[derive(Debug, Clone, Copy)]
-pub struct Stretch<'a> {
-    /// Where the normalizer's text began in the caller's.
-    start: usize,
-    alignment: Option<&'a Alignment>,
-    /// Where the stretch began in the normalizer's text.
-    inner: usize,
-    /// Of the prefix space.
-    spaced: Option<&'a Alignment>,
-}
-
-impl Stretch<'_> {
-    /// The bytes of the caller's text that the bytes in `range` of the stretch came from.
-    pub fn source(&self, range: Range<usize>) -> Range<usize> {
-        let range = self.spaced.map_or(range.clone(), |spaced| spaced.source(range));
-        let range = range.start + self.inner..range.end + self.inner;
-        let range = self.alignment.map_or(range.clone(), |alignment| alignment.source(range));
-        range.start + self.start..range.end + self.start
-    }
-}
-
-/// Where ids go.
-pub trait Sink {
-    /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
-    fn added(&mut self, id: u32, source: Range<usize>);
-
-    /// The ids of the next piece: the first `count` of four.
-    fn few(&mut self, ids: [u32; IDS_LIMIT], count: usize);
-
-    /// The ids of the next piece.
-    fn many(&mut self, ids: &[u32]);
-
-    /// The pieces since the last added token or stretch were all of `stretch`.
-    fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
-}
-
 /// A whole tokenizer but for its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
     tokens: TokenBytes,
-    vocabulary: Arc<Vocabulary>,
-    merges: MergeTable,
-    /// Whole pieces are looked up here first; absent when only merges count.
-    whole_pieces: Option<TokenIndex>,
-    safe_split: Option<SafeSplit>,
+    tables: Tables,
     added_tokens: AddedTokens,
     normalizer: Normalizer,
     pretokenizer: Pretokenizer,
@@ -91,7 +47,7 @@ impl Pipeline {
     /// # Errors
     /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
     pub fn new(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize) -> Result<Self> {
-        check_added_tokens(config, &vocabulary, &TokenIndex::new(&vocabulary, &HashSet::new()))?;
+        check_added_tokens(config, &vocabulary)?;
         // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
         let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
         let specials: HashSet<u32> = specials.map(|token| token.id).collect();
@@ -107,9 +63,7 @@ impl Pipeline {
         let normalizer = Normalizer::new(&config.normalizer)?;
         Ok(Self {
             tokens,
-            merges: MergeTable::new(&vocabulary, &specials)?,
-            whole_pieces: config.ignore_merges.then(|| TokenIndex::new(&vocabulary, &specials)),
-            safe_split: SafeSplit::new(&vocabulary),
+            tables: Tables::new(&vocabulary, &specials, config.ignore_merges)?,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
             pretokenizer: Pretokenizer::new(&config.pretokenizer)?,
@@ -117,7 +71,6 @@ impl Pipeline {
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
             scratch: ScratchPool::new(cache_bytes),
-            vocabulary,
         })
     }
 
@@ -187,7 +140,7 @@ impl Pipeline {
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        let ends = self.pretokenizer.pieces(text)?.ends(BATCH)?;
+        let ends = self.pretokenizer.pieces(text)?.ends(PIECES)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
     }
@@ -264,68 +217,43 @@ impl Pipeline {
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
         let mut cutter = self.pretokenizer.pieces(text)?;
-        let (mut ends, mut start) = ([0; BATCH], 0);
+        let (mut ends, mut start) = ([0; PIECES], 0);
         loop {
             let count = cutter.fill(&mut ends).map_err(|error| error.moved(|range| stretch.source(range)))?;
             if count == 0 {
                 break;
             }
-            for end in ends[..count].iter().map(|end| *end as usize) {
-                self.encode_piece(text, start..end, scratch, sink);
-                start = end;
-            }
+            start = self.encode_pieces(text, start, &ends[..count], scratch, sink);
         }
         sink.stretch_ended(&stretch);
         Ok(())
     }
 
-    #[inline]
-    fn encode_piece(&self, text: &str, piece: Range<usize>, scratch: &mut Scratch, sink: &mut impl Sink) {
-        let key = Key::new(text.as_bytes(), piece.start, piece.end, false);
-        if let Some((ids, count)) = key.and_then(|key| scratch.short.get(key)) {
-            return sink.few(ids, count);
-        }
-        self.encode_miss(&text[piece], key, scratch, sink);
-    }
-
-    fn encode_miss(&self, piece: &str, key: Option<Key>, scratch: &mut Scratch, sink: &mut impl Sink) {
-        let bytes = piece.as_bytes();
-        if let Some(ids) = scratch.long.get(bytes) {
-            return sink.many(ids);
-        }
-        if let Some(id) = self.whole_pieces.as_ref().and_then(|index| index.get(&self.vocabulary, bytes)) {
-            scratch.remember(key, bytes, &[id]);
-            return sink.many(&[id]);
-        }
-        let mut ids = std::mem::take(&mut scratch.ids);
-        ids.clear();
-        match &self.safe_split {
-            Some(safe_split) if !bytes.is_ascii() => {
-                let mut start = 0;
-                safe_split.parts(piece, |end| {
-                    self.encode_part(bytes, start..end, scratch, &mut ids);
-                    start = end;
-                });
+    /// Give the ids of the pieces from `start` on to `sink`, and return where the last of them ends.
+    fn encode_pieces(
+        &self,
+        text: &str,
+        mut start: usize,
+        ends: &[u32],
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> usize {
+        let Scratch { portion, merger, caches, cuts, .. } = scratch;
+        let end = ends.last().map_or(start, |end| *end as usize);
+        let (ends, parts) = match &self.tables.safe_split {
+            Some(safe_split) if !text.as_bytes()[start..end].is_ascii() => {
+                safe_split.cut(text, start, ends, cuts);
+                (cuts.ends.as_slice(), cuts.parts.as_slice())
             }
-            _ => ids.extend_from_slice(scratch.merger.merge(&self.merges, bytes)),
+            _ => (ends, [].as_slice()),
+        };
+        let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
+        for (ends, parts) in parts {
+            let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
+            portion.encode(pieces, &self.tables, merger, caches, sink);
+            start = ends.last().map_or(start, |end| *end as usize);
         }
-        scratch.remember(key, bytes, &ids);
-        sink.many(&ids);
-        scratch.ids = ids;
-    }
-
-    /// A part of a piece: never looked up as a token, since it is no whole piece.
-    #[inline]
-    fn encode_part(&self, piece: &[u8], part: Range<usize>, scratch: &mut Scratch, ids: &mut Vec<u32>) {
-        let key = Key::new(piece, part.start, part.end, true);
-        if let Some((few, count)) = key.and_then(|key| scratch.short.get(key)) {
-            return ids.few(few, count);
-        }
-        let merged = scratch.merger.merge(&self.merges, &piece[part]);
-        if let Some(key) = key {
-            scratch.short.insert(key, merged);
-        }
-        ids.extend_from_slice(merged);
+        end
     }
 }
 
@@ -334,16 +262,27 @@ fn shift(range: Range<usize>, by: usize) -> Range<usize> {
 }
 
 /// Added tokens are real ids and agree with the vocabulary about literals that both have.
-fn check_added_tokens(config: &Config, vocabulary: &Vocabulary, index: &TokenIndex) -> Result<()> {
-    for (at, token) in config.added_tokens.iter().enumerate() {
+fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
+    // As in Hugging Face the literal is compared with the entry as it is written, in the byte alphabet.
+    let written: Vec<Option<Vec<u8>>> =
+        config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
+    let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
+    // Nearly all literals begin with the same byte, which few entries do.
+    let mut begins = [false; 256];
+    others.keys().filter_map(|bytes| bytes.first()).for_each(|byte| begins[usize::from(*byte)] = true);
+    for (id, bytes) in vocabulary.tokens().filter(|(_, bytes)| begins[usize::from(bytes[0])]) {
+        if let Some(other) = others.get_mut(bytes).filter(|_| !vocabulary.is_opaque(id)) {
+            other.get_or_insert(id);
+        }
+    }
+    for (at, (token, written)) in config.added_tokens.iter().zip(&written).enumerate() {
         let AddedToken { id, content, .. } = token;
         if *id >= MAX_IDS {
             let message = format!("the id {id} of {content:?} is not below {MAX_IDS}");
             return Err(Error::new(Code::IdOutOfRange, message).at_field(format!("added_tokens[{at}].id")));
         }
-        // As in Hugging Face the literal is compared with the entry as it is written, in the byte alphabet.
-        let written = text_to_bytes(content).and_then(|bytes| index.get(vocabulary, &bytes));
-        if let Some(other) = written.filter(|other| other != id) {
+        let other = written.as_deref().and_then(|bytes| *others.get(bytes)?);
+        if let Some(other) = other.filter(|other| other != id) {
             let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
             return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
-use crate::encode::Stretch;
+use crate::sink::Stretch;
 
 /// How literals are read in one text, and what was refused on the way.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::lane::Lanes;
 use crate::ranks::{MergeTable, Merged};
 
 /// Up to this many bytes a scan for the least rank beats the queue.
@@ -11,6 +12,7 @@ const SCAN_LIMIT: usize = 64;
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]
 pub struct Merger {
+    lanes: Lanes<SCAN_LIMIT>,
     ids: Vec<u32>,
     pairs: Vec<Merged>,
     links: Vec<Links>,
@@ -29,12 +31,17 @@ const NONE: u32 = u32::MAX;
 impl Merger {
     /// The ids of `piece` by merges alone. The piece is shorter than 4 GiB.
     pub fn merge(&mut self, table: &MergeTable, piece: &[u8]) -> &[u32] {
-        self.ids.clear();
-        self.ids.extend(piece.iter().map(|byte| table.byte_id(*byte)));
-        if piece.len() <= SCAN_LIMIT {
-            self.merge_by_scan(table);
-        } else {
-            self.merge_by_queue(table);
+        match piece.len() {
+            0 => self.ids.clear(),
+            1..=SCAN_LIMIT => {
+                self.lanes.merge(table, std::iter::once(piece));
+                self.lanes.ids(0, &mut self.ids);
+            }
+            _ => {
+                self.ids.clear();
+                self.ids.extend(piece.iter().map(|byte| table.byte_id(*byte)));
+                self.merge_by_queue(table);
+            }
         }
         &self.ids
     }
@@ -51,29 +58,11 @@ impl Merger {
         self.queue.shrink_to(entries);
     }
 
-    /// Quadratic, without a single allocation: right for what words are.
-    fn merge_by_scan(&mut self, table: &MergeTable) {
-        let Self { ids, pairs, .. } = self;
-        pairs.clear();
-        pairs.extend(ids.windows(2).map(|pair| table.get(pair[0], pair[1])));
-        while let Some((at, least)) = least(pairs) {
-            ids[at] = least.product();
-            ids.remove(at + 1);
-            pairs.remove(at);
-            if at > 0 {
-                pairs[at - 1] = table.get(ids[at - 1], ids[at]);
-            }
-            if at < pairs.len() {
-                pairs[at] = table.get(ids[at], ids[at + 1]);
-            }
-        }
-    }
-
     /// A priority queue over a linked list: `O(n log n)` on any input.
     ///
     /// A queued pair may have changed since; it is checked on pop against the rank that its place has now.
     fn merge_by_queue(&mut self, table: &MergeTable) {
-        let Self { ids, pairs, links, queue } = self;
+        let Self { ids, pairs, links, queue, .. } = self;
         let count = ids.len() as u32;
         links.clear();
         links.extend(
@@ -117,17 +106,6 @@ impl Merger {
         }
         ids.truncate(kept);
     }
-}
-
-/// The leftmost of the lowest ranks, or `None` when nothing merges any more.
-fn least(pairs: &[Merged]) -> Option<(usize, Merged)> {
-    let mut best = (0, Merged::NEVER);
-    for (at, merged) in pairs.iter().enumerate() {
-        if *merged < best.1 {
-            best = (at, *merged);
-        }
-    }
-    (best.1 != Merged::NEVER).then_some(best)
 }
 
 /// Look the pair of `at` and `next` up again and queue it.

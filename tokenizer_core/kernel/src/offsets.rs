@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use crate::decode::TokenBytes;
-use crate::encode::{Sink, Stretch};
-use crate::piece_cache::IDS_LIMIT;
+use crate::sink::{Sink, Stretch};
 
 /// What a span counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +53,8 @@ impl Sink for Offsets<'_> {
     }
 
     #[inline]
-    fn few(&mut self, ids: [u32; IDS_LIMIT], count: usize) {
-        self.ids.few(ids, count);
-    }
-
-    #[inline]
-    fn many(&mut self, ids: &[u32]) {
-        self.ids.many(ids);
+    fn pieces(&mut self, ids: &[u32]) {
+        self.ids.pieces(ids);
     }
 
     fn stretch_ended(&mut self, stretch: &Stretch<'_>) {

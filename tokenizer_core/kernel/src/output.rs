@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::encode::Sink;
-use crate::piece_cache::IDS_LIMIT;
+use crate::sink::Sink;
 
 impl Sink for Vec<u32> {
     fn added(&mut self, id: u32, _source: Range<usize>) {
@@ -11,15 +10,7 @@ impl Sink for Vec<u32> {
     }
 
     #[inline]
-    fn few(&mut self, ids: [u32; IDS_LIMIT], count: usize) {
-        // A copy of fixed size and a shorter length: cheaper than a copy of `count`.
-        let end = self.len() + count;
-        self.extend_from_slice(&ids);
-        self.truncate(end);
-    }
-
-    #[inline]
-    fn many(&mut self, ids: &[u32]) {
+    fn pieces(&mut self, ids: &[u32]) {
         self.extend_from_slice(ids);
     }
 }
@@ -34,12 +25,7 @@ impl Sink for Count {
     }
 
     #[inline]
-    fn few(&mut self, _ids: [u32; IDS_LIMIT], count: usize) {
-        self.0 += count;
-    }
-
-    #[inline]
-    fn many(&mut self, ids: &[u32]) {
+    fn pieces(&mut self, ids: &[u32]) {
         self.0 += ids.len();
     }
 }

@@ -1,10 +1,9 @@
-//! The two questions a merge asks: what do these neighbours become, and is this piece a token already.
+//! What two neighbours become.
 
-use rustc_hash::FxHasher;
 use std::collections::HashSet;
-use std::hash::Hasher;
 
 use crate::error::Result;
+use crate::prefetch::prefetch;
 use crate::vocabulary::Vocabulary;
 
 /// What a pair of neighbours becomes; ordered by rank, so the least is merged first.
@@ -46,6 +45,8 @@ const EMPTY_PAIR: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
+    /// By the first byte times 256 and the second: every piece begins with as many of these as it has neighbours.
+    byte_pairs: Box<[Merged]>,
     slots: Box<[Slot]>,
     shift: u32,
 }
@@ -62,6 +63,7 @@ impl MergeTable {
         let empty = Slot { pair: EMPTY_PAIR, merged: Merged::NEVER };
         let mut table = Self {
             byte_ids: vocabulary.byte_ids()?,
+            byte_pairs: Box::default(),
             slots: vec![empty; 1 << bits].into_boxed_slice(),
             shift: 64 - bits,
         };
@@ -70,7 +72,22 @@ impl MergeTable {
             let at = table.find(pair);
             table.slots[at] = Slot { pair, merged: Merged::new(rank as u32, merge.product) };
         }
+        let pairs = (0..=u16::MAX).map(|pair| pair.to_be_bytes());
+        table.byte_pairs =
+            pairs.map(|[left, right]| table.get(table.byte_id(left), table.byte_id(right))).collect();
         Ok(table)
+    }
+
+    /// What the tokens of two single bytes become, or [`Merged::NEVER`].
+    #[inline]
+    pub fn of_bytes(&self, left: u8, right: u8) -> Merged {
+        self.byte_pairs[usize::from(left) << 8 | usize::from(right)]
+    }
+
+    /// Begin to load what `left` and `right` become.
+    #[inline]
+    pub fn prefetch(&self, left: u32, right: u32) {
+        prefetch(&self.slots, self.home(pair_key(left, right)));
     }
 
     /// The id of a single byte.
@@ -88,59 +105,21 @@ impl MergeTable {
     #[inline]
     fn find(&self, pair: u64) -> usize {
         let mask = self.slots.len() - 1;
-        // Fibonacci hashing: the high bits of the product depend on every bit of the pair.
-        let mut at = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize & mask;
+        let mut at = self.home(pair);
         while self.slots[at].pair != pair && self.slots[at].pair != EMPTY_PAIR {
             at = (at + 1) & mask;
         }
         at
+    }
+
+    #[inline]
+    fn home(&self, pair: u64) -> usize {
+        // Fibonacci hashing: the high bits of the product depend on every bit of the pair.
+        (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize & (self.slots.len() - 1)
     }
 }
 
 #[inline]
 fn pair_key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
-}
-
-const NO_TOKEN: u32 = u32::MAX;
-
-/// From bytes to the token that is exactly them; the bytes stay in the vocabulary.
-#[derive(Debug)]
-pub struct TokenIndex {
-    slots: Box<[u32]>,
-}
-
-impl TokenIndex {
-    /// Index every token that text can become, but for those in `never`; opaque entries are no text.
-    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Self {
-        let size = (vocabulary.id_limit().max(8) as usize * 2).next_power_of_two();
-        let mut index = Self { slots: vec![NO_TOKEN; size].into_boxed_slice() };
-        for (id, bytes) in vocabulary.tokens() {
-            if !vocabulary.is_opaque(id) && !never.contains(&id) {
-                let at = index.find(vocabulary, bytes);
-                if index.slots[at] == NO_TOKEN {
-                    index.slots[at] = id;
-                }
-            }
-        }
-        index
-    }
-
-    /// The token that is exactly `bytes`. `vocabulary` is the one the index was made from.
-    #[inline]
-    pub fn get(&self, vocabulary: &Vocabulary, bytes: &[u8]) -> Option<u32> {
-        let id = self.slots[self.find(vocabulary, bytes)];
-        (id != NO_TOKEN).then_some(id)
-    }
-
-    fn find(&self, vocabulary: &Vocabulary, bytes: &[u8]) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut hasher = FxHasher::default();
-        hasher.write(bytes);
-        let mut at = hasher.finish() as usize & mask;
-        while self.slots[at] != NO_TOKEN && vocabulary.bytes(self.slots[at]) != Some(bytes) {
-            at = (at + 1) & mask;
-        }
-        at
-    }
 }

@@ -24,6 +24,15 @@ pub struct SafeSplit {
     words: usize,
 }
 
+/// Pieces cut into parts.
+#[derive(Debug, Default)]
+pub struct Cuts {
+    /// Where each part or uncut piece ends.
+    pub ends: Vec<u32>,
+    /// Which of them are parts.
+    pub parts: Vec<bool>,
+}
+
 /// Class of characters beyond the plane: everything may cross.
 const ANY: u32 = 0;
 
@@ -54,6 +63,24 @@ impl SafeSplit {
         let classes = left.of_char.iter().zip(&right.of_char);
         let classes = classes.map(|(left, right)| row_of[*left as usize] << 16 | right).collect();
         Some(Self { classes, rows: rows.into_boxed_slice(), words })
+    }
+
+    /// Cut the pieces of `text` from `start` on, which end at `ends`.
+    pub fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) {
+        cuts.ends.clear();
+        cuts.parts.clear();
+        let mut start = start;
+        for end in ends.iter().map(|end| *end as usize) {
+            let first = cuts.ends.len();
+            if text.as_bytes()[start..end].is_ascii() {
+                cuts.ends.push(end as u32);
+            } else {
+                self.parts(&text[start..end], |part| cuts.ends.push((start + part) as u32));
+            }
+            let count = cuts.ends.len() - first;
+            cuts.parts.resize(first + count, count > 1);
+            start = end;
+        }
     }
 
     /// Call `part` with the end of every part of `piece`, the last being its length.

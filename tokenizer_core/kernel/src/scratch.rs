@@ -1,11 +1,14 @@
 //! What one encoding call needs and the next can use again: buffers, and the piece cache above all.
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::merge::Merger;
-use crate::piece_cache::{IDS_LIMIT, Key, LongCache, ShortCache};
+use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, LongCache, ShortCache, WIDE_IDS_LIMIT, WIDE_LIMIT, WideCache, WideKey};
+use crate::portion::Portion;
+use crate::safe_split::Cuts;
 
 /// Calls beyond the number that is kept get a cache of this size, made for the one call.
 const PASSING_CACHE_BYTES: usize = 64 * 1024;
@@ -13,13 +16,68 @@ const PASSING_CACHE_BYTES: usize = 64 * 1024;
 /// Buffers longer than this are given back after the call that needed them, in entries.
 const BUFFER_LIMIT: usize = 1 << 16;
 
+/// What piece caches did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheStatistics {
+    /// What they may take, in bytes.
+    pub bytes: u64,
+    /// Pieces looked up.
+    pub pieces: u64,
+    /// Pieces found in none of them.
+    pub misses: u64,
+    /// Pieces forgotten for others.
+    pub evictions: u64,
+}
+
+impl CacheStatistics {
+    fn add(&mut self, other: &Self) {
+        self.pieces += other.pieces;
+        self.misses += other.misses;
+        self.evictions += other.evictions;
+    }
+}
+
+/// What pieces became, as far as one thread remembers.
+#[derive(Debug)]
+pub struct Caches {
+    pub(crate) short: ShortCache,
+    pub(crate) wide: WideCache,
+    pub(crate) long: LongCache,
+    pub(crate) statistics: CacheStatistics,
+}
+
+impl Caches {
+    fn new(bytes: usize) -> Self {
+        let (short, wide, long) = (ShortCache::new(bytes / 2), WideCache::new(bytes / 4), LongCache::new(bytes / 4));
+        Self { short, wide, long, statistics: CacheStatistics::default() }
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
+    }
+
+    /// Remember the ids of `text[piece]`, which is in no cache.
+    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
+        let (start, end) = (piece.start, piece.end);
+        self.statistics.misses += 1;
+        let evicted = match (piece.len(), ids.len()) {
+            (..=KEY_LIMIT, ..=IDS_LIMIT) => self.short.insert(Key::or_none(text, start, end, part), ids),
+            (..=WIDE_LIMIT, ..=WIDE_IDS_LIMIT) if let Some(key) = WideKey::new(text, start, end, part) => {
+                self.wide.insert(key, ids)
+            }
+            _ => self.long.insert(&text[piece], part, ids),
+        };
+        self.statistics.evictions += u64::from(evicted);
+    }
+}
+
 /// The state of one encoding call.
 #[derive(Debug)]
 pub struct Scratch {
-    pub(crate) short: ShortCache,
-    pub(crate) long: LongCache,
+    pub(crate) caches: Caches,
     pub(crate) merger: Merger,
-    pub(crate) ids: Vec<u32>,
+    pub(crate) portion: Portion,
+    pub(crate) cuts: Cuts,
     /// Goes back to the pool.
     kept: bool,
 }
@@ -27,19 +85,11 @@ pub struct Scratch {
 impl Scratch {
     fn new(cache_bytes: usize, kept: bool) -> Self {
         Self {
-            short: ShortCache::new(cache_bytes / 2),
-            long: LongCache::new(cache_bytes / 2),
+            caches: Caches::new(cache_bytes),
             merger: Merger::default(),
-            ids: Vec::new(),
+            portion: Portion::default(),
+            cuts: Cuts::default(),
             kept,
-        }
-    }
-
-    /// Remember a whole piece where there is room for it.
-    pub(crate) fn remember(&mut self, key: Option<Key>, piece: &[u8], ids: &[u32]) {
-        match key {
-            Some(key) if ids.len() <= IDS_LIMIT => self.short.insert(key, ids),
-            _ => self.long.insert(piece, ids),
         }
     }
 }
@@ -57,7 +107,8 @@ pub struct ScratchPool {
 
 #[derive(Debug, Default)]
 struct PoolState {
-    idle: Vec<Scratch>,
+    statistics: CacheStatistics,
+    idle: Vec<Box<Scratch>>,
     made: usize,
 }
 
@@ -72,16 +123,25 @@ impl ScratchPool {
     pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = self.take();
         let outcome = work(&mut scratch);
+        let statistics = std::mem::take(&mut scratch.caches.statistics);
         if scratch.kept {
             scratch.merger.shrink(BUFFER_LIMIT);
-            scratch.ids.clear();
-            scratch.ids.shrink_to(BUFFER_LIMIT);
-            self.lock().idle.push(scratch);
+            scratch.portion.shrink(BUFFER_LIMIT);
+        }
+        let mut state = self.lock();
+        state.statistics.add(&statistics);
+        if scratch.kept {
+            state.idle.push(scratch);
         }
         outcome
     }
 
-    fn take(&self) -> Scratch {
+    /// What the caches of all calls that have ended did.
+    pub fn statistics(&self) -> CacheStatistics {
+        self.lock().statistics
+    }
+
+    fn take(&self) -> Box<Scratch> {
         let mut state = self.lock();
         if let Some(scratch) = state.idle.pop() {
             return scratch;
@@ -89,7 +149,12 @@ impl ScratchPool {
         let kept = state.made < self.most;
         state.made += usize::from(kept);
         drop(state);
-        Scratch::new(if kept { self.cache_bytes } else { self.cache_bytes.min(PASSING_CACHE_BYTES) }, kept)
+        let bytes = if kept { self.cache_bytes } else { self.cache_bytes.min(PASSING_CACHE_BYTES) };
+        let scratch = Box::new(Scratch::new(bytes, kept));
+        if kept {
+            self.lock().statistics.bytes += scratch.caches.bytes();
+        }
+        scratch
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, PoolState> {

@@ -4,24 +4,24 @@
 //! steps of a whole batch are done one after the other, so that the misses of a batch overlap.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
+
+use crate::hashing::KeyedHash;
 
 /// Finds entries by their text. The hash is keyed anew each time, so no file can be made to collide.
 pub struct Lookup<'a> {
     entries: &'a [(Cow<'a, str>, u32)],
     /// The upper half of the hash, and one more than the index of the entry; 0 is free. Half of them are free.
     slots: Vec<(u32, u32)>,
-    keys: [u64; 2],
+    hash: KeyedHash,
 }
 
 impl<'a> Lookup<'a> {
     /// Index the entries; the error is the index of the first whose text stands before it already.
     pub fn new(entries: &'a [(Cow<'a, str>, u32)]) -> Result<Self, usize> {
-        let key = || RandomState::new().hash_one(0) | 1;
         let slots = vec![(0, 0); (entries.len() * 2).next_power_of_two().max(2)];
-        let mut lookup = Self { entries, slots, keys: [key(), key()] };
+        let mut lookup = Self { entries, slots, hash: KeyedHash::new() };
         let mut hashes = Vec::with_capacity(entries.len());
-        hashes.extend(entries.iter().map(|(text, _)| lookup.hash(text.as_bytes())));
+        hashes.extend(entries.iter().map(|(text, _)| lookup.hash.of(text.as_bytes())));
         for (index, (hash, (text, _))) in hashes.into_iter().zip(entries).enumerate() {
             match lookup.probe(hash, |other| other == text) {
                 Ok(_) => return Err(index),
@@ -39,7 +39,7 @@ impl<'a> Lookup<'a> {
             .map(|parts| {
                 joined.clear();
                 parts.iter().for_each(|part| joined.extend_from_slice(part.as_bytes()));
-                self.hash(&joined)
+                self.hash.of(&joined)
             })
             .collect();
         let first: Vec<(u32, u32)> = hashes.iter().map(|hash| self.slots[self.home(*hash)]).collect();
@@ -78,29 +78,10 @@ impl<'a> Lookup<'a> {
     fn home(&self, hash: u64) -> usize {
         hash as usize & (self.slots.len() - 1)
     }
-
-    /// Multiply and fold, eight bytes a step, under two secret keys.
-    fn hash(&self, text: &[u8]) -> u64 {
-        let mut hash = self.keys[0];
-        let (words, tail) = text.as_chunks::<8>();
-        for word in words {
-            hash = fold(hash ^ u64::from_le_bytes(*word), self.keys[1]);
-        }
-        let mut word = [0; 8];
-        word[..tail.len()].copy_from_slice(tail);
-        // The length keeps a tail of zeros apart from no tail.
-        hash = fold(hash ^ u64::from_le_bytes(word), self.keys[1]);
-        fold(hash ^ text.len() as u64, self.keys[0])
-    }
 }
 
 fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
-}
-
-fn fold(left: u64, right: u64) -> u64 {
-    let product = u128::from(left) * u128::from(right);
-    (product as u64) ^ ((product >> 64) as u64)
 }
 
 fn is_joined(text: &str, parts: &[&str]) -> bool {

@@ -4,23 +4,35 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
+use super::pages::{Table, Zeroed};
+
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;
+
+/// The bit of a length that tells a part from a whole piece, whose ids can be others.
+const PART: u16 = 1 << 15;
 
 /// A remembered piece: where its bytes and ids lie.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
-    /// Zero is empty.
+    /// Zero is empty; [`PART`] marks a part of a piece.
     length: u16,
     count: u16,
     bytes: u32,
     ids: u32,
 }
 
+// SAFETY: integers alone.
+unsafe impl Zeroed for Entry {}
+
+fn tagged(piece: &[u8], part: bool) -> u16 {
+    piece.len() as u16 | if part { PART } else { 0 }
+}
+
 /// One place a hash, and two arenas that are emptied when one is full.
 #[derive(Debug)]
 pub struct LongCache {
-    entries: Box<[Entry]>,
+    entries: Table<Entry>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
@@ -30,23 +42,30 @@ impl LongCache {
     /// A cache of at most about `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         let entries = (bytes / 4 / size_of::<Entry>()).max(1);
-        let entries = vec![Entry::default(); 1 << entries.ilog2()].into_boxed_slice();
-        Self { entries, bytes: Vec::new(), ids: Vec::new(), arena_limit: bytes / 4 }
+        Self { entries: Table::new(1 << entries.ilog2()), bytes: Vec::new(), ids: Vec::new(), arena_limit: bytes / 4 }
+    }
+
+    /// What it may take, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.entries) + 3 * self.arena_limit
     }
 
     /// The ids of a piece, if it is remembered.
     #[inline]
-    pub fn get(&self, piece: &[u8]) -> Option<&[u32]> {
+    pub fn get(&self, piece: &[u8], part: bool) -> Option<&[u32]> {
+        if piece.len() > PIECE_LIMIT {
+            return None;
+        }
         let Entry { length, count, bytes, ids } = self.entries[self.place(piece)];
         let (bytes, ids) = (bytes as usize, ids as usize);
-        let known = usize::from(length) == piece.len() && &self.bytes[bytes..bytes + piece.len()] == piece;
+        let known = length == tagged(piece, part) && &self.bytes[bytes..bytes + piece.len()] == piece;
         known.then(|| &self.ids[ids..ids + usize::from(count)])
     }
 
-    /// Remember a piece that is not empty; what its place held is forgotten.
-    pub fn insert(&mut self, piece: &[u8], ids: &[u32]) {
+    /// Remember a piece that is not empty; what its place held is forgotten. Returns whether it held anything.
+    pub fn insert(&mut self, piece: &[u8], part: bool, ids: &[u32]) -> bool {
         if piece.len() > PIECE_LIMIT {
-            return;
+            return false;
         }
         // A piece has no more ids than bytes, so both lengths fit.
         if self.bytes.len() + piece.len() > self.arena_limit || (self.ids.len() + ids.len()) * 4 > self.arena_limit * 2
@@ -56,20 +75,21 @@ impl LongCache {
             self.entries.fill(Entry::default());
         }
         let place = self.place(piece);
-        self.entries[place] = Entry {
-            length: piece.len() as u16,
+        let entry = Entry {
+            length: tagged(piece, part),
             count: ids.len() as u16,
             bytes: self.bytes.len() as u32,
             ids: self.ids.len() as u32,
         };
         self.bytes.extend_from_slice(piece);
         self.ids.extend_from_slice(ids);
+        std::mem::replace(&mut self.entries[place], entry).length != 0
     }
 
     #[inline]
     fn place(&self, piece: &[u8]) -> usize {
         let mut hasher = FxHasher::default();
-        hasher.write(&piece[..piece.len().min(PIECE_LIMIT)]);
+        hasher.write(piece);
         hasher.finish() as usize & (self.entries.len() - 1)
     }
 }

@@ -10,7 +10,9 @@ use super::words::{BORDER, Words};
 use crate::error::{Code, Error, Result};
 use crate::load::bytes_to_text;
 use crate::merge::Merger;
-use crate::ranks::{MergeTable, TokenIndex};
+use crate::piece_cache::Key;
+use crate::ranks::MergeTable;
+use crate::token_index::TokenIndex;
 use crate::unicode::is_whitespace;
 use crate::vocabulary::Vocabulary;
 
@@ -58,10 +60,10 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
         symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32)?;
     }
     let (table, mut merger) = (MergeTable::new(vocabulary, &HashSet::new())?, Merger::default());
-    let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary, &HashSet::new()));
+    let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary, None, &HashSet::new(), true));
     let mut words = Words::with_capacity(positions(counts));
     for (piece, count) in counts.iter() {
-        let whole = whole_pieces.as_ref().and_then(|index| index.get(vocabulary, piece));
+        let whole = whole_pieces.as_ref().and_then(|index| index.get(Key::new(piece, 0, piece.len(), false), piece, false));
         let ids = match &whole {
             Some(id) => std::slice::from_ref(id),
             None => merger.merge(&table, piece),

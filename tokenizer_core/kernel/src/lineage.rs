@@ -1,0 +1,97 @@
+//! The one merge behind every token, and which tokens can stand side by side.
+//!
+//! A token comes about in one way only: what is merged inside its bytes does not depend on what lies outside, as long as
+//! nothing has crossed their borders. Its last merge is therefore the one that is left when its bytes are merged
+//! alone. Two tokens can be neighbours in what merges make exactly if merging the bytes of both, alone, gives these two;
+//! and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first merge
+//! across a border would be one between two neighbours.
+
+use crate::ranks::{MergeTable, Merged};
+use crate::vocabulary::Vocabulary;
+
+/// By id: when the token is made, and of what.
+#[derive(Debug)]
+pub struct Lineage {
+    /// 0 for a single byte, else one more than the rank of the merge.
+    made: Box<[u32]>,
+    parts: Box<[[u32; 2]]>,
+}
+
+/// No merge makes it.
+const UNREACHED: u32 = u32::MAX;
+
+impl Lineage {
+    /// Follow the merges of a vocabulary. `None` where a token can be made after a merge that needs it: then what is said
+    /// above about ranks does not hold; and where a product is not the bytes of its parts.
+    pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
+        let ids = vocabulary.id_limit() as usize;
+        let mut lineage = Self {
+            made: vec![UNREACHED; ids].into_boxed_slice(),
+            parts: vec![[0; 2]; ids].into_boxed_slice(),
+        };
+        for byte in 0..=u8::MAX {
+            lineage.made[table.byte_id(byte) as usize] = 0;
+        }
+        let counts = |rank: usize, left, right| {
+            let merged = table.get(left, right);
+            merged != Merged::NEVER && merged.rank() as usize == rank
+        };
+        for (rank, merge) in vocabulary.merges().iter().enumerate() {
+            let (left, right) = (merge.left, merge.right);
+            let product = merge.product as usize;
+            if lineage.made[product] == UNREACHED
+                && lineage.is_made(left)
+                && lineage.is_made(right)
+                && counts(rank, left, right)
+                && lineage.stays(table, left, right)
+            {
+                let (left_bytes, right_bytes) = (vocabulary.bytes(left)?, vocabulary.bytes(right)?);
+                if vocabulary.bytes(merge.product)?.strip_prefix(left_bytes) != Some(right_bytes) {
+                    return None;
+                }
+                lineage.made[product] = rank as u32 + 1;
+                lineage.parts[product] = [left, right];
+            }
+        }
+        let late = |part: u32, rank: usize| lineage.is_made(part) && lineage.made[part as usize] as usize > rank;
+        let ordered = vocabulary.merges().iter().enumerate().all(|(rank, merge)| {
+            !(late(merge.left, rank) || late(merge.right, rank)) || !counts(rank, merge.left, merge.right)
+        });
+        ordered.then_some(lineage)
+    }
+
+    /// Whether merges make this token.
+    #[inline]
+    pub fn is_made(&self, id: u32) -> bool {
+        self.made[id as usize] != UNREACHED
+    }
+
+    /// Whether merges can leave two tokens, both of which they make, side by side.
+    #[inline]
+    pub fn can_stand(&self, table: &MergeTable, left: u32, right: u32) -> bool {
+        table.get(left, right) == Merged::NEVER && self.stays(table, left, right)
+    }
+
+    /// Whether no merge crosses the border between two tokens before both are made.
+    ///
+    /// Goes back in time: the later of both is taken apart first, and what then stood at the border must not have merged
+    /// before. Of two merges of one rank the left one is made first.
+    fn stays(&self, table: &MergeTable, mut left: u32, mut right: u32) -> bool {
+        loop {
+            let (left_made, right_made) = (self.made[left as usize], self.made[right as usize]);
+            let limit = if left_made > right_made {
+                left = self.parts[left as usize][1];
+                left_made
+            } else if right_made > 0 {
+                right = self.parts[right as usize][0];
+                right_made + 1
+            } else {
+                return true;
+            };
+            let crossing = table.get(left, right);
+            if crossing != Merged::NEVER && crossing.rank() + 1 < limit {
+                return false;
+            }
+        }
+    }
+}

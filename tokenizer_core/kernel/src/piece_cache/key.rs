@@ -1,0 +1,125 @@
+//! Pieces as words: the text itself, so that equal keys are equal pieces.
+
+/// Longest piece that has a [`Key`], in bytes.
+pub const KEY_LIMIT: usize = 15;
+
+/// Longest piece that has a [`WideKey`], in bytes.
+pub const WIDE_LIMIT: usize = 31;
+
+/// A piece as one word: 15 bytes of text, then 4 bits of length, one bit for its kind, 3 bits that entries use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(pub(super) u128);
+
+const LENGTH_SHIFT: u32 = 120;
+const PART_SHIFT: u32 = 124;
+pub(super) const COUNT_SHIFT: u32 = 125;
+
+/// By length: the bytes that belong to the piece.
+const MASKS: [u128; KEY_LIMIT + 2] = {
+    let mut masks = [0; KEY_LIMIT + 2];
+    let mut length = 0;
+    while length <= KEY_LIMIT {
+        masks[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    masks
+};
+
+/// By length: what stands above the text. That of a longer piece is in no key of a piece.
+const TAGS: [u128; KEY_LIMIT + 2] = {
+    let mut tags = [0; KEY_LIMIT + 2];
+    let mut length = 0;
+    while length <= KEY_LIMIT {
+        tags[length] = (length as u128) << LENGTH_SHIFT;
+        length += 1;
+    }
+    tags[KEY_LIMIT + 1] = 1;
+    tags
+};
+
+impl Key {
+    /// No piece has it: none is empty.
+    pub const EMPTY: Self = Self(0);
+
+    /// The same bytes as a whole piece.
+    #[inline(always)]
+    pub fn whole(self) -> Self {
+        Self(self.0 & !(1 << PART_SHIFT))
+    }
+
+    /// The key of `text[start..end]`, or `None` if the piece is too long.
+    ///
+    /// `part` tells a part of a piece from a whole one: only whole pieces are looked up as tokens before they are
+    /// merged, so the same bytes can have other ids.
+    #[inline]
+    pub fn new(text: &[u8], start: usize, end: usize, part: bool) -> Option<Self> {
+        (end - start <= KEY_LIMIT).then(|| Self::or_none(text, start, end, part))
+    }
+
+    /// The key of `text[start..end]`, or one that no piece has if it is too long.
+    #[inline(always)]
+    pub fn or_none(text: &[u8], start: usize, end: usize, part: bool) -> Self {
+        let length = (end - start).min(KEY_LIMIT + 1);
+        let word = sixteen(text, start) & MASKS[length];
+        Self(word | TAGS[length] | u128::from(part) << PART_SHIFT)
+    }
+
+    #[inline(always)]
+    pub(super) fn hash(self) -> u64 {
+        mix(self.0)
+    }
+
+    /// A number below `1 << bits` that depends on the whole key.
+    #[inline(always)]
+    pub fn place(self, bits: u32) -> usize {
+        (self.hash() >> (64 - bits)) as usize
+    }
+}
+
+/// A piece as two words: 31 bytes of text, then a byte of its length and kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WideKey([u128; 2]);
+
+impl WideKey {
+    /// The key of `text[start..end]`, or `None` if the piece is too long.
+    #[inline]
+    pub fn new(text: &[u8], start: usize, end: usize, part: bool) -> Option<Self> {
+        let length = end - start;
+        if length > WIDE_LIMIT {
+            return None;
+        }
+        let low = sixteen(text, start);
+        let tag = (length as u128 | u128::from(part) << 7) << 120;
+        Some(Self(if length <= KEY_LIMIT {
+            [low & MASKS[length], tag]
+        } else {
+            [low, sixteen(text, start + 16) & MASKS[length - 16] | tag]
+        }))
+    }
+
+    #[inline]
+    pub(super) fn hash(self) -> u64 {
+        mix(self.0[0] ^ u128::from(mix(self.0[1])))
+    }
+}
+
+/// Sixteen bytes from `start` on, with zeros behind the end of the text.
+#[inline(always)]
+fn sixteen(text: &[u8], start: usize) -> u128 {
+    match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
+        Some(bytes) => u128::from_le_bytes(*bytes),
+        None => {
+            let rest = text.get(start..).unwrap_or_default();
+            let mut bytes = [0; 16];
+            bytes[..rest.len()].copy_from_slice(rest);
+            u128::from_le_bytes(bytes)
+        }
+    }
+}
+
+#[inline(always)]
+fn mix(word: u128) -> u64 {
+    let (low, high) = (word as u64, (word >> 64) as u64);
+    let mixed = (low ^ high.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ high).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}

@@ -1,0 +1,257 @@
+//! From pieces to ids, a portion of the text at a time.
+//!
+//! Each step is done for all pieces of a portion before the next begins, so that what has to come from memory is under
+//! way for many pieces at once: keys; then what is remembered; then what is missed; then the ids.
+
+use std::ops::Range;
+
+use crate::lane::{LANES, Lanes};
+use crate::merge::Merger;
+use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, WideKey};
+use crate::scratch::Caches;
+use crate::sink::Sink;
+use crate::tables::Tables;
+
+/// Pieces looked up together: few enough that their text and their cache lines stay in the first cache.
+pub const PIECES: usize = 256;
+
+/// A count that says that the ids are elsewhere: from the first to before the second of the four.
+const MANY: u8 = u8::MAX;
+
+/// Bytes of the pieces that are merged in turns, the shorter ones together.
+const SHORT: usize = 16;
+const MIDDLE: usize = 32;
+
+/// The pieces of one portion, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Pieces<'a> {
+    /// The whole text.
+    pub text: &'a [u8],
+    /// Where the first piece begins.
+    pub start: usize,
+    /// Where each piece ends; at most [`PIECES`].
+    pub ends: &'a [u32],
+    /// Which of them are parts of a piece; empty where none is.
+    pub parts: &'a [bool],
+}
+
+impl Pieces<'_> {
+    #[inline]
+    fn range(&self, at: usize) -> Range<usize> {
+        let start = if at == 0 { self.start } else { self.ends[at - 1] as usize };
+        start..self.ends[at] as usize
+    }
+
+    #[inline]
+    fn is_part(&self, at: usize) -> bool {
+        self.parts.get(at).copied().unwrap_or(false)
+    }
+}
+
+/// What is known of each piece of a portion.
+#[derive(Debug)]
+pub struct Portion {
+    keys: [Key; PIECES],
+    places: [u32; PIECES],
+    ids: [[u32; IDS_LIMIT]; PIECES],
+    counts: [u8; PIECES],
+    misses: [u16; PIECES],
+    /// Ids of pieces that have more than four.
+    many: Vec<u32>,
+    /// Pieces that nothing is known of, by length.
+    short: Vec<u16>,
+    middle: Vec<u16>,
+    long: Vec<u16>,
+    short_lanes: Lanes<SHORT>,
+    middle_lanes: Lanes<MIDDLE>,
+    /// The ids, in order.
+    out: [u32; PIECES * IDS_LIMIT],
+}
+
+impl Default for Portion {
+    fn default() -> Self {
+        Self {
+            keys: [Key::EMPTY; PIECES],
+            places: [0; PIECES],
+            ids: [[0; IDS_LIMIT]; PIECES],
+            counts: [0; PIECES],
+            misses: [0; PIECES],
+            many: Vec::new(),
+            short: Vec::new(),
+            middle: Vec::new(),
+            long: Vec::new(),
+            short_lanes: Lanes::default(),
+            middle_lanes: Lanes::default(),
+            out: [0; PIECES * IDS_LIMIT],
+        }
+    }
+}
+
+impl Portion {
+    /// Give the ids of all pieces to `sink`.
+    #[inline]
+    pub fn encode(
+        &mut self,
+        pieces: Pieces<'_>,
+        tables: &Tables,
+        merger: &mut Merger,
+        caches: &mut Caches,
+        sink: &mut impl Sink,
+    ) {
+        let count = pieces.ends.len().min(PIECES);
+        if pieces.parts.is_empty() {
+            self.find_keys(&pieces, caches, |_| false);
+        } else {
+            self.find_keys(&pieces, caches, |at| pieces.parts[at]);
+        }
+        let mut missed = 0;
+        for at in 0..count {
+            let (ids, count) = caches.short.get(self.places[at] as usize, self.keys[at]);
+            self.ids[at] = ids;
+            self.counts[at] = count as u8;
+            self.misses[missed] = at as u16;
+            missed += usize::from(count == 0);
+        }
+        caches.statistics.pieces += count as u64;
+        if missed > 0 {
+            self.resolve(missed, &pieces, tables, merger, caches);
+        }
+        self.give(count, sink);
+    }
+
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub fn shrink(&mut self, entries: usize) {
+        self.many.clear();
+        self.many.shrink_to(entries);
+    }
+
+    #[inline(always)]
+    fn find_keys(&mut self, pieces: &Pieces<'_>, caches: &Caches, is_part: impl Fn(usize) -> bool) {
+        let mut start = pieces.start;
+        for (at, ((end, key), place)) in pieces.ends.iter().zip(&mut self.keys).zip(&mut self.places).enumerate() {
+            let end = *end as usize;
+            *key = Key::or_none(pieces.text, start, end, is_part(at));
+            *place = caches.short.place(*key) as u32;
+            start = end;
+        }
+    }
+
+    #[inline]
+    fn give(&mut self, count: usize, sink: &mut impl Sink) {
+        let mut end = 0;
+        for (ids, count) in self.ids[..count].iter().zip(&self.counts) {
+            if *count == MANY {
+                sink.pieces(&self.out[..end]);
+                sink.pieces(&self.many[ids[0] as usize..ids[1] as usize]);
+                end = 0;
+                continue;
+            }
+            // A copy of fixed size, of which the next takes back what is too much: cheaper than a copy of `count`.
+            self.out[end..end + IDS_LIMIT].copy_from_slice(ids);
+            end += usize::from(*count);
+        }
+        sink.pieces(&self.out[..end]);
+    }
+
+    /// Find the ids of the pieces that are not in the first cache.
+    #[inline(never)]
+    fn resolve(
+        &mut self,
+        missed: usize,
+        pieces: &Pieces<'_>,
+        tables: &Tables,
+        merger: &mut Merger,
+        caches: &mut Caches,
+    ) {
+        self.many.clear();
+        for at in self.misses[..missed].iter().map(|at| usize::from(*at)) {
+            let range = pieces.range(at);
+            if range.len() <= KEY_LIMIT {
+                tables.tokens.prefetch(self.keys[at].whole());
+            } else if let Some(key) = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
+                caches.wide.prefetch(key);
+            }
+        }
+        for miss in 0..missed {
+            let at = self.misses[miss];
+            if !self.recall(usize::from(at), pieces, tables, caches) {
+                match pieces.range(usize::from(at)).len() {
+                    0..=SHORT => self.short.push(at),
+                    0..=MIDDLE => self.middle.push(at),
+                    _ => self.long.push(at),
+                }
+            }
+        }
+        self.merge_in_turns(pieces, tables, caches);
+        while let Some(at) = self.long.pop() {
+            let at = usize::from(at);
+            let ids = merger.merge(&tables.merges, &pieces.text[pieces.range(at)]);
+            self.learn(at, pieces, caches, ids);
+        }
+    }
+
+    /// Find a piece that is a token, or that one of the other caches remembers.
+    fn recall(&mut self, at: usize, pieces: &Pieces<'_>, tables: &Tables, caches: &mut Caches) -> bool {
+        let (range, part) = (pieces.range(at), pieces.is_part(at));
+        let bytes = &pieces.text[range.clone()];
+        let is_short = range.len() <= KEY_LIMIT;
+        if is_short && let Some(id) = tables.tokens.get(Some(self.keys[at].whole()), bytes, part) {
+            self.learn(at, pieces, caches, &[id]);
+            return true;
+        }
+        let wide = WideKey::new(pieces.text, range.start, range.end, part);
+        let remembered = match wide.and_then(|key| caches.wide.get(key)) {
+            Some(ids) => Some(ids),
+            None => caches.long.get(bytes, part),
+        };
+        if let Some(ids) = remembered {
+            self.set(at, ids);
+            return true;
+        }
+        if !is_short && let Some(id) = tables.tokens.get(None, bytes, part) {
+            self.learn(at, pieces, caches, &[id]);
+            return true;
+        }
+        false
+    }
+
+    #[inline]
+    fn set(&mut self, at: usize, ids: &[u32]) {
+        if ids.len() <= IDS_LIMIT {
+            self.ids[at][..ids.len()].copy_from_slice(ids);
+            self.counts[at] = ids.len() as u8;
+        } else {
+            let start = self.many.len() as u32;
+            self.many.extend_from_slice(ids);
+            self.ids[at][..2].copy_from_slice(&[start, self.many.len() as u32]);
+            self.counts[at] = MANY;
+        }
+    }
+
+    /// Merge the shorter pieces that nothing is known of, those of about the same length together.
+    fn merge_in_turns(&mut self, pieces: &Pieces<'_>, tables: &Tables, caches: &mut Caches) {
+        let (mut ids, bytes) = (Vec::new(), |at: &u16| &pieces.text[pieces.range(usize::from(*at))]);
+        let (mut short, mut middle) = (std::mem::take(&mut self.short), std::mem::take(&mut self.middle));
+        for group in short.chunks(LANES) {
+            self.short_lanes.merge(&tables.merges, group.iter().map(bytes));
+            for (lane, at) in group.iter().enumerate() {
+                self.short_lanes.ids(lane, &mut ids);
+                self.learn(usize::from(*at), pieces, caches, &ids);
+            }
+        }
+        for group in middle.chunks(LANES) {
+            self.middle_lanes.merge(&tables.merges, group.iter().map(bytes));
+            for (lane, at) in group.iter().enumerate() {
+                self.middle_lanes.ids(lane, &mut ids);
+                self.learn(usize::from(*at), pieces, caches, &ids);
+            }
+        }
+        (short.clear(), middle.clear());
+        (self.short, self.middle) = (short, middle);
+    }
+
+    fn learn(&mut self, at: usize, pieces: &Pieces<'_>, caches: &mut Caches, ids: &[u32]) {
+        caches.remember(pieces.text, pieces.range(at), pieces.is_part(at), ids);
+        self.set(at, ids);
+    }
+}

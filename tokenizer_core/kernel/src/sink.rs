@@ -1,0 +1,44 @@
+//! Where ids go, and what a sink can learn about where they came from.
+
+use std::ops::Range;
+
+use crate::normalize::Alignment;
+
+/// Text between added tokens as the pretokenizer saw it, and the way back to the caller's.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch<'a> {
+    /// Where the normalizer's text began in the caller's.
+    pub(crate) start: usize,
+    pub(crate) alignment: Option<&'a Alignment>,
+    /// Where the stretch began in the normalizer's text.
+    pub(crate) inner: usize,
+    /// Of the prefix space.
+    pub(crate) spaced: Option<&'a Alignment>,
+}
+
+impl Stretch<'_> {
+    /// The bytes of the caller's text that the bytes in `range` of the stretch came from.
+    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+        let range = self.spaced.map_or(range.clone(), |spaced| spaced.source(range));
+        let range = range.start + self.inner..range.end + self.inner;
+        let range = self.alignment.map_or(range.clone(), |alignment| alignment.source(range));
+        range.start + self.start..range.end + self.start
+    }
+
+    /// Where the stretch begins in the caller's text, if it is a part of that text as it stands.
+    pub fn verbatim(&self) -> Option<usize> {
+        (self.alignment.is_none() && self.spaced.is_none()).then_some(self.start + self.inner)
+    }
+}
+
+/// Where ids go.
+pub trait Sink {
+    /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
+    fn added(&mut self, id: u32, source: Range<usize>);
+
+    /// The ids of the next pieces.
+    fn pieces(&mut self, ids: &[u32]);
+
+    /// The pieces since the last added token or stretch were all of `stretch`.
+    fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
+}

@@ -1,0 +1,32 @@
+//! What a vocabulary says about pieces, in the shapes that encoding asks for.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::lineage::Lineage;
+use crate::ranks::MergeTable;
+use crate::safe_split::SafeSplit;
+use crate::token_index::TokenIndex;
+use crate::vocabulary::Vocabulary;
+
+/// All of them; made once, shared between threads.
+#[derive(Debug)]
+pub struct Tables {
+    pub(crate) merges: MergeTable,
+    pub(crate) lineage: Option<Lineage>,
+    pub(crate) tokens: TokenIndex,
+    pub(crate) safe_split: Option<SafeSplit>,
+}
+
+impl Tables {
+    /// Read a vocabulary; no text becomes one of `never`. With `ignore_merges` a piece that is a token is taken whole.
+    ///
+    /// # Errors
+    /// `missing_byte`.
+    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, ignore_merges: bool) -> Result<Self> {
+        let merges = MergeTable::new(vocabulary, never)?;
+        let lineage = Lineage::new(vocabulary, &merges);
+        let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
+        Ok(Self { safe_split: SafeSplit::new(vocabulary), merges, lineage, tokens })
+    }
+}
