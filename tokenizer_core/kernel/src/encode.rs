@@ -238,7 +238,7 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> usize {
-        let Scratch { portion, merger, caches, cuts, .. } = scratch;
+        let Scratch { portion, mergers, caches, cuts, .. } = scratch;
         let end = ends.last().map_or(start, |end| *end as usize);
         let (ends, parts) = match &self.tables.safe_split {
             Some(safe_split) if !text.as_bytes()[start..end].is_ascii() => {
@@ -250,7 +250,7 @@ impl Pipeline {
         let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
         for (ends, parts) in parts {
             let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
-            portion.encode(pieces, &self.tables, merger, caches, sink);
+            portion.encode(pieces, &self.tables, mergers, caches, sink);
             start = ends.last().map_or(start, |end| *end as usize);
         }
         end

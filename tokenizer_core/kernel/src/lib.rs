@@ -8,6 +8,7 @@
 //! `unicode` serve all of them, `path` tells them what the machine can do. `py` alone knows Python.
 
 pub mod added_tokens;
+pub mod backtrack;
 pub mod batch;
 pub mod body;
 pub mod config;

@@ -6,9 +6,8 @@
 use std::ops::Range;
 
 use crate::lane::{LANES, Lanes};
-use crate::merge::Merger;
 use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, WideKey};
-use crate::scratch::Caches;
+use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
 
@@ -94,7 +93,7 @@ impl Portion {
         &mut self,
         pieces: Pieces<'_>,
         tables: &Tables,
-        merger: &mut Merger,
+        mergers: &mut Mergers,
         caches: &mut Caches,
         sink: &mut impl Sink,
     ) {
@@ -114,7 +113,7 @@ impl Portion {
         }
         caches.statistics.pieces += count as u64;
         if missed > 0 {
-            self.resolve(missed, &pieces, tables, merger, caches);
+            self.resolve(missed, &pieces, tables, mergers, caches);
         }
         self.give(count, sink);
     }
@@ -160,7 +159,7 @@ impl Portion {
         missed: usize,
         pieces: &Pieces<'_>,
         tables: &Tables,
-        merger: &mut Merger,
+        mergers: &mut Mergers,
         caches: &mut Caches,
     ) {
         self.many.clear();
@@ -185,8 +184,11 @@ impl Portion {
         self.merge_in_turns(pieces, tables, caches);
         while let Some(at) = self.long.pop() {
             let at = usize::from(at);
-            let ids = merger.merge(&tables.merges, &pieces.text[pieces.range(at)]);
-            self.learn(at, pieces, caches, ids);
+            let piece = &pieces.text[pieces.range(at)];
+            match mergers.backtracker.encode(tables, piece) {
+                Some(ids) => self.learn(at, pieces, caches, ids),
+                None => self.learn(at, pieces, caches, mergers.queue.merge(&tables.merges, piece)),
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::backtrack::Backtracker;
 use crate::merge::Merger;
 use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, LongCache, ShortCache, WIDE_IDS_LIMIT, WIDE_LIMIT, WideCache, WideKey};
 use crate::portion::Portion;
@@ -71,11 +72,18 @@ impl Caches {
     }
 }
 
+/// What merges long pieces: where the vocabulary allows it the first, else the second.
+#[derive(Debug, Default)]
+pub struct Mergers {
+    pub(crate) backtracker: Backtracker,
+    pub(crate) queue: Merger,
+}
+
 /// The state of one encoding call.
 #[derive(Debug)]
 pub struct Scratch {
     pub(crate) caches: Caches,
-    pub(crate) merger: Merger,
+    pub(crate) mergers: Mergers,
     pub(crate) portion: Portion,
     pub(crate) cuts: Cuts,
     /// Goes back to the pool.
@@ -86,7 +94,7 @@ impl Scratch {
     fn new(cache_bytes: usize, kept: bool) -> Self {
         Self {
             caches: Caches::new(cache_bytes),
-            merger: Merger::default(),
+            mergers: Mergers::default(),
             portion: Portion::default(),
             cuts: Cuts::default(),
             kept,
@@ -125,7 +133,8 @@ impl ScratchPool {
         let outcome = work(&mut scratch);
         let statistics = std::mem::take(&mut scratch.caches.statistics);
         if scratch.kept {
-            scratch.merger.shrink(BUFFER_LIMIT);
+            scratch.mergers.backtracker.shrink(BUFFER_LIMIT);
+            scratch.mergers.queue.shrink(BUFFER_LIMIT);
             scratch.portion.shrink(BUFFER_LIMIT);
         }
         let mut state = self.lock();

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::backtrack::Lengths;
 use crate::error::Result;
 use crate::lineage::Lineage;
 use crate::ranks::MergeTable;
@@ -14,6 +15,8 @@ use crate::vocabulary::Vocabulary;
 pub struct Tables {
     pub(crate) merges: MergeTable,
     pub(crate) lineage: Option<Lineage>,
+    /// Absent where long pieces go by the queue.
+    pub(crate) lengths: Option<Lengths>,
     pub(crate) tokens: TokenIndex,
     pub(crate) safe_split: Option<SafeSplit>,
 }
@@ -26,7 +29,8 @@ impl Tables {
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, ignore_merges: bool) -> Result<Self> {
         let merges = MergeTable::new(vocabulary, never)?;
         let lineage = Lineage::new(vocabulary, &merges);
+        let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
         let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
-        Ok(Self { safe_split: SafeSplit::new(vocabulary), merges, lineage, tokens })
+        Ok(Self { safe_split: SafeSplit::new(vocabulary), merges, lineage, lengths, tokens })
     }
 }

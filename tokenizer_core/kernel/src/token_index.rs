@@ -10,6 +10,9 @@ use crate::vocabulary::Vocabulary;
 
 const WAYS: usize = 4;
 
+/// Tokens put in together, so that the loads of their buckets overlap.
+const PORTION: usize = 64;
+
 /// A cache line of keys.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -71,10 +74,22 @@ impl TokenIndex {
             hash: KeyedHash::new(),
         };
         let mut rest = Vec::new();
-        for (id, bytes) in vocabulary.tokens().filter(|(id, _)| taken(*id)) {
-            let tagged = if is_made(id) { id } else { id | WHOLE_ONLY };
-            if !Key::new(bytes, 0, bytes.len(), false).is_some_and(|key| index.put(key, tagged)) {
-                rest.push((tagged, bytes));
+        let mut tokens = vocabulary.tokens().filter(|(id, _)| taken(*id));
+        let mut portion = Vec::with_capacity(PORTION);
+        loop {
+            portion.clear();
+            portion.extend(tokens.by_ref().take(PORTION).map(|(id, bytes)| {
+                let key = Key::new(bytes, 0, bytes.len(), false);
+                key.inspect(|key| index.prefetch(*key));
+                (if is_made(id) { id } else { id | WHOLE_ONLY }, bytes, key)
+            }));
+            if portion.is_empty() {
+                break;
+            }
+            for (tagged, bytes, key) in portion.drain(..) {
+                if !key.is_some_and(|key| index.put(key, tagged)) {
+                    rest.push((tagged, bytes));
+                }
             }
         }
         index.rest = vec![FREE; (rest.len().max(4) * 2).next_power_of_two()].into_boxed_slice();

@@ -1,4 +1,4 @@
-//! Merges by scan and by queue against the definition.
+//! Merges by scan, by queue and by backtracking against the definition.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -6,8 +6,10 @@ mod common;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
+use tokd_kernel::backtrack::Backtracker;
 use tokd_kernel::merge::Merger;
 use tokd_kernel::ranks::MergeTable;
+use tokd_kernel::tables::Tables;
 
 #[test]
 fn the_leftmost_of_equals_merges_first() {
@@ -32,6 +34,24 @@ fn a_later_merge_of_the_same_pair_takes_the_place_of_the_earlier() {
 }
 
 #[test]
+fn long_equal_letters_are_merged_from_the_left() {
+    // 501 of them: the odd one is the last.
+    let vocabulary = common::vocabulary(&[("q", "q"), ("qq", "qq"), ("qqqq", "qqqq")]);
+    let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+    let piece = [b'q'; 501];
+    let expected = common::merge_slowly(&vocabulary, &piece);
+    assert_eq!(Backtracker::default().encode(&tables, &piece), Some(&expected[..]));
+}
+
+#[test]
+fn a_vocabulary_of_too_long_tokens_goes_by_the_queue() {
+    let halves: Vec<String> = (0..9).map(|power| "a".repeat(1 << power)).collect();
+    let merges: Vec<(&str, &str)> = halves.iter().map(|half| (half.as_str(), half.as_str())).collect();
+    let tables = Tables::new(&common::vocabulary(&merges), &HashSet::new(), false).unwrap();
+    assert!(Backtracker::default().encode(&tables, b"aaaa").is_none());
+}
+
+#[test]
 fn an_empty_piece_has_no_ids() {
     let table = MergeTable::new(&common::vocabulary(&[]), &HashSet::new()).unwrap();
     assert!(Merger::default().merge(&table, b"").is_empty());
@@ -50,5 +70,23 @@ proptest! {
         let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
         let ids = Merger::default().merge(&table, &piece).to_vec();
         prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
+    }
+
+    /// Vocabularies of one letter are all ties, those of two and three are hard to look ahead in.
+    #[test]
+    fn backtracking_follows_the_definition(
+        letters in prop::sample::select(vec!["a", "ab", "abc", "aé中"]),
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..60),
+        choices in prop::collection::vec(any::<u8>(), 1..200),
+    ) {
+        let vocabulary = common::drawn_vocabulary(&[letters.as_bytes()], &draws);
+        let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+        let piece: Vec<u8> = choices.iter().map(|choice| letters.as_bytes()[usize::from(*choice) % letters.len()]).collect();
+        let mut backtracker = Backtracker::default();
+        for piece in [&piece[..], &piece[..1]] {
+            if let Some(ids) = backtracker.encode(&tables, piece) {
+                prop_assert_eq!(ids, common::merge_slowly(&vocabulary, piece));
+            }
+        }
     }
 }

@@ -1,0 +1,109 @@
+//! Which tokens merges make, and which can be neighbours, against merges done one after the other.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use tokd_kernel::lineage::Lineage;
+use tokd_kernel::piece_cache::Key;
+use tokd_kernel::ranks::MergeTable;
+use tokd_kernel::token_index::TokenIndex;
+use tokd_kernel::vocabulary::Vocabulary;
+
+fn lineage(vocabulary: &Vocabulary) -> (MergeTable, Option<Lineage>) {
+    let table = MergeTable::new(vocabulary, &HashSet::new()).unwrap();
+    let lineage = Lineage::new(vocabulary, &table);
+    (table, lineage)
+}
+
+/// Hold every token and every pair of tokens of the vocabulary against the definition.
+fn check(vocabulary: &Vocabulary) {
+    let (table, Some(lineage)) = lineage(vocabulary) else { return };
+    let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().filter(|(id, bytes)| *id > 255 || b"abc".contains(&bytes[0])).collect();
+    let made: Vec<(u32, &[u8])> =
+        tokens.iter().copied().filter(|(id, bytes)| common::merge_slowly(vocabulary, bytes) == [*id]).collect();
+    for (id, bytes) in &tokens {
+        assert_eq!(lineage.is_made(*id), made.contains(&(*id, bytes)), "{:?}", String::from_utf8_lossy(bytes));
+    }
+    for (left, left_bytes) in &made {
+        for (right, right_bytes) in &made {
+            let both = common::merge_slowly(vocabulary, &[*left_bytes, right_bytes].concat()) == [*left, *right];
+            assert_eq!(lineage.can_stand(&table, *left, *right), both, "{left_bytes:?} {right_bytes:?}");
+        }
+    }
+    check_index(vocabulary, &lineage, &made);
+}
+
+fn check_index(vocabulary: &Vocabulary, lineage: &Lineage, made: &[(u32, &[u8])]) {
+    for ignore_merges in [false, true] {
+        let index = TokenIndex::new(vocabulary, Some(lineage), &HashSet::new(), ignore_merges);
+        for (id, bytes) in vocabulary.tokens() {
+            let key = Key::new(bytes, 0, bytes.len(), false);
+            let is_made = bytes.len() == 1 || made.contains(&(id, bytes));
+            assert_eq!(index.get(key, bytes, true), is_made.then_some(id));
+            assert_eq!(index.get(key, bytes, false), (is_made || ignore_merges).then_some(id));
+            let longer = [bytes, b"\0"].concat();
+            assert_eq!(index.get(Key::new(&longer, 0, longer.len(), false), &longer, false), None);
+        }
+    }
+}
+
+#[test]
+fn a_token_that_merges_never_reach_is_not_made() {
+    // In "abc" (b, c) goes first, so (ab, c) never comes to be.
+    let vocabulary = common::vocabulary(&[("b", "c"), ("a", "b"), ("ab", "c")]);
+    let (_, lineage) = lineage(&vocabulary);
+    let lineage = lineage.unwrap();
+    assert!(lineage.is_made(256) && lineage.is_made(257));
+    assert!(!lineage.is_made(258));
+    check(&vocabulary);
+}
+
+#[test]
+fn ties_go_to_the_left() {
+    // aaa is aa a, never a aa; of aaaa the halves stand side by side, of aaaaa they do not.
+    let vocabulary = common::vocabulary(&[("a", "a"), ("aa", "a"), ("b", "aa"), ("aa", "aa")]);
+    check(&vocabulary);
+}
+
+#[test]
+fn a_merge_before_those_that_make_its_parts_is_not_followed() {
+    let parts = common::vocabulary(&[("a", "b"), ("ab", "c")]);
+    let tokens: Vec<(u32, Vec<u8>)> = parts.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+    let reversed = parts.merges().iter().rev().copied().collect();
+    let vocabulary = Vocabulary::new(tokens, reversed, Vec::new()).unwrap();
+    assert!(lineage(&vocabulary).1.is_none());
+    assert_eq!(common::merge_slowly(&vocabulary, b"abc"), [257]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn tokens_and_neighbours_follow_the_definition(draws in prop::collection::vec(any::<(u16, u16)>(), 0..24)) {
+        check(&common::drawn_vocabulary(&[b"abc"], &draws));
+    }
+
+    #[test]
+    fn ties_follow_the_definition(draws in prop::collection::vec(any::<(u16, u16)>(), 0..10)) {
+        check(&common::drawn_vocabulary(&[b"aa"], &draws));
+    }
+
+    /// Merges in any order: most have one before those that make its parts.
+    #[test]
+    fn any_order_of_merges_is_followed_or_refused(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..12),
+        order in any::<u64>(),
+    ) {
+        let ordered = common::drawn_vocabulary(&[b"ab"], &draws);
+        let tokens: Vec<(u32, Vec<u8>)> = ordered.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+        let mut merges = ordered.merges().to_vec();
+        let count = merges.len().max(1);
+        for at in 0..merges.len() {
+            merges.swap(at, (order.rotate_left(at as u32 * 7) % count as u64) as usize);
+        }
+        check(&Vocabulary::new(tokens, merges, Vec::new()).unwrap());
+    }
+}
