@@ -48,7 +48,7 @@ from tokenizer_core.recipe import Recipe
 from tokenizer_core.sample import sample_corpus
 from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
 from tokenizer_core.template import Span, Turn, in_turns
-from tokenizer_core.tokenizer import EncodedBatch, Offsets, SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, Tokenizer
 from tokenizer_core.train import counted, extend, train, train_sizes
 from tokenizer_core.train_characters import CharacterMerges, train_characters
 from tokenizer_core.train_settings import TrainSettings
@@ -62,6 +62,7 @@ __all__ = [
     "ArtifactNotFound",
     "Beside",
     "Bounds",
+    "CacheStatistics",
     "Cancelled",
     "CharacterMerges",
     "ChatPolicy",

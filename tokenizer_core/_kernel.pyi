@@ -80,7 +80,7 @@ class Pipeline:
     Args:
         vocabulary: the tokens and merges.
         config: the pipeline as JSON (``tokenizer_core.config.PipelineConfig.to_json``).
-        cache_bytes: bound of the piece cache of one thread.
+        cache_bytes: bound of the piece cache of one thread; 0 switches it off but for a few entries.
     """
 
     def __new__(cls, vocabulary: Vocabulary, config: str, cache_bytes: int = ...) -> Pipeline: ...
@@ -88,8 +88,17 @@ class Pipeline:
     def id_limit(self) -> int:
         """One more than the highest id of the vocabulary and the added tokens."""
 
-    def encode(self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False) -> Ids:
-        """Encode a text; shape (n,)."""
+    @property
+    def cache_statistics(self) -> tuple[int, int, int, int]:
+        """What the piece caches of all threads take in bytes; pieces looked up, unknown, and forgotten for others.
+
+        A call is counted when it ends.
+        """
+
+    def encode(
+        self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False, threads: int = 1
+    ) -> Ids:
+        """Encode a text, if it is long over ``threads`` threads (0: one a core); shape (n,)."""
 
     def encode_json(
         self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False

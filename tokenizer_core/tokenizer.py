@@ -67,6 +67,23 @@ class Offsets:
     spans: npt.NDArray[np.uint32]
 
 
+@dataclass(frozen=True, slots=True)
+class CacheStatistics:
+    """What the piece caches of a tokenizer did.
+
+    Attributes:
+        bytes: what the caches of all threads may take.
+        pieces: pieces looked up.
+        misses: pieces that no cache knew.
+        evictions: pieces forgotten for others.
+    """
+
+    bytes: int
+    pieces: int
+    misses: int
+    evictions: int
+
+
 class Tokenizer:
     """Turn text into token ids and back, exactly as the model's own tokenizer does.
 
@@ -217,12 +234,25 @@ class Tokenizer:
         """
         return self._pipeline.decode_bytes([id])
 
-    def encode(self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False) -> Ids:
+    @property
+    def cache_statistics(self) -> CacheStatistics:
+        """What the piece caches did until now, but for calls that have not ended."""
+        return CacheStatistics(*self._pipeline.cache_statistics)
+
+    def encode(
+        self,
+        text: str,
+        *,
+        special_tokens: SpecialTokens = "reject",
+        add_special_tokens: bool = False,
+        threads: int = 1,
+    ) -> Ids:
         """Encode a text.
 
         Args:
             special_tokens: what the literal of a special token in the text means.
             add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
+            threads: how many may share a text of over half a megabyte, 0 being one a core; ids do not depend on it.
 
         Returns:
             uint32, shape (n,).
@@ -230,7 +260,7 @@ class Tokenizer:
         Raises:
             ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText
         """
-        return self._pipeline.encode(text, special_tokens, add_special_tokens)
+        return self._pipeline.encode(text, special_tokens, add_special_tokens, threads)
 
     def encode_json(
         self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False

@@ -1,11 +1,10 @@
 //! Many texts at once over scoped threads; ids do not depend on how many there are.
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::encode::{EncodeOptions, Pipeline};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
+use crate::spread::{spread, threads_for};
 
 /// Text that one thread takes at a time, in bytes: large against the taking, small against a batch.
 const SHARE: usize = 64 * 1024;
@@ -42,8 +41,7 @@ impl Pipeline {
             // To ask how many cores there are would take longer than a short text does.
             return self.encode_rows(texts, 0, options);
         }
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = if threads == 0 { cores } else { threads.min(cores * 4) }.min(shares.len());
+        let threads = threads_for(threads, shares.len());
         if threads < 2 {
             return self.encode_rows(texts, 0, options);
         }
@@ -55,18 +53,12 @@ impl Pipeline {
             }
             done
         };
-        let mut done = thread::scope(|scope| {
-            // A thread that the system refuses is no error: those that run take its shares, this one at the least.
-            let started: Vec<_> =
-                (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
-            let mut done = work();
-            for thread in started {
-                done.extend(thread.join().map_err(|_| Error::new(Code::Internal, "an encoding thread died"))?);
-            }
-            Ok(done)
-        })?;
+        let mut done = spread(threads, work)?;
         done.sort_unstable_by_key(|(start, _)| *start);
         let mut batch = Batch::new();
+        let ids = done.iter().filter_map(|(_, rows)| rows.as_ref().ok()).map(|rows| rows.ids.len()).sum();
+        batch.ids.reserve_exact(ids);
+        batch.row_offsets.reserve_exact(texts.len());
         for (_, rows) in done {
             batch.append(rows?);
         }
@@ -75,6 +67,8 @@ impl Pipeline {
 
     fn encode_rows(&self, texts: &[&str], first: usize, options: EncodeOptions) -> Result<Batch> {
         let mut batch = Batch::new();
+        batch.ids.reserve(texts.iter().map(|text| text.len()).sum::<usize>() / 3);
+        batch.row_offsets.reserve(texts.len());
         for (row, text) in texts.iter().enumerate() {
             self.encode(text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
             batch.row_offsets.push(batch.ids.len() as i64);

@@ -13,7 +13,7 @@ use crate::load::text_to_bytes;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
-use crate::scratch::{Scratch, ScratchPool};
+use crate::scratch::{CacheStatistics, Scratch, ScratchPool};
 use crate::sink::{Sink, Stretch};
 use crate::tables::Tables;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
@@ -84,13 +84,40 @@ impl Pipeline {
         &self.added_tokens
     }
 
+    /// What the piece caches did, but for calls that have not ended.
+    pub fn cache_statistics(&self) -> CacheStatistics {
+        self.scratch.statistics()
+    }
+
+    pub(crate) fn scratch(&self) -> &ScratchPool {
+        &self.scratch
+    }
+
+    pub(crate) fn pretokenizer(&self) -> &Pretokenizer {
+        &self.pretokenizer
+    }
+
     /// Encode `text` into `sink`.
     ///
     /// # Errors
     /// `reserved_literal`, `step_limit`, `uncovered_text`, with the byte range in `text`; `invalid_option` for a text
     /// of 4 GiB or more.
     pub fn encode(&self, text: &str, options: EncodeOptions, sink: &mut impl Sink) -> Result<()> {
-        self.encode_as(text, &mut Reading::plain(options.policy), options.add_special_tokens, sink)
+        self.encode_with_threads(text, options, 1, sink)
+    }
+
+    /// Encode `text` over `threads` threads, 0 being one a core; what `sink` gets does not depend on how many there are.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_with_threads(
+        &self,
+        text: &str,
+        options: EncodeOptions,
+        threads: usize,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.encode_as(text, &mut Reading::plain(options.policy, threads), options.add_special_tokens, sink)
     }
 
     /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
@@ -183,7 +210,7 @@ impl Pipeline {
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let whole = Stretch { start, alignment, inner: 0, spaced: None };
         if self.added_tokens.is_empty(Pass::Normalized, reading.policy) {
-            return self.encode_stretch(text, whole, scratch, sink);
+            return self.encode_stretch(text, whole, reading.threads, scratch, sink);
         }
         let mut segments = Vec::new();
         match &mut reading.guard {
@@ -198,7 +225,7 @@ impl Pipeline {
                 Some(id) => sink.added(id, whole.source(bytes)),
                 None => {
                     let stretch = Stretch { inner: bytes.start, ..whole };
-                    self.encode_stretch(&text[bytes], stretch, scratch, sink)?;
+                    self.encode_stretch(&text[bytes], stretch, reading.threads, scratch, sink)?;
                 }
             }
         }
@@ -210,23 +237,31 @@ impl Pipeline {
         &self,
         text: &str,
         stretch: Stretch<'_>,
+        threads: usize,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        let mut cutter = self.pretokenizer.pieces(text)?;
-        let (mut ends, mut start) = ([0; PIECES], 0);
-        loop {
-            let count = cutter.fill(&mut ends).map_err(|error| error.moved(|range| stretch.source(range)))?;
-            if count == 0 {
-                break;
-            }
-            start = self.encode_pieces(text, start, &ends[..count], scratch, sink);
+        if !self.encode_in_shares(text, threads, scratch, sink)? {
+            self.encode_cut(text, scratch, sink).map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
         sink.stretch_ended(&stretch);
         Ok(())
+    }
+
+    /// Cut a text into pieces and give their ids to `sink`.
+    pub(crate) fn encode_cut(&self, text: &str, scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
+        let mut cutter = self.pretokenizer.pieces(text)?;
+        let (mut ends, mut start) = ([0; PIECES], 0);
+        loop {
+            let count = cutter.fill(&mut ends)?;
+            if count == 0 {
+                return Ok(());
+            }
+            start = self.encode_pieces(text, start, &ends[..count], scratch, sink);
+        }
     }
 
     /// Give the ids of the pieces from `start` on to `sink`, and return where the last of them ends.
@@ -264,8 +299,7 @@ fn shift(range: Range<usize>, by: usize) -> Range<usize> {
 /// Added tokens are real ids and agree with the vocabulary about literals that both have.
 fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
     // As in Hugging Face the literal is compared with the entry as it is written, in the byte alphabet.
-    let written: Vec<Option<Vec<u8>>> =
-        config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
+    let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
     let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
     // Nearly all literals begin with the same byte, which few entries do.
     let mut begins = [false; 256];

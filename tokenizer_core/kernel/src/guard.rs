@@ -10,6 +10,8 @@ use crate::sink::Stretch;
 pub struct Reading<'c> {
     /// What literals of special tokens mean.
     pub policy: SpecialPolicy,
+    /// How many threads may work on it; 0 means one a core.
+    pub threads: usize,
     /// Present for a chat.
     pub guard: Option<Guard<'c>>,
 }
@@ -29,13 +31,13 @@ pub struct Guard<'c> {
 
 impl<'c> Reading<'c> {
     /// A text that is all of one author.
-    pub fn plain(policy: SpecialPolicy) -> Self {
-        Self { policy, guard: None }
+    pub fn plain(policy: SpecialPolicy, threads: usize) -> Self {
+        Self { policy, threads, guard: None }
     }
 
     /// A rendered chat.
     pub fn guarded(guard: Guard<'c>) -> Self {
-        Self { policy: SpecialPolicy::Parse, guard: Some(guard) }
+        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard) }
     }
 
     /// The literals that were refused, in order.

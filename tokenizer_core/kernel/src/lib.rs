@@ -25,6 +25,7 @@ pub mod merge;
 pub mod normalize;
 pub mod offsets;
 pub mod output;
+mod parallel;
 pub mod path;
 pub mod piece_cache;
 pub mod portion;
@@ -34,11 +35,13 @@ pub mod ranks;
 pub mod safe_split;
 pub mod scratch;
 pub mod sink;
+mod spread;
 pub mod tables;
 pub mod token_index;
 pub mod train;
 pub mod unicode;
 pub mod vocabulary;
+mod words;
 
 #[cfg(feature = "python")]
 mod py;

@@ -7,7 +7,7 @@
 //! across a border would be one between two neighbours.
 
 use crate::ranks::{MergeTable, Merged};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Merge, Vocabulary};
 
 /// By id: when the token is made, and of what.
 #[derive(Debug)]
@@ -24,14 +24,7 @@ impl Lineage {
     /// Follow the merges of a vocabulary. `None` where a token can be made after a merge that needs it: then what is said
     /// above about ranks does not hold; and where a product is not the bytes of its parts.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
-        let ids = vocabulary.id_limit() as usize;
-        let mut lineage = Self {
-            made: vec![UNREACHED; ids].into_boxed_slice(),
-            parts: vec![[0; 2]; ids].into_boxed_slice(),
-        };
-        for byte in 0..=u8::MAX {
-            lineage.made[table.byte_id(byte) as usize] = 0;
-        }
+        let mut lineage = Self::of_bytes(vocabulary, table);
         let counts = |rank: usize, left, right| {
             let merged = table.get(left, right);
             merged != Merged::NEVER && merged.rank() as usize == rank
@@ -49,8 +42,7 @@ impl Lineage {
                 if vocabulary.bytes(merge.product)?.strip_prefix(left_bytes) != Some(right_bytes) {
                     return None;
                 }
-                lineage.made[product] = rank as u32 + 1;
-                lineage.parts[product] = [left, right];
+                lineage.insert(*merge, rank as u32);
             }
         }
         let late = |part: u32, rank: usize| lineage.is_made(part) && lineage.made[part as usize] as usize > rank;
@@ -58,6 +50,22 @@ impl Lineage {
             !(late(merge.left, rank) || late(merge.right, rank)) || !counts(rank, merge.left, merge.right)
         });
         ordered.then_some(lineage)
+    }
+
+    /// The lineage before the first merge.
+    pub(crate) fn of_bytes(vocabulary: &Vocabulary, table: &MergeTable) -> Self {
+        let ids = vocabulary.id_limit() as usize;
+        let mut made = vec![UNREACHED; ids].into_boxed_slice();
+        for byte in 0..=u8::MAX {
+            made[table.byte_id(byte) as usize] = 0;
+        }
+        Self { made, parts: vec![[0; 2]; ids].into_boxed_slice() }
+    }
+
+    /// Go on with a merge of two tokens that stay side by side until then.
+    pub(crate) fn insert(&mut self, merge: Merge, rank: u32) {
+        self.made[merge.product as usize] = rank + 1;
+        self.parts[merge.product as usize] = [merge.left, merge.right];
     }
 
     /// Whether merges make this token.
@@ -76,7 +84,7 @@ impl Lineage {
     ///
     /// Goes back in time: the later of both is taken apart first, and what then stood at the border must not have merged
     /// before. Of two merges of one rank the left one is made first.
-    fn stays(&self, table: &MergeTable, mut left: u32, mut right: u32) -> bool {
+    pub(crate) fn stays(&self, table: &MergeTable, mut left: u32, mut right: u32) -> bool {
         loop {
             let (left_made, right_made) = (self.made[left as usize], self.made[right as usize]);
             let limit = if left_made > right_made {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::decode::TokenBytes;
 use crate::sink::{Sink, Stretch};
+use crate::words::sixteen;
 
 /// What a span counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,12 @@ impl<'a> Offsets<'a> {
             let (mut starts, mut ends) = (Cursor::default(), Cursor::default());
             for [start, end] in &mut self.spans {
                 let empty = start == end;
-                *start = starts.units_before(text.as_bytes(), *start as usize, unit);
+                // Nearly every token begins where the one before ended, on the border of a character.
+                *start = if ends.byte == *start as usize {
+                    ends.units
+                } else {
+                    starts.units_before(text.as_bytes(), *start as usize, unit)
+                };
                 *end = if empty { *start } else { ends.units_until(text.as_bytes(), *end as usize, unit) };
             }
         }
@@ -58,10 +64,19 @@ impl Sink for Offsets<'_> {
     }
 
     fn stretch_ended(&mut self, stretch: &Stretch<'_>) {
+        let ids = &self.ids[self.spans.len()..];
+        // The tokens of a stretch tile it: merges only ever join bytes.
+        if let Some(start) = stretch.verbatim() {
+            let mut start = start as u32;
+            self.spans.extend(ids.iter().map(|id| {
+                let end = start + self.tokens.length(*id);
+                [std::mem::replace(&mut start, end), end]
+            }));
+            return;
+        }
         let mut start = 0;
-        for id in &self.ids[self.spans.len()..] {
-            // The tokens of a stretch tile it: merges only ever join bytes.
-            let end = start + self.tokens.get(*id).map_or(0, <[u8]>::len);
+        for id in ids {
+            let end = start + self.tokens.length(*id) as usize;
             let source = stretch.source(start..end);
             self.spans.push([source.start as u32, source.end as u32]);
             start = end;
@@ -96,17 +111,28 @@ impl Cursor {
     }
 
     fn advance(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
-        for byte in text.get(self.byte..position).unwrap_or_default() {
-            self.units += u32::from(!is_continuation(*byte));
+        let mut rest = text.get(self.byte..position).unwrap_or_default();
+        let mut at = self.byte;
+        while !rest.is_empty() {
+            let length = rest.len().min(16);
+            // The first bytes of characters, a bit each; then those of four bytes, which are two units of UTF-16.
+            let word = sixteen(text, at);
+            let inside = u128::MAX >> (128 - 8 * length);
+            let first = !(word & !(word << 1)) & HIGH & inside;
+            self.units += first.count_ones();
             if unit == Unit::Utf16 {
-                // Characters beyond the Basic Multilingual Plane are the four-byte ones: two units.
-                self.units += u32::from(*byte >= 0xF0);
+                self.units += (word & word << 1 & word << 2 & word << 3 & HIGH & inside).count_ones();
             }
+            at += length;
+            rest = &rest[length..];
         }
         self.byte = self.byte.max(position);
         self.units
     }
 }
+
+/// The high bit of each byte.
+const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
 
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::prefetch::prefetch;
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Merge, Vocabulary};
 
 /// What a pair of neighbours becomes; ordered by rank, so the least is merged first.
 ///
@@ -59,23 +59,32 @@ impl MergeTable {
     /// `missing_byte`.
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Result<Self> {
         let merges = vocabulary.merges();
-        let bits = (merges.len().max(8) * 2).next_power_of_two().trailing_zeros();
+        let mut table = Self::with_room(vocabulary, merges.len())?;
+        for (rank, merge) in merges.iter().enumerate().filter(|(_, merge)| !never.contains(&merge.product)) {
+            table.insert(*merge, rank as u32);
+        }
+        let pairs = (0..=u16::MAX).map(u16::to_be_bytes);
+        table.byte_pairs = pairs.map(|[left, right]| table.get(table.byte_id(left), table.byte_id(right))).collect();
+        Ok(table)
+    }
+
+    /// A table without merges, with room for so many.
+    pub(crate) fn with_room(vocabulary: &Vocabulary, merges: usize) -> Result<Self> {
+        let bits = (merges.max(8) * 2).next_power_of_two().trailing_zeros();
         let empty = Slot { pair: EMPTY_PAIR, merged: Merged::NEVER };
-        let mut table = Self {
+        Ok(Self {
             byte_ids: vocabulary.byte_ids()?,
             byte_pairs: Box::default(),
             slots: vec![empty; 1 << bits].into_boxed_slice(),
             shift: 64 - bits,
-        };
-        for (rank, merge) in merges.iter().enumerate().filter(|(_, merge)| !never.contains(&merge.product)) {
-            let pair = pair_key(merge.left, merge.right);
-            let at = table.find(pair);
-            table.slots[at] = Slot { pair, merged: Merged::new(rank as u32, merge.product) };
-        }
-        let pairs = (0..=u16::MAX).map(|pair| pair.to_be_bytes());
-        table.byte_pairs =
-            pairs.map(|[left, right]| table.get(table.byte_id(left), table.byte_id(right))).collect();
-        Ok(table)
+        })
+    }
+
+    /// Add a merge. Of two of one pair the later counts.
+    pub(crate) fn insert(&mut self, merge: Merge, rank: u32) {
+        let pair = pair_key(merge.left, merge.right);
+        let at = self.find(pair);
+        self.slots[at] = Slot { pair, merged: Merged::new(rank, merge.product) };
     }
 
     /// What the tokens of two single bytes become, or [`Merged::NEVER`].

@@ -7,7 +7,9 @@ use std::thread;
 
 use crate::backtrack::Backtracker;
 use crate::merge::Merger;
-use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, LongCache, ShortCache, WIDE_IDS_LIMIT, WIDE_LIMIT, WideCache, WideKey};
+use crate::piece_cache::{
+    IDS_LIMIT, KEY_LIMIT, Key, LongCache, ShortCache, WIDE_IDS_LIMIT, WIDE_LIMIT, WideCache, WideKey,
+};
 use crate::portion::Portion;
 use crate::safe_split::Cuts;
 

@@ -55,12 +55,7 @@ impl TokenIndex {
     /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are no text. A token that
     /// merges make of its bytes stands for any piece; another one only for whole pieces, and only where
     /// `ignore_merges` says so. Without a lineage nothing is known about what merges make.
-    pub fn new(
-        vocabulary: &Vocabulary,
-        lineage: Option<&Lineage>,
-        never: &HashSet<u32>,
-        ignore_merges: bool,
-    ) -> Self {
+    pub fn new(vocabulary: &Vocabulary, lineage: Option<&Lineage>, never: &HashSet<u32>, ignore_merges: bool) -> Self {
         let is_made = |id: u32| lineage.is_some_and(|lineage| lineage.is_made(id));
         let taken = |id: u32| (ignore_merges || is_made(id)) && !vocabulary.is_opaque(id) && !never.contains(&id);
         let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit().max(8) as usize } else { 8 };
@@ -137,6 +132,12 @@ impl TokenIndex {
         };
         let known = tagged != NO_TOKEN && !(part && tagged & WHOLE_ONLY != 0);
         known.then_some(tagged & !WHOLE_ONLY)
+    }
+
+    /// The token that is exactly `bytes`.
+    #[inline]
+    pub fn find_whole(&self, bytes: &[u8]) -> Option<u32> {
+        self.get(Key::new(bytes, 0, bytes.len(), false), bytes, false)
     }
 
     /// What the bucket of a key says: an id, no token, or nothing because it is full.

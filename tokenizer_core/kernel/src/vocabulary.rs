@@ -70,6 +70,12 @@ impl Vocabulary {
         Ok(vocabulary)
     }
 
+    /// The same tokens with other merges, each of which names tokens that are there.
+    #[must_use]
+    pub fn with_merges(self, merges: Vec<Merge>) -> Self {
+        Self { merges, ..self }
+    }
+
     /// The token's bytes, or `None` for a hole.
     #[inline]
     pub fn bytes(&self, id: u32) -> Option<&[u8]> {

@@ -21,7 +21,8 @@ fn lineage(vocabulary: &Vocabulary) -> (MergeTable, Option<Lineage>) {
 /// Hold every token and every pair of tokens of the vocabulary against the definition.
 fn check(vocabulary: &Vocabulary) {
     let (table, Some(lineage)) = lineage(vocabulary) else { return };
-    let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().filter(|(id, bytes)| *id > 255 || b"abc".contains(&bytes[0])).collect();
+    let tokens: Vec<(u32, &[u8])> =
+        vocabulary.tokens().filter(|(id, bytes)| *id > 255 || b"abc".contains(&bytes[0])).collect();
     let made: Vec<(u32, &[u8])> =
         tokens.iter().copied().filter(|(id, bytes)| common::merge_slowly(vocabulary, bytes) == [*id]).collect();
     for (id, bytes) in &tokens {

@@ -4,6 +4,7 @@ mod byte_alphabet;
 mod entries;
 mod json;
 mod lookup;
+mod recover;
 mod reserve;
 mod tiktoken;
 mod tokenizer_json;

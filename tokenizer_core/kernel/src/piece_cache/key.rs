@@ -1,5 +1,7 @@
 //! Pieces as words: the text itself, so that equal keys are equal pieces.
 
+use crate::words::sixteen;
+
 /// Longest piece that has a [`Key`], in bytes.
 pub const KEY_LIMIT: usize = 15;
 
@@ -100,20 +102,6 @@ impl WideKey {
     #[inline]
     pub(super) fn hash(self) -> u64 {
         mix(self.0[0] ^ u128::from(mix(self.0[1])))
-    }
-}
-
-/// Sixteen bytes from `start` on, with zeros behind the end of the text.
-#[inline(always)]
-fn sixteen(text: &[u8], start: usize) -> u128 {
-    match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
-        Some(bytes) => u128::from_le_bytes(*bytes),
-        None => {
-            let rest = text.get(start..).unwrap_or_default();
-            let mut bytes = [0; 16];
-            bytes[..rest.len()].copy_from_slice(rest);
-            u128::from_le_bytes(bytes)
-        }
     }
 }
 

@@ -44,6 +44,12 @@ impl Pretokenizer {
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
 
+    /// Whether every piece ends at a newline that stands between a visible ASCII character and an ASCII letter, in any
+    /// text, also in one that ends there: true of each scanner alone.
+    pub fn cuts_behind_newlines(&self) -> bool {
+        matches!(self.stages.as_slice(), [stage] if stage.scanner().is_some())
+    }
+
     /// Begin to cut `text`.
     ///
     /// # Errors

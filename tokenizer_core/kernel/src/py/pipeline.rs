@@ -17,6 +17,7 @@ use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Error;
 use crate::offsets::{Offsets, Unit};
 use crate::output::{Count, write_json};
+use crate::scratch::CacheStatistics;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
 const CACHE_BYTES: usize = 8 << 20;
@@ -66,14 +67,21 @@ impl PyPipeline {
         self.0.tokens().id_limit()
     }
 
-    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
+    #[getter]
+    fn cache_statistics(&self) -> (u64, u64, u64, u64) {
+        let CacheStatistics { bytes, pieces, misses, evictions } = self.0.cache_statistics();
+        (bytes, pieces, misses, evictions)
+    }
+
+    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false, threads=1))]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyString>,
         special_tokens: &str,
         add_special_tokens: bool,
+        threads: usize,
     ) -> PyResult<Array<'py>> {
-        let ids = self.encoded(text, special_tokens, add_special_tokens, |ids| ids)?;
+        let ids = self.encoded(text, special_tokens, add_special_tokens, threads, |ids| ids)?;
         Ok(PyArray1::from_vec(text.py(), ids))
     }
 
@@ -85,7 +93,7 @@ impl PyPipeline {
         add_special_tokens: bool,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let py = text.py();
-        let (json, count) = self.encoded(text, special_tokens, add_special_tokens, |ids| {
+        let (json, count) = self.encoded(text, special_tokens, add_special_tokens, 1, |ids| {
             let mut json = Vec::new();
             write_json(&ids, &mut json);
             (json, ids.len())
@@ -214,7 +222,9 @@ impl PyPipeline {
     #[pyo3(signature = (ids, skip_special_tokens=false))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyString>> {
         let bytes = self.bytes(ids, skip_special_tokens)?;
-        Ok(PyString::new(ids.py(), &String::from_utf8_lossy(&bytes)))
+        // Python checks the bytes itself: checking them before would read them twice.
+        PyString::from_bytes(ids.py(), &bytes)
+            .or_else(|_| Ok(PyString::new(ids.py(), &String::from_utf8_lossy(&bytes))))
     }
 
     #[pyo3(signature = (skip_special_tokens=false))]
@@ -231,6 +241,7 @@ impl PyPipeline {
         text: &Bound<'_, PyString>,
         special_tokens: &str,
         add_special_tokens: bool,
+        threads: usize,
         output: impl FnOnce(Vec<u32>) -> T + Send,
     ) -> PyResult<T> {
         let py = text.py();
@@ -238,7 +249,7 @@ impl PyPipeline {
         let text = utf8(text, None)?;
         run(py, text.len(), || {
             let mut ids = Vec::with_capacity(text.len() / 3);
-            self.0.encode(text, options, &mut ids)?;
+            self.0.encode_with_threads(text, options, threads, &mut ids)?;
             Ok(output(ids))
         })
         .map_err(|error| exception(py, &error, Some(text)))

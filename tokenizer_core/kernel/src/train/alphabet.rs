@@ -10,7 +10,6 @@ use super::words::{BORDER, Words};
 use crate::error::{Code, Error, Result};
 use crate::load::bytes_to_text;
 use crate::merge::Merger;
-use crate::piece_cache::Key;
 use crate::ranks::MergeTable;
 use crate::token_index::TokenIndex;
 use crate::unicode::is_whitespace;
@@ -63,7 +62,7 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
     let whole_pieces = ignore_merges.then(|| TokenIndex::new(vocabulary, None, &HashSet::new(), true));
     let mut words = Words::with_capacity(positions(counts));
     for (piece, count) in counts.iter() {
-        let whole = whole_pieces.as_ref().and_then(|index| index.get(Key::new(piece, 0, piece.len(), false), piece, false));
+        let whole = whole_pieces.as_ref().and_then(|index| index.find_whole(piece));
         let ids = match &whole {
             Some(id) => std::slice::from_ref(id),
             None => merger.merge(&table, piece),

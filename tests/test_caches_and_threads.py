@@ -1,0 +1,81 @@
+"""Neither caches nor threads ever change an id."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tests import tiny, vocabularies
+from tests.data import needs_data
+from tests.texts import ALPHABET
+from tokenizer_core import CacheStatistics, Tokenizer
+from tokenizer_core._kernel import Pipeline
+
+NAMES = ["tiny", *(pytest.param(name, marks=needs_data) for name in vocabularies.REAL)]
+every_tokenizer = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def long_text() -> str:
+    """Half a dozen shares of hostile mixtures; about every tenth line begins with a letter behind something visible."""
+    rows = np.random.default_rng(3).choice(np.array([*ALPHABET, "\n", "\n", "a", "z.", " the"]), (40_000, 24))
+    return "".join("".join(row) + ("x\ny" if at % 10 == 0 else "") for at, row in enumerate(rows))
+
+
+def pipeline(tokenizer: Tokenizer, cache_bytes: int) -> Pipeline:
+    return Pipeline(tokenizer.parts.vocabulary, tokenizer.config.to_json(), cache_bytes)
+
+
+@every_tokenizer
+def test_threads_never_change_an_id(name: str) -> None:
+    tokenizer = vocabularies.tokenizer(name)
+    serial = tokenizer.encode(long_text(), special_tokens="parse")
+    for threads in (0, 2, 3):
+        assert np.array_equal(tokenizer.encode(long_text(), special_tokens="parse", threads=threads), serial)
+
+
+@every_tokenizer
+def test_a_text_without_a_place_to_cut_is_encoded_all_the_same(name: str) -> None:
+    tokenizer = vocabularies.tokenizer(name)
+    text = "a \n" * 250_000
+    assert np.array_equal(tokenizer.encode(text, threads=2), tokenizer.encode(text))
+
+
+@every_tokenizer
+def test_cached_equals_uncached(name: str) -> None:
+    tokenizer = vocabularies.tokenizer(name)
+    text = long_text()[:300_000] + "word" * 90 + tiny.TEXT
+    without, small = pipeline(tokenizer, 0), pipeline(tokenizer, 4096)
+    expected = without.encode(text, "text")
+    for cached in (small, pipeline(tokenizer, 8 << 20)):
+        assert np.array_equal(cached.encode(text, "text"), expected)
+        assert np.array_equal(cached.encode(text, "text"), expected)
+        assert cached.count(text, "text") == len(expected)
+        assert np.array_equal(cached.offsets(text, "byte", "text")[0], expected)
+
+
+def test_a_cache_counts_what_it_does(tiny: Tokenizer) -> None:
+    fresh = pipeline(tiny, 8 << 20)
+    assert fresh.cache_statistics == (0, 0, 0, 0)
+    fresh.encode("aaa bbb ccc")
+    size, pieces, misses, evictions = fresh.cache_statistics
+    assert 0 < size <= 8 << 20
+    assert (pieces, misses, evictions) == (3, 3, 0)
+    fresh.encode("aaa bbb ccc")
+    assert fresh.cache_statistics == (size, 6, 3, 0)
+
+
+def test_a_small_cache_stays_small_and_forgets(tiny: Tokenizer) -> None:
+    small = pipeline(tiny, 4096)
+    small.encode(" ".join(map(str, range(20_000))))
+    statistics = CacheStatistics(*small.cache_statistics)
+    assert statistics.bytes <= 2 * 4096
+    assert 0 < statistics.evictions < statistics.misses <= statistics.pieces
+
+
+def test_the_facade_tells_what_its_caches_did() -> None:
+    fresh = vocabularies.tiny_tokenizer.__wrapped__()
+    fresh.encode("a b")
+    assert fresh.cache_statistics.pieces == 2

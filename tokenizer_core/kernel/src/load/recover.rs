@@ -1,0 +1,143 @@
+//! The merge behind every token of a rank file.
+//!
+//! tiktoken merges any two neighbours whose joined bytes are a token. Only one pair can ever become a given token: the
+//! one that is left when the token's own bytes are merged alone, since what happens inside its span does not depend on
+//! what lies outside. A token that its bytes never become has no merge, and is reached only as a whole piece.
+//!
+//! Where every token is made of earlier ones, that pair is the one way to cut the token whose halves stand side by side
+//! until then (`lineage`). So it is looked for first; a token without one is merged alone, and if that makes it of later
+//! tokens, all of them are.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use crate::error::Result;
+use crate::lineage::Lineage;
+use crate::ranks::MergeTable;
+use crate::token_index::TokenIndex;
+use crate::vocabulary::{Merge, Vocabulary};
+
+/// The merges of all tokens in rank order; `index` holds the tokens, whose ids are their ranks.
+///
+/// # Errors
+/// `missing_byte`.
+pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>> {
+    let mut table = MergeTable::with_room(vocabulary, vocabulary.id_limit() as usize)?;
+    let mut lineage = Lineage::of_bytes(vocabulary, &table);
+    let mut merges = Vec::with_capacity(vocabulary.id_limit() as usize);
+    let mut recovery = Recovery::new(index);
+    for (product, token) in vocabulary.tokens().filter(|(_, token)| token.len() > 1) {
+        let halves = (1..token.len()).find_map(|cut| {
+            let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
+            // A half of higher rank is not made yet.
+            let made = lineage.is_made(left) && lineage.is_made(right);
+            (made && lineage.stays(&table, left, right)).then_some((left, right))
+        });
+        if let Some((left, right)) = halves {
+            let (merge, rank) = (Merge { left, right, product }, merges.len() as u32);
+            table.insert(merge, rank);
+            lineage.insert(merge, rank);
+            merges.push(merge);
+        } else if recovery.merge_of(product, token).is_some() {
+            return Ok(recovery.merges(vocabulary));
+        }
+    }
+    Ok(merges)
+}
+
+/// No neighbour, or no token.
+const NONE: u32 = u32::MAX;
+
+/// A part of the token that is being merged; parts are known by the byte they begin at.
+#[derive(Clone, Copy)]
+struct Part {
+    id: u32,
+    previous: u32,
+    /// Where the next part begins, which is where this one ends.
+    next: u32,
+    /// What this part and the next become, or `NONE`; also how a stale entry of the queue is known.
+    product: u32,
+}
+
+/// Merges a token's own bytes with the whole table.
+struct Recovery<'a> {
+    index: &'a TokenIndex,
+    bytes: [u32; 256],
+    /// Products already looked up by the ids of their parts, so that long parts are hashed once and not at every step.
+    products: HashMap<(u32, u32), u32>,
+    parts: Vec<Part>,
+    queue: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl<'a> Recovery<'a> {
+    fn new(index: &'a TokenIndex) -> Self {
+        let mut bytes = [NONE; 256];
+        for byte in 0..=255_u8 {
+            if let Some(rank) = index.find_whole(&[byte]) {
+                bytes[byte as usize] = rank;
+            }
+        }
+        Self { index, bytes, products: HashMap::new(), parts: Vec::new(), queue: BinaryHeap::new() }
+    }
+
+    /// The merges of all tokens in rank order.
+    fn merges(&mut self, vocabulary: &Vocabulary) -> Vec<Merge> {
+        let long = vocabulary.tokens().filter(|(_, bytes)| bytes.len() > 1);
+        long.filter_map(|(rank, bytes)| self.merge_of(rank, bytes)).collect()
+    }
+
+    /// The merge behind a token of more than one byte, if its bytes become it.
+    fn merge_of(&mut self, rank: u32, bytes: &[u8]) -> Option<Merge> {
+        self.last_merge(bytes).filter(|merge| merge.product == rank)
+    }
+
+    /// The merge after which nothing of `token` is left to merge, if it makes the whole of it.
+    fn last_merge(&mut self, token: &[u8]) -> Option<Merge> {
+        self.parts.clear();
+        self.queue.clear();
+        for (start, byte) in (0_u32..).zip(token) {
+            let previous = start.checked_sub(1).unwrap_or(NONE);
+            self.parts.push(Part { id: self.bytes[*byte as usize], previous, next: start + 1, product: NONE });
+        }
+        for start in 0..token.len() as u32 {
+            self.look(token, start);
+        }
+        while let Some(Reverse((product, start))) = self.queue.pop() {
+            let left = self.parts[start as usize];
+            if left.product != product {
+                continue;
+            }
+            let right = self.parts[left.next as usize];
+            if start == 0 && right.next as usize == token.len() {
+                return Some(Merge { left: left.id, right: right.id, product });
+            }
+            self.parts[left.next as usize].product = NONE;
+            self.parts[start as usize] = Part { id: product, next: right.next, ..left };
+            if let Some(after) = self.parts.get_mut(right.next as usize) {
+                after.previous = start;
+            }
+            self.look(token, start);
+            if left.previous != NONE {
+                self.look(token, left.previous);
+            }
+        }
+        None
+    }
+
+    /// Find what the part at `start` and the next one become, and queue it.
+    fn look(&mut self, token: &[u8], start: u32) {
+        let left = self.parts[start as usize];
+        let product = match self.parts.get(left.next as usize) {
+            None => NONE,
+            Some(right) if left.id == NONE || right.id == NONE => NONE,
+            Some(right) => *self
+                .products
+                .entry((left.id, right.id))
+                .or_insert_with(|| self.index.find_whole(&token[start as usize..right.next as usize]).unwrap_or(NONE)),
+        };
+        self.parts[start as usize].product = product;
+        if product != NONE {
+            self.queue.push(Reverse((product, start)));
+        }
+    }
+}

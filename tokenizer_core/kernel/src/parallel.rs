@@ -1,0 +1,78 @@
+//! One long text over several threads, cut where every scanner cuts whatever stands before and behind.
+//!
+//! No match of a scanner holds a newline and the letter behind it; the letter begins a match, so what follows is cut as
+//! if the text began there. And a newline behind something visible ends its match there in any case, at the end of a
+//! text too. So an ASCII letter behind a newline behind a visible ASCII character begins a piece that can be cut to alone.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::encode::Pipeline;
+use crate::error::Result;
+use crate::scratch::Scratch;
+use crate::sink::Sink;
+use crate::spread::{spread, threads_for};
+
+/// Text that one thread takes at a time, in bytes: large against a cache that has to learn it, small against the text.
+const SHARE: usize = 256 * 1024;
+
+impl Pipeline {
+    /// Encode a stretch over threads, if it is long enough and can be cut. Returns whether it was.
+    pub(crate) fn encode_in_shares(
+        &self,
+        text: &str,
+        threads: usize,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<bool> {
+        if threads == 1 || text.len() < 2 * SHARE || !self.pretokenizer().cuts_behind_newlines() {
+            return Ok(false);
+        }
+        let ends = share_ends(text.as_bytes());
+        let threads = threads_for(threads, ends.len());
+        if threads < 2 {
+            return Ok(false);
+        }
+        let (next, own) = (AtomicUsize::new(0), Mutex::new(Some(scratch)));
+        let work = || {
+            let mut done = Vec::new();
+            let mut take = |scratch: &mut Scratch| {
+                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < ends.len()) {
+                    let start = if at == 0 { 0 } else { ends[at - 1] };
+                    let mut ids = Vec::with_capacity((ends[at] - start) / 3);
+                    let outcome = self.encode_cut(&text[start..ends[at]], scratch, &mut ids);
+                    done.push((at, outcome.map(|()| ids)));
+                }
+            };
+            // One of the threads goes on with the caches of the call.
+            let own = own.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match own {
+                Some(scratch) => take(scratch),
+                None => self.scratch().with(take),
+            }
+            done
+        };
+        let mut done = spread(threads, work)?;
+        done.sort_unstable_by_key(|(at, _)| *at);
+        for (_, ids) in done {
+            sink.pieces(&ids?);
+        }
+        Ok(true)
+    }
+}
+
+/// Where shares of about [`SHARE`] bytes can end.
+fn share_ends(text: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut from = SHARE;
+    while from + 1 < text.len() {
+        let borders = memchr::memchr_iter(b'\n', &text[from..]).map(|at| from + at);
+        let mut borders = borders
+            .filter(|at| text[at - 1].is_ascii_graphic() && text.get(at + 1).is_some_and(u8::is_ascii_alphabetic));
+        let Some(newline) = borders.next() else { break };
+        ends.push(newline + 1);
+        from = newline + 1 + SHARE;
+    }
+    ends.push(text.len());
+    ends
+}
