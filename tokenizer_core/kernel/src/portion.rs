@@ -174,11 +174,15 @@ impl Portion {
         for miss in 0..missed {
             let at = self.misses[miss];
             if !self.recall(usize::from(at), pieces, tables, caches) {
-                match pieces.range(usize::from(at)).len() {
-                    0..=SHORT => self.short.push(at),
-                    0..=MIDDLE => self.middle.push(at),
-                    _ => self.long.push(at),
-                }
+                let length = pieces.range(usize::from(at)).len();
+                let group = if length <= SHORT {
+                    &mut self.short
+                } else if length <= MIDDLE {
+                    &mut self.middle
+                } else {
+                    &mut self.long
+                };
+                group.push(at);
             }
         }
         self.merge_in_turns(pieces, tables, caches);
@@ -248,7 +252,8 @@ impl Portion {
                 self.learn(usize::from(*at), pieces, caches, &ids);
             }
         }
-        (short.clear(), middle.clear());
+        short.clear();
+        middle.clear();
         (self.short, self.middle) = (short, middle);
     }
 
