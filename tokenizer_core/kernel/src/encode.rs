@@ -278,7 +278,7 @@ impl Pipeline {
         let (ends, parts) = match &self.tables.safe_split {
             Some(safe_split) if !text.as_bytes()[start..end].is_ascii() => {
                 safe_split.cut(text, start, ends, cuts);
-                (cuts.ends.as_slice(), cuts.parts.as_slice())
+                (cuts.ends(), cuts.parts())
             }
             _ => (ends, [].as_slice()),
         };

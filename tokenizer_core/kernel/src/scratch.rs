@@ -138,6 +138,7 @@ impl ScratchPool {
             scratch.mergers.backtracker.shrink(BUFFER_LIMIT);
             scratch.mergers.queue.shrink(BUFFER_LIMIT);
             scratch.portion.shrink(BUFFER_LIMIT);
+            scratch.cuts.shrink(BUFFER_LIMIT);
         }
         let mut state = self.lock();
         state.statistics.add(&statistics);

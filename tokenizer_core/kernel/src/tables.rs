@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::backtrack::Lengths;
 use crate::error::Result;
 use crate::lineage::Lineage;
+use crate::path::Path;
 use crate::ranks::MergeTable;
 use crate::safe_split::SafeSplit;
 use crate::token_index::TokenIndex;
@@ -31,6 +32,6 @@ impl Tables {
         let lineage = Lineage::new(vocabulary, &merges);
         let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
         let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
-        Ok(Self { safe_split: SafeSplit::new(vocabulary), merges, lineage, lengths, tokens })
+        Ok(Self { safe_split: SafeSplit::new(vocabulary, Path::chosen()?), merges, lineage, lengths, tokens })
     }
 }

@@ -7,21 +7,21 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use tokd_kernel::merge::Merger;
+use tokd_kernel::path::Path;
 use tokd_kernel::ranks::MergeTable;
-use tokd_kernel::safe_split::SafeSplit;
+use tokd_kernel::safe_split::{Cuts, SafeSplit};
 use tokd_kernel::vocabulary::Vocabulary;
 
 fn parts<'t>(split: &SafeSplit, piece: &'t str) -> Vec<&'t str> {
-    let (mut parts, mut start) = (Vec::new(), 0);
-    split.parts(piece, |end| {
-        parts.push(&piece[start..end]);
-        start = end;
-    });
-    parts
+    let mut cuts = Cuts::default();
+    split.cut(piece, 0, &[piece.len() as u32], &mut cuts);
+    let starts = std::iter::once(0).chain(cuts.ends().iter().copied());
+    starts.zip(cuts.ends()).map(|(start, end)| &piece[start as usize..*end as usize]).collect()
 }
 
 fn merge_in_parts(vocabulary: &Vocabulary, piece: &str) -> Vec<u32> {
-    let (table, split) = (MergeTable::new(vocabulary, &HashSet::new()).unwrap(), SafeSplit::new(vocabulary).unwrap());
+    let (table, split) =
+        (MergeTable::new(vocabulary, &HashSet::new()).unwrap(), SafeSplit::new(vocabulary, Path::Portable).unwrap());
     let mut merger = Merger::default();
     parts(&split, piece).iter().flat_map(|part| merger.merge(&table, part.as_bytes()).to_vec()).collect()
 }
@@ -30,7 +30,7 @@ fn merge_in_parts(vocabulary: &Vocabulary, piece: &str) -> Vec<u32> {
 fn a_piece_is_cut_where_no_token_spans_two_characters() {
     let vocabulary =
         common::vocabulary_of_bytes(&[(b"\xE4", b"\xB8"), (b"\xE4\xB8", b"\xAD"), (b"\xE4\xB8\xAD", b"a")]);
-    let split = SafeSplit::new(&vocabulary).unwrap();
+    let split = SafeSplit::new(&vocabulary, Path::Portable).unwrap();
     // 中a is a token, so nothing is cut between the two; nothing spans any other pair.
     assert_eq!(parts(&split, "文中a中文"), ["文", "中a", "中", "文"]);
 }
@@ -39,14 +39,21 @@ fn a_piece_is_cut_where_no_token_spans_two_characters() {
 fn a_token_that_ends_inside_a_character_keeps_its_neighbours_together() {
     // "a" and the first byte of every character from U+4000 to U+4FFF.
     let vocabulary = common::vocabulary_of_bytes(&[(b"a", b"\xE4")]);
-    let split = SafeSplit::new(&vocabulary).unwrap();
+    let split = SafeSplit::new(&vocabulary, Path::Portable).unwrap();
     assert_eq!(parts(&split, "a中文a国"), ["a中", "文", "a", "国"]);
 }
 
 #[test]
 fn beside_a_character_beyond_the_plane_nothing_is_cut() {
-    let split = SafeSplit::new(&common::vocabulary(&[])).unwrap();
+    let split = SafeSplit::new(&common::vocabulary(&[]), Path::Portable).unwrap();
     assert_eq!(parts(&split, "中👍文字"), ["中👍文", "字"]);
+}
+
+#[test]
+fn between_characters_of_ascii_nothing_is_cut() {
+    let split = SafeSplit::new(&common::vocabulary(&[]), Path::Portable).unwrap();
+    assert_eq!(parts(&split, "abc"), ["abc"]);
+    assert_eq!(parts(&split, "ab文字cd"), ["ab", "文", "字", "cd"]);
 }
 
 proptest! {
@@ -60,5 +67,35 @@ proptest! {
         let piece: String = characters.into_iter().collect();
         let vocabulary = common::drawn_vocabulary(&["aé中丮文👍 ß".as_bytes()], &draws);
         prop_assert_eq!(merge_in_parts(&vocabulary, &piece), common::merge_slowly(&vocabulary, piece.as_bytes()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn every_path_cuts_alike(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..60),
+        pieces in prop::collection::vec("[a-cé中丮文👍 ß\u{10000}]{1,30}", 0..20),
+        skipped in 0..3_usize,
+    ) {
+        let vocabulary = common::drawn_vocabulary(&["abcé中丮文👍 ß".as_bytes()], &draws);
+        let text = pieces.concat().into_boxed_str();
+        let ends = pieces.iter().scan(0, |end, piece| {
+            *end += piece.len() as u32;
+            Some(*end)
+        });
+        let ends: Vec<u32> = ends.collect();
+        let start = if skipped == 0 { 0 } else { ends.get(skipped - 1).copied().unwrap_or(0) };
+        let ends: Vec<u32> = ends.into_iter().filter(|end| *end > start).collect();
+        let cut = |path| {
+            let mut cuts = Cuts::default();
+            SafeSplit::new(&vocabulary, path).unwrap().cut(&text, start as usize, &ends, &mut cuts);
+            (cuts.ends().to_vec(), cuts.parts().to_vec())
+        };
+        let truth = cut(Path::Portable);
+        for path in Path::available() {
+            prop_assert_eq!(cut(path), truth.clone(), "{}", path.name());
+        }
     }
 }

@@ -8,7 +8,7 @@ mod scan;
 mod scanner;
 mod split;
 #[cfg(target_arch = "x86_64")]
-mod vector;
+pub(crate) mod vector;
 
 use self::levels::{Level, Levels};
 use self::scanner::Scanner;

@@ -11,7 +11,7 @@
 
 /// Where `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` and `'d` are looked for, and in which case.
 #[derive(PartialEq, Eq)]
-pub(super) enum Contraction {
+pub(crate) enum Contraction {
     /// Pieces of their own, in lower case.
     Lower,
     /// Pieces of their own, in any case; `ſ` is an `s`.
@@ -21,7 +21,7 @@ pub(super) enum Contraction {
 }
 
 /// What distinguishes the patterns of the family.
-pub(super) trait Rules {
+pub(crate) trait Rules {
     const CONTRACTION: Contraction;
     /// Any one character but a letter, a number or a newline may lead a word; else only a space, which may lead a number too.
     const ANY_LEAD: bool;

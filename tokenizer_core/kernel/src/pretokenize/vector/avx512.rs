@@ -14,7 +14,7 @@ use super::{Block, ROOM, WINDOW};
 use crate::unicode::utf8::decode;
 use crate::unicode::{ASCII, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER, class_of, page_of, uniform_class};
 
-pub(super) struct Avx512;
+pub(crate) struct Avx512;
 
 /// The bytes from `first` on.
 const fn counted(first: u8) -> [u8; WINDOW] {
@@ -27,7 +27,8 @@ const fn counted(first: u8) -> [u8; WINDOW] {
     bytes
 }
 
-static PLACES: [u8; WINDOW] = counted(0);
+/// Every place of a window.
+pub(crate) static PLACES: [u8; WINDOW] = counted(0);
 static NEXT: [u8; WINDOW] = counted(1);
 static NEXT_BUT_ONE: [u8; WINDOW] = counted(2);
 

@@ -5,7 +5,7 @@ use super::lowest;
 
 /// The characters of each class in a window: a word with a bit each.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Masks {
+pub(crate) struct Masks {
     pub(super) letter: u64,
     /// This and the next two only for patterns that tell them apart.
     pub(super) upper: u64,

@@ -7,18 +7,19 @@ mod avx2;
 mod avx512;
 mod borders;
 
+pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 
 /// Bytes in a window.
-const WINDOW: usize = 64;
+pub(crate) const WINDOW: usize = 64;
 
 /// Ends that one window may give: one for each byte, and one for the end of the text.
-const ROOM: usize = WINDOW + 1;
+pub(crate) const ROOM: usize = WINDOW + 1;
 
 /// What a path does with 64 bytes.
-trait Block {
+pub(crate) trait Block {
     /// The classes of the characters of `window`, each at its first byte; `leads` are the first bytes of whole characters,
     /// of which those in `wide` are beyond ASCII.
     ///
@@ -68,7 +69,7 @@ pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn fill_avx512<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { fill::<R, avx512::Avx512>(text.as_bytes(), at, ends) }
+    unsafe { fill::<R, Avx512>(text.as_bytes(), at, ends) }
 }
 
 /// As [`scan::fill`].
@@ -120,13 +121,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
 unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize) {
     let mut copy = [0; WINDOW];
     let rest = text.len() - at;
-    let window = match text[at..].first_chunk() {
-        Some(window) => window,
-        None => {
-            copy[..rest].copy_from_slice(&text[at..]);
-            &copy
-        }
-    };
+    let window = window_at(text, at, &mut copy);
     let last = rest <= WINDOW;
     // SAFETY: the caller's promise, for each call in this function.
     let (wide, first) = unsafe { B::shape(window) };
@@ -152,9 +147,21 @@ unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Bor
     (Borders { starts: scatter(found.starts), ..found }, length)
 }
 
+/// The 64 bytes at `at`, with zeros in `copy` behind the end of the text.
+#[inline(always)]
+pub(crate) fn window_at<'w>(text: &'w [u8], at: usize, copy: &'w mut [u8; WINDOW]) -> &'w [u8; WINDOW] {
+    match text[at..].first_chunk() {
+        Some(window) => window,
+        None => {
+            copy[..text.len() - at].copy_from_slice(&text[at..]);
+            copy
+        }
+    }
+}
+
 /// The bytes of a window that hold whole characters.
 #[inline(always)]
-fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
+pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
     let last = 63 - leads.leading_zeros() as usize;
     let length = match window[last] {
         0..0x80 => 1,
@@ -193,6 +200,6 @@ fn contractions<R: Rules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64)
 
 /// The lowest `count` bits, of up to 64.
 #[inline(always)]
-fn lowest(count: usize) -> u64 {
+pub(crate) fn lowest(count: usize) -> u64 {
     if count < WINDOW { (1 << count) - 1 } else { u64::MAX }
 }

@@ -4,8 +4,13 @@
 //! piece may be cut there: exact by construction, and for scripts without spaces the parts are short enough for
 //! the piece cache. Characters fall into classes by what they can stand beside; a bit matrix holds the answers.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::path::Path;
+use crate::unicode::utf8::decode;
 use crate::vocabulary::Vocabulary;
 
 /// Characters of the Basic Multilingual Plane have a class each; next to any other character nothing is cut.
@@ -22,23 +27,56 @@ pub struct SafeSplit {
     /// One row a left class, one bit a right class: set where a token may span the two.
     rows: Box<[u64]>,
     words: usize,
+    /// One that the machine has.
+    path: Path,
 }
 
-/// Pieces cut into parts.
+/// Pieces cut into parts; the buffers are as long as ever was needed, and the first `count` entries mean something.
 #[derive(Debug, Default)]
 pub struct Cuts {
+    ends: Vec<u32>,
+    parts: Vec<bool>,
+    count: usize,
+}
+
+impl Cuts {
     /// Where each part or uncut piece ends.
-    pub ends: Vec<u32>,
+    #[inline]
+    pub fn ends(&self) -> &[u32] {
+        &self.ends[..self.count]
+    }
+
     /// Which of them are parts.
-    pub parts: Vec<bool>,
+    #[inline]
+    pub fn parts(&self) -> &[bool] {
+        &self.parts[..self.count]
+    }
+
+    /// Make room for `most` ends.
+    fn reserve(&mut self, most: usize) {
+        if self.ends.len() < most {
+            self.ends.resize(most, 0);
+            self.parts.resize(most, false);
+        }
+    }
+
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub fn shrink(&mut self, entries: usize) {
+        self.count = 0;
+        self.ends.truncate(entries);
+        self.ends.shrink_to(entries);
+        self.parts.truncate(entries);
+        self.parts.shrink_to(entries);
+    }
 }
 
 /// Class of characters beyond the plane: everything may cross.
 const ANY: u32 = 0;
 
 impl SafeSplit {
-    /// Learn the crossings of a vocabulary; `None` where there are too many kinds of them.
-    pub fn new(vocabulary: &Vocabulary) -> Option<Self> {
+    /// Learn the crossings of a vocabulary; `None` where there are too many kinds of them. Cuts are made on the portable
+    /// path if the machine lacks `path`.
+    pub fn new(vocabulary: &Vocabulary, path: Path) -> Option<Self> {
         let crossings = Crossings::of(vocabulary);
         let left = Classes::of(&crossings, Side::Left);
         let right = Classes::of(&crossings, Side::Right);
@@ -62,41 +100,71 @@ impl SafeSplit {
         let (rows, row_of) = merge_equal_rows(&rows, words);
         let classes = left.of_char.iter().zip(&right.of_char);
         let classes = classes.map(|(left, right)| row_of[*left as usize] << 16 | right).collect();
-        Some(Self { classes, rows: rows.into_boxed_slice(), words })
+        let path = if path.is_available() { path } else { Path::Portable };
+        Some(Self { classes, rows: rows.into_boxed_slice(), words, path })
     }
 
-    /// Cut the pieces of `text` from `start` on, which end at `ends`.
+    /// Cut the pieces of `text` from `start` on, which end at `ends`. Between two characters of ASCII nothing is cut: such
+    /// pieces repeat often enough as they are.
     pub fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) {
-        cuts.ends.clear();
-        cuts.parts.clear();
-        let mut start = start;
-        for end in ends.iter().map(|end| *end as usize) {
-            let first = cuts.ends.len();
-            if text.as_bytes()[start..end].is_ascii() {
-                cuts.ends.push(end as u32);
-            } else {
-                self.parts(&text[start..end], |part| cuts.ends.push((start + part) as u32));
-            }
-            let count = cuts.ends.len() - first;
-            cuts.parts.resize(first + count, count > 1);
-            start = end;
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `new` has made sure that the machine has the path.
+            Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, cuts) },
+            _ => self.cut_one_by_one(text.as_bytes(), start, ends, cuts),
         }
     }
 
-    /// Call `part` with the end of every part of `piece`, the last being its length.
-    #[inline]
-    pub fn parts(&self, piece: &str, mut part: impl FnMut(usize)) {
-        let mut left = ANY;
-        for (at, character) in piece.char_indices() {
-            let class = self.classes.get(character as usize).copied().unwrap_or(ANY << 16 | ANY);
-            let right = class & 0xFFFF;
-            let word = self.rows[left as usize * self.words + right as usize / 64];
-            if word >> (right % 64) & 1 == 0 {
-                part(at);
+    fn cut_one_by_one(&self, text: &[u8], start: usize, ends: &[u32], cuts: &mut Cuts) {
+        let (mut at, mut count) = (start, 0);
+        // A part has a byte or more.
+        let most = ends.last().map_or(0, |end| (*end as usize).saturating_sub(start)) + ends.len();
+        cuts.reserve(most);
+        let (part_ends, parts) = (&mut cuts.ends[..most], &mut cuts.parts[..most]);
+        for end in ends.iter().map(|end| *end as usize) {
+            let first = count;
+            if !is_ascii(text, at, end) {
+                let (mut left, mut before) = (ANY, 0);
+                while at < end {
+                    let (code, length) = decode(text, at, text[at]);
+                    let class = self.class(code);
+                    let right = class & 0xFFFF;
+                    let word = self.rows[left as usize * self.words + right as usize / 64];
+                    // Written whether it is cut here or not, which no branch could foresee.
+                    part_ends[count] = at as u32;
+                    parts[count] = true;
+                    count += usize::from((word >> (right % 64) & 1 == 0) & (code | before >= 0x80));
+                    at += length;
+                    left = class >> 16;
+                    before = code;
+                }
             }
-            left = class >> 16;
+            part_ends[count] = end as u32;
+            parts[count] = count > first;
+            count += 1;
+            at = end;
         }
-        part(piece.len());
+        cuts.count = count;
+    }
+
+    /// The classes of a character, as a left neighbour in the high half.
+    #[inline(always)]
+    fn class(&self, code: u32) -> u32 {
+        self.classes.get(code as usize).copied().unwrap_or(ANY << 16 | ANY)
+    }
+}
+
+/// Whether `text[start..end]` is ASCII; most pieces are shorter than the bytes that are looked at together.
+#[inline(always)]
+fn is_ascii(text: &[u8], start: usize, end: usize) -> bool {
+    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
+    match text[start..].first_chunk() {
+        Some(bytes) if end - start <= 16 => {
+            // Twice, since a number cannot be shifted by all of its bits.
+            let half = 4 * (16 - (end - start)) as u32;
+            (u128::from_le_bytes(*bytes) & HIGH) << half << half == 0
+        }
+        _ => text[start..end].is_ascii(),
     }
 }
 
