@@ -11,6 +11,7 @@ from benchmarks.contenders import CONTENDERS
 from benchmarks.corpora import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
+README = ROOT / "README.md"
 OURS = "tokd"
 
 
@@ -97,6 +98,18 @@ def write(name: str, document: dict[str, Any], text: str) -> None:
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+
+
+def show(name: str, text: str) -> None:
+    """Put the tables of a result into README, between the two marks of its name, and a chart if there is one."""
+    before, found, rest = README.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+    _, ended, after = rest.partition(f"<!-- end of {name} -->\n")
+    if not (found and ended):
+        raise SystemExit(f"README has no place for {name}")
+    rows = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    has_chart = (RESULTS / f"{name}.svg").exists()
+    chart = f"\n![{name}](benchmarks/results/{name}.svg)\n" if has_chart else ""
+    README.write_text(f"{before}{found}{rows}\n{chart}{ended}{after}", encoding="utf-8")
 
 
 def exit_code(results: dict[str, Any]) -> int:

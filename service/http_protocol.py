@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from service.errors import MEDIA_TYPE, ServiceError, refusal
 
@@ -38,6 +44,27 @@ def _without_upgrade(data: bytes) -> bytes:
     """
     head, end, rest = data.partition(b"\r\n\r\n")
     return _UPGRADE.sub(b"\r\nX-Upgrd:", head) + end + rest
+
+
+AT_ONCE = "tokd.at_once"
+"""The extension of ASGI by which a hot route sends a whole answer in one call. It is given the media type and the body,
+and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
+
+
+def _send_at_once(cycle: RequestResponseCycle, media_type: bytes, body: bytes) -> bool:
+    """Do what the two messages of an ordinary answer would do, in a third of the time."""
+    if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
+        return False
+    head = b"".join([b"%b: %b\r\n" % header for header in cycle.default_headers])
+    cycle.transport.write(
+        b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b" % (STATUS_LINE[200], head, media_type, len(body), body)
+    )
+    cycle.waiting_for_100_continue = False
+    cycle.response_started = cycle.response_complete = True
+    cycle.chunked_encoding = False
+    cycle.message_event.set()
+    cycle.on_response()
+    return True
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -90,6 +117,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def send_400_response(self, _: str) -> None:
         """Answer what is no HTTP."""
         self._refuse(ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        cycle.scope["extensions"] = {AT_ONCE: {"send": partial(_send_at_once, cycle)}}
+        super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
         """Give a caller who does not read its answer some time, and then up."""

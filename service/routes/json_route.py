@@ -21,6 +21,7 @@ from service.answers import BLOCK_BYTES, Answer, Block
 from service.auth import NEEDS, Guard, Need
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
+from service.http_protocol import AT_ONCE
 from service.json_body import Headers, declared_length, parser
 from service.limits import Disconnected, Limits
 from service.registry import Unopened
@@ -30,6 +31,9 @@ from service.threads import saturated
 
 T = TypeVar("T")
 _OPENINGS = 3
+
+COPIED_BYTES = 16 << 10
+"""Answers up to this size are copied behind their head."""
 _log = logging.getLogger("tokd")
 
 Endpoint = Callable[[Any], Answer]
@@ -128,6 +132,12 @@ class JsonRoute(APIRoute):
         exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
         exchange.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
+        extensions = scope.get("extensions")
+        if extensions is not None and len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
+            # One write of one string, which a larger answer would have to be copied for.
+            at_once = extensions.get(AT_ONCE)
+            if at_once is not None and at_once["send"](answer.media_type, blocks[0]):
+                return
         headers = [(b"content-type", answer.media_type), (b"content-length", b"%d" % size), *answer.headers]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if size <= BLOCK_BYTES and len(blocks) == 1:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from service.json_body import UNCHECKED_BYTES
 from service.routes.json_route import JsonRoute
-from tests.service.conftest import TEXTS, MakeClient
+from tests.service.conftest import TEXTS, MakeClient, RunServer
 from tokenizer_core import Tokenizer
 
 LIMITS = {"max_items": 5, "max_ids": 40, "max_body_bytes": 4000, "inline_bytes": 1500}
@@ -218,3 +220,28 @@ def test_shortcut_is_counted_and_logged_as_the_models_are(make_client: MakeClien
         lines = client.get("/metrics").text.splitlines()
         pages.append([line for line in lines if line.startswith("tokd_") and "seconds" not in line])
     assert pages[0] == [line if "_created" not in line else fast for fast, line in zip(*pages, strict=True)]
+
+
+def _exchange(address: tuple[str, int], requests: bytes) -> bytes:
+    """Send bytes and read until the server closes; the date is left out."""
+    with socket.create_connection(address, timeout=60) as connection:
+        connection.sendall(requests)
+        answers = b"".join(iter(lambda: connection.recv(65536), b""))
+    return re.sub(rb"date: [^\r]*", b"date:", answers)
+
+
+def test_answer_in_one_write_is_the_answer_in_two_messages(run_server: RunServer) -> None:
+    """A connection that ends after its answer is answered by ASGI's messages, one that stays at once."""
+    with run_server(access_log=False) as server:
+        address = (server.client.base_url.host, server.client.base_url.port or 0)
+        for body in (b'{"text":"the quick brown fox"}', b'{"text":"fox","return":["tokens"]}', b'{"text":1}'):
+            head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+            length = b"content-length: %d\r\n" % len(body)
+            last = head + length + b"connection: close\r\n\r\n" + body
+            one = _exchange(address, last)
+            many = _exchange(address, (head + length + b"\r\n" + body) * 3 + last)
+            assert one.count(b"HTTP/1.1 ") == 1
+            assert many == one.replace(b"connection: close\r\n", b"") * 3 + one
+            page = server.client.get("/metrics").text
+        assert 'tokd_requests_total{code="",route="/encode",status="200"} 10.0' in page
+        server.stop()
