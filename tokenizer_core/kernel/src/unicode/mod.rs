@@ -65,6 +65,7 @@ pub fn class_of(code: u32) -> u8 {
 }
 
 /// The classes of the 64 code points that differ from `code` in the last byte of UTF-8 alone.
+#[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn page_of(code: u32) -> &'static [u8; 64] {
     let block = INDEX.get((code >> BLOCK_BITS) as usize).copied().unwrap_or(0);
@@ -73,6 +74,7 @@ pub(crate) fn page_of(code: u32) -> &'static [u8; 64] {
 }
 
 /// The class of all code points whose first byte in UTF-8 is `0xE0 + low`; 0 if they have several.
+#[cfg(target_arch = "x86_64")]
 pub(crate) const fn uniform_class(low: usize) -> u8 {
     const BLOCKS: usize = 0x1000 >> BLOCK_BITS;
     let block = INDEX[low * BLOCKS] as usize;
