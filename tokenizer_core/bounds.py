@@ -19,6 +19,7 @@ _BY_NAME_ONLY = {"s3", "s3a", "gs", "gcs"}
 """Schemes whose URLs name no host: where they lead is a setting of this machine."""
 
 _LOCAL = {"file", "local"}
+_WEB = {"http", "https"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,13 @@ class Bounds:
             CorpusForbidden: ``scheme_forbidden``, ``address_forbidden``.
         """
         scheme = url.partition("://")[0].lower()
-        # fsspec would follow a chain such as simplecache::file:///etc/passwd.
-        if self.schemes and (scheme not in self.schemes or "::" in url):
+        # fsspec, which reads all but http and https, would follow a chain such as s3://a::file:///etc/passwd.
+        is_chain = "::" in url and scheme not in _WEB
+        if self.schemes and (scheme not in self.schemes or is_chain):
             allowed = ", ".join(sorted(self.schemes))
             message = f"URLs with {scheme[:40]}:// may not be read here; use {allowed}"
             raise CorpusForbidden(message, code="scheme_forbidden", field=field)
-        if self.public_addresses_only and scheme not in {"http", "https", *_LOCAL, *_BY_NAME_ONLY}:
+        if self.public_addresses_only and scheme not in {*_WEB, *_LOCAL, *_BY_NAME_ONLY}:
             raise CorpusForbidden(
                 f"where {scheme[:40]}:// leads cannot be checked here; use https", code="address_forbidden", field=field
             )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import io
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 
 from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
-from tokenizer_core.reading import BLOCK, Compression, Format, Source, needed, unreadable
+from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
 from tokenizer_core.web_files import WebFile, spooled
 
 _FORMATS: dict[str, Format] = {
@@ -149,7 +148,7 @@ class _Finding:
         name: str,
         size: int | None,
         opener: Callable[[], IO[bytes]],
-        identity: Callable[[], str],
+        identity: Callable[[Pause], str],
         stamp: Callable[[], object],
     ) -> Source:
         kind, compression = _kind(urlsplit(name).path if "://" in name else name, self.files)
@@ -200,9 +199,13 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         yield finding.source(str(file), size, opener, partial(_digest, opener), partial(_stamp, opener))
 
 
-def _digest(opener: Callable[[], IO[bytes]]) -> str:
+def _digest(opener: Callable[[], IO[bytes]], pause: Pause) -> str:
+    digest = hashlib.sha256()
     with opener() as file:
-        return hashlib.file_digest(cast("io.BufferedReader", file), "sha256").hexdigest()
+        while block := file.read(BLOCK):
+            digest.update(block)
+            pause()
+    return digest.hexdigest()
 
 
 def _stamp(opener: Callable[[], IO[bytes]]) -> tuple[int, int, int]:
@@ -218,7 +221,7 @@ def _web(finding: _Finding, url: str) -> Iterator[Source]:
         with WebFile(url, bounds, field) as file:
             return file.tag, file.size
 
-    def identity() -> str:
+    def identity(_: Pause) -> str:
         with WebFile(url, bounds, field) as file:
             # A file of which nothing is known is never the one that was counted before.
             return f"{url} {file.tag or secrets.token_hex(16)} {file.size}"
@@ -248,11 +251,14 @@ def _remote(finding: _Finding, url: str) -> Iterator[Source]:
     except (OSError, ValueError, ImportError) as error:
         raise not_found(url, error, finding.field) from error
 
-    def identity(name: str) -> str:
+    def stamp(name: str) -> str:
         return f"{system.unstrip_protocol(name)} {system.checksum(name)}"
 
     for name, size in zip(names, sizes, strict=True):
         opener: Any = partial(system.open, name, "rb")
-        yield finding.source(
-            system.unstrip_protocol(name), size, opener, partial(identity, name), partial(identity, name)
-        )
+        tell = partial(stamp, name)
+        yield finding.source(system.unstrip_protocol(name), size, opener, _at_once(tell), tell)
+
+
+def _at_once(stamp: Callable[[], str]) -> Callable[[Pause], str]:
+    return lambda _: stamp()

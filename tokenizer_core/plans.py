@@ -19,6 +19,9 @@ from tokenizer_core.train_settings import TieBreak, TrainSettings
 HUGE_PIECE = 100_000
 """Bytes; a longer piece is no word, and is warned of."""
 
+MAX_SIZES = 64
+"""Vocabularies of one run."""
+
 
 class TrainingWarning(UserWarning):
     """A training run goes on, but its result may not be what was wanted."""
@@ -58,8 +61,8 @@ class NewVocabulary:
     sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not self.sizes:
-            raise InvalidOption("sizes names no size at all", field="sizes")
+        if not 1 <= len(self.sizes) <= MAX_SIZES:
+            raise InvalidOption(f"sizes names 1 to {MAX_SIZES} sizes, not {len(self.sizes)}", field="sizes")
         for index, size in enumerate(self.sizes):
             try:
                 replace(self.settings, vocab_size=size)

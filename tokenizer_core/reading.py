@@ -18,6 +18,8 @@ from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 
 Format = Literal["text", "jsonl", "parquet", "counts"]
 Compression = Literal["", ".gz", ".zst"]
+Pause = Callable[[], object]
+"""Called now and then by what takes long; what it raises ends that."""
 
 BLOCK = 1 << 20
 """Bytes that are read at a time."""
@@ -42,7 +44,7 @@ class Source:
     compression: Compression
     size: int | None
     open: Callable[[], IO[bytes]]
-    identity: Callable[[], str]
+    identity: Callable[[Pause], str]
     stamp: Callable[[], object]
 
 

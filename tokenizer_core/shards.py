@@ -11,9 +11,9 @@ from tokenizer_core._kernel import UNICODE_VERSION, VERSION
 from tokenizer_core.corpus import Files
 from tokenizer_core.counting import HEADER, Rules
 from tokenizer_core.errors import InvalidCorpus
-from tokenizer_core.reading import Source, failures
+from tokenizer_core.reading import Pause, Source, failures
 
-SHARD_BYTES = 64 << 20
+SHARD_BYTES = 128 << 20
 """Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""
 
 _PACKED = 4
@@ -51,19 +51,21 @@ class Shard:
                 raise InvalidCorpus(message, file=source.name)
 
 
-def shards(found: Sequence[Source], files: Files, rules: Rules, *, shard_bytes: int = SHARD_BYTES) -> Iterator[Shard]:
-    """Put files together into shards, in the order given."""
+def shards(
+    found: Sequence[Source], files: Files, rules: Rules, pause: Pause, *, shard_bytes: int = SHARD_BYTES
+) -> Iterator[Shard]:
+    """Put files together into shards, in the order given; ``pause`` is called now and then."""
     group: list[Source] = []
     weight = 0
     for source in found:
         size = (source.size or 0) * (_PACKED if source.compression else 1)
         if group and weight + size > shard_bytes:
-            yield _shard(group, files, rules, is_large=weight > shard_bytes)
+            yield _shard(group, files, rules, pause, is_large=weight > shard_bytes)
             group, weight = [], 0
         group.append(source)
         weight += size
     if group:
-        yield _shard(group, files, rules, is_large=weight > shard_bytes)
+        yield _shard(group, files, rules, pause, is_large=weight > shard_bytes)
 
 
 def texts_key(texts: Iterable[str], rules: Rules) -> str:
@@ -74,12 +76,13 @@ def texts_key(texts: Iterable[str], rules: Rules) -> str:
     return _key([digest.hexdigest()], rules)
 
 
-def _shard(group: Sequence[Source], files: Files, rules: Rules, *, is_large: bool) -> Shard:
+def _shard(group: Sequence[Source], files: Files, rules: Rules, pause: Pause, *, is_large: bool) -> Shard:
     stamps, parts = [], []
     for source in group:
         with failures(source):
+            pause()
             stamps.append(source.stamp())
-            parts.append([source.identity(), source.format, source.compression, files.field, files.column])
+            parts.append([source.identity(pause), source.format, source.compression, files.field, files.column])
     return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), tuple(stamps), is_large)
 
 

@@ -114,17 +114,17 @@ class TrainingRun:
             return
         counts = self._all_counts()
         warn_of_huge_pieces(counts)
-        log.corpus, log.longest = counts.summary(), len(counts.pieces.longest)
+        watch = Watch(self._report)
+        watch.now = Progress("merging", 0, self._plan.goal.tokens - len(self._plan.start.tokens), "merges")
+        log.corpus, log.longest = watch.during(counts.summary), len(counts.pieces.longest)
         known = log.merges
         log.restart()
-        watch = Watch(self._report)
 
         def tell(done: int, total: int, new: list[Merge]) -> None:
             watch.check()
             log.add(new)
             watch.now = Progress("merging", done, total, "merges")
 
-        watch.now = Progress("merging", 0, self._plan.goal.tokens - len(self._plan.start.tokens), "merges")
         learned = watch.during(
             lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, watcher=tell)
         )
@@ -146,13 +146,9 @@ class TrainingRun:
         Another size stands in ``<target>-<size>``.
         """
         target = Path(target)
-        made = self.tokenizers()
+        made = self._made()
         places = [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]
-        for done, (tokenizer, place) in enumerate(zip(made, places, strict=True)):
-            self._tell(Progress("publishing", done, len(made), "files"))
-            if not holds(place, tokenizer.parts, name=self._recipe.name):
-                tokenizer.save(place, name=self._recipe.name)
-        self._tell(Progress("publishing", len(made), len(made), "files"))
+        self._put(made, places, self._recipe.name)
         return made[0]
 
     def publish_under(self, root: str | Path) -> Path:
@@ -160,14 +156,9 @@ class TrainingRun:
 
         What stands there already is left alone: the same tokenizer is published once, however often this is called.
         """
-        made = self.tokenizers()
+        made = self._made()
         places = [Path(root) / self._directory_name(tokenizer) for tokenizer in made]
-        for done, (tokenizer, place) in enumerate(zip(made, places, strict=True)):
-            self._tell(Progress("publishing", done, len(made), "files"))
-            name = self._recipe.name or "trained"
-            if not holds(place, tokenizer.parts, name=name):
-                tokenizer.save(place, name=name)
-        self._tell(Progress("publishing", len(made), len(made), "files"))
+        self._put(made, places, self._recipe.name or "trained")
         return places[0]
 
     def report(self) -> TrainingReport:
@@ -196,12 +187,13 @@ class TrainingRun:
         yield name
 
     def _count_files(self, files: Files) -> Iterator[str]:
-        found = sources(files, self._bounds)
-        total = sum(source.size or 0 for source in found)
         watch, meter, done = Watch(self._report), Meter(bounds=self._bounds), 0
+        found = watch.during(partial(sources, files, self._bounds))
+        total = sum(source.size or 0 for source in found)
         watch.now = Progress("counting", 0, total, "bytes")
         watch.tell()
-        for shard in shards(found, files, self._rules, shard_bytes=self._shard_bytes):
+        parts = shards(found, files, self._rules, watch.check, shard_bytes=self._shard_bytes)
+        while (shard := watch.during(partial(next, parts, None))) is not None:
             cut = cut_of(shard.sources[0], self._rules) if shard.is_large else None
             if cut is None:
                 yield self._count_shard(shard, files, watch, meter, total)
@@ -295,9 +287,22 @@ class TrainingRun:
         digest = tokenizer.hash.removeprefix("sha256:")
         return digest if self._recipe.name is None else f"{digest}-{self._recipe.name}"
 
-    def _tell(self, progress: Progress) -> None:
-        if self._report is not None:
-            self._report(progress)
+    def _made(self) -> list[Tokenizer]:
+        """Return the tokenizers, and report while they are made."""
+        self.merge()
+        watch = Watch(self._report)
+        watch.now = Progress("publishing", 0, 1 + len(self._recipe.sizes), "files")
+        watch.tell()
+        return watch.during(self.tokenizers)
+
+    def _put(self, made: Sequence[Tokenizer], places: Sequence[Path], name: str | None) -> None:
+        """Write artifacts that do not stand in their places."""
+        watch = Watch(self._report)
+        for done, (tokenizer, place) in enumerate(zip(made, places, strict=True), 1):
+            if not watch.during(partial(holds, place, tokenizer.parts, name=name)):
+                watch.during(partial(tokenizer.save, place, name=name))
+            watch.now = Progress("publishing", done, len(made), "files")
+            watch.tell()
 
 
 def _key(covered: object) -> str:

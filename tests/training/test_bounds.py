@@ -134,11 +134,18 @@ def test_the_path_that_is_refused_is_named(tmp_path: Path, root: Path) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["memory://a.txt", "ftp://127.0.0.1/a.txt", "HTTP://127.0.0.1:1/a.txt", "simplecache::https://a.org/a.txt", "x://"],
+    [
+        "memory://a.txt",
+        "ftp://127.0.0.1/a.txt",
+        "HTTP://127.0.0.1:1/a.txt",
+        "simplecache::https://a.org/a.txt",
+        "x://",
+        "s3://a::file:///etc/passwd",
+    ],
 )
 def test_a_scheme_that_is_not_allowed_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(CorpusForbidden) as raised:
-        count(tmp_path, Bounds(schemes=frozenset({"https"})), url)
+        count(tmp_path, Bounds(schemes=frozenset({"https", "s3"})), url)
     assert raised.value.code == "scheme_forbidden"
     assert raised.value.place == {"field": "corpus"}
 

@@ -189,6 +189,7 @@ TEXTS = {"texts": ["some text"]}
         ({"corpus": TEXTS, "initial_merges": "ab"}, "initial_merges"),
         ({"corpus": TEXTS, "sizes": [300, 100]}, "sizes[1]"),
         ({"corpus": TEXTS, "sizes": 300}, "sizes"),
+        ({"corpus": TEXTS, "sizes": [300] * 100_000}, "sizes"),
         ({"corpus": TEXTS, "sizes": ["300"]}, "sizes[0]"),
         ({"corpus": TEXTS, "name": "../up"}, "name"),
         ({"corpus": TEXTS, "name": 7}, "name"),
@@ -200,7 +201,7 @@ TEXTS = {"texts": ["some text"]}
         ({"corpus": TEXTS, "pad": 7}, "pad"),
         ({"corpus": TEXTS, "chat_template": "{{"}, "chat_template"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 def test_bad_recipes_are_refused_with_their_field(given: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidSettings) as raised:

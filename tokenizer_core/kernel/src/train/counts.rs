@@ -3,6 +3,8 @@
 //! A counts file is text: one piece a line, its count, a tab and the piece as a JSON string, the most frequent first and
 //! equals in the order of their bytes.
 
+use std::borrow::Cow;
+
 use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
 
@@ -85,10 +87,16 @@ impl Counts {
     /// Write the lines of the pieces in `range`, as far as there are such.
     pub fn write_lines(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
         for piece in self.pieces.iter().take(range.end).skip(range.start) {
-            let text = String::from_utf8_lossy(slice(&self.arena, piece));
+            let bytes = slice(&self.arena, piece);
             out.extend_from_slice(piece.count.to_string().as_bytes());
             out.push(b'\t');
-            out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+            if bytes.iter().any(|byte| is_escaped(*byte)) {
+                out.extend_from_slice(serde_json::Value::from(String::from_utf8_lossy(bytes)).to_string().as_bytes());
+            } else {
+                out.push(b'"');
+                out.extend_from_slice(bytes);
+                out.push(b'"');
+            }
             out.push(b'\n');
         }
     }
@@ -116,11 +124,21 @@ pub fn each_line(lines: &[u8], first_line: u64, mut piece: impl FnMut(&str, u64)
     Ok(())
 }
 
-fn read_line(line: &[u8]) -> Option<(String, u64)> {
+/// Whether a byte cannot stand in a JSON string as it is.
+fn is_escaped(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn read_line(line: &[u8]) -> Option<(Cow<'_, str>, u64)> {
     let tab = memchr::memchr(b'\t', line)?;
     let digits = &line[..tab];
     let plain = digits.iter().all(u8::is_ascii_digit);
     let count = plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()?;
-    let text: String = serde_json::from_slice(&line[tab + 1..]).ok()?;
+    let json = &line[tab + 1..];
+    let plain = json.strip_prefix(b"\"").and_then(|json| json.strip_suffix(b"\""));
+    let text = match plain.filter(|text| !text.iter().any(|byte| is_escaped(*byte))) {
+        Some(text) => Cow::Borrowed(std::str::from_utf8(text).ok()?),
+        None => Cow::Owned(serde_json::from_slice(json).ok()?),
+    };
     (!text.is_empty()).then_some((text, count))
 }
