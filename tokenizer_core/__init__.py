@@ -6,6 +6,7 @@
 
 from tokenizer_core._kernel import VERSION
 from tokenizer_core.bounds import Bounds
+from tokenizer_core.characters import CharacterMerges, train_characters
 from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
 from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
 from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
@@ -50,7 +51,6 @@ from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_
 from tokenizer_core.template import Span, Turn, in_turns
 from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, Tokenizer
 from tokenizer_core.train import counted, extend, train, train_sizes
-from tokenizer_core.train_characters import CharacterMerges, train_characters
 from tokenizer_core.train_settings import TrainSettings
 from tokenizer_core.training_report import TrainingReport
 from tokenizer_core.training_run import TrainingRun
