@@ -106,6 +106,7 @@ def test_random_expressions_give_the_ids_of_tiktoken(ranks: dict[bytes, int], tm
         r"(?i)k+|ſ|[\s\S]",
         r"a(?i)b|s+|[\s\S]",
         r"(?i:\p{Lu})+|[\s\S]",
+        r"(?i)(?:ss|ß)+|[\s\S]",
         r"[[:alpha:]]+|[\s\S]",
         r"[\w--_]+|[\s\S]",
         r"(?m)^.|.$|[\s\S]",
@@ -139,4 +140,6 @@ def test_only_what_is_read_alike_is_exported(ranks: dict[bytes, int], tmp_path: 
     assert read_alike(written)
     assert not read_alike(r"\w+|\W")
     assert not read_alike(r"a$")
+    assert read_alike(r"(?i:'ll)|\s|\S")
+    assert not read_alike(r"(?i:ss)|\s|\S")
     assert to_tiktoken(Tokenizer.from_tiktoken(path, pattern=r"\w+|\W").parts)[1].regex == written
