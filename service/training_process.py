@@ -52,11 +52,14 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
     shutil.rmtree(made, ignore_errors=True)
     artifact = run.publish_under(made)
     tokenizer = Tokenizer.open(artifact)
+    # How often every single merge occurred is as long as the vocabulary; the rest is short.
+    told = {name: value for name, value in run.report().to_dict().items() if name != "frequencies"}
     teller.tell(ready=True)
     leash.wait_to_publish()
     for path in sorted(made.iterdir()):
         put_into_place(path, Path(order["target"]) / path.name)
-    teller.tell(published={"hash": tokenizer.hash, "name": tokenizer.name, "directory": artifact.name})
+    published = {"hash": tokenizer.hash, "name": tokenizer.name, "directory": artifact.name, "report": told}
+    teller.tell(published=published)
 
 
 def put_into_place(made: Path, place: Path) -> None:

@@ -31,6 +31,7 @@ NEEDS: Mapping[str, Need] = {
     "/train-job/{id}": TRAIN,
     "/train-job/{id}/events": TRAIN,
     "/train-job/{id}/artifact": TRAIN,
+    "/train-job/{id}/report": TRAIN,
     "/tokenizers": EITHER,
     "/tokenizers/{ref}": EITHER,
     "/tokenizers/{ref}/check": EITHER,

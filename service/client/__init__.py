@@ -132,6 +132,7 @@ class _Methods:
     jobs = _Method(job_calls.jobs)
     cancel = _Method(job_calls.cancel)
     artifact = _Method(job_calls.artifact)
+    report = _Method(job_calls.report)
 
     _patience: httpx.Timeout
 

@@ -85,6 +85,11 @@ def artifact(job_id: str) -> Call[bytes]:
     return Call("GET", f"{place(job_id)}/artifact", _bytes, accept=GZIP)
 
 
+def report(job_id: str) -> Call[dict[str, Any]]:
+    """Tell what the run of a job that has succeeded counted and learned."""
+    return Call("GET", f"{place(job_id)}/report", dict)
+
+
 def place(job_id: str) -> str:
     """Return the path of a job."""
     return f"/train-job/{quote(job_id, safe='')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,17 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What a job published: ``directory`` is its name under the directory of trained artifacts."""
+    """What a job published.
+
+    Args:
+        directory: its name under the directory of trained artifacts.
+        report: what the run has to say of it, as values that JSON has.
+    """
 
     hash: str
     name: str
     directory: str
+    report: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -149,6 +149,21 @@ class JobAnswer(JobSummary):
 
     owner: str = Field(description="The name of the key that submitted it; `local` where no keys are needed.")
     settings: TrainingSettings
+
+
+class JobReport(BaseModel):
+    """What a run counted and learned."""
+
+    hash: str = Field(description="Of the tokenizer.")
+    corpus: dict[str, Any] = Field(description="Hash, documents, bytes, pieces, distinct pieces, and those left out.")
+    vocab_size: int = Field(description="Less than wanted when no pair was left.")
+    wanted: int
+    tokens: int = Field(description="Learned ones.")
+    merges: int
+    longest_tokens: list[str]
+    longest_piece: int = Field(description="In bytes.")
+    seconds: float = Field(description="Spent on merging, over all attempts.")
+    timeline: list[tuple[float, int]] = Field(description="Seconds, and merges made by then.")
 
 
 class JobList(BaseModel):

@@ -1,4 +1,4 @@
-"""``GET /train-job/{id}/artifact``: what a job published, as one archive whose bytes are always the same."""
+"""``GET /train-job/{id}/artifact`` and ``/report``: the archive of what a job published, and what its run tells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tarfile
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
@@ -17,6 +17,7 @@ from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller
 from service.routes.train_job.jobs import JobId
+from service.schemas import JobReport
 from service.state import State
 from service.trained import trained_directory
 
@@ -40,7 +41,7 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
     async def job_artifact(request: Request, id: JobId) -> Response:
         """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
         job = await desk.run(desk.jobs.get, id, caller(request).owner)
-        artifact = _artifact(job)
+        artifact = published(job)
         blocks = archive(target / artifact.directory, artifact.directory)
         try:
             first = await desk.run(next, blocks)
@@ -58,8 +59,18 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
         }
         return StreamingResponse(sent(), 200, headers, "application/gzip")
 
+    @app.get("/train-job/{id}/report", response_model=JobReport, responses=PROBLEM_RESPONSES)
+    async def job_report(request: Request, id: JobId) -> Any:
+        """Tell what the run of a job that has succeeded counted and learned."""
+        return published(await desk.run(desk.jobs.get, id, caller(request).owner)).report
 
-def _artifact(job: Job) -> Artifact:
+
+def published(job: Job) -> Artifact:
+    """Return what a job published.
+
+    Errors:
+        ``no_artifact``
+    """
     if job.artifact is None:
         way = "wait until it has succeeded" if job.state in (JobState.QUEUED, JobState.RUNNING) else "submit it again"
         raise ServiceError("no_artifact", f"the job is {job.state} and has no artifact; {way}")

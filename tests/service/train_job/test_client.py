@@ -91,6 +91,10 @@ def test_job_of_files_is_trained_watched_fetched_and_used(
         assert len({str(each) for each in seen}) == len(seen)
         done = await tokd.wait(job.id)
         assert done.tokenizer == train(iter(TEXTS[:2]), **SETTINGS).hash
+        report = await tokd.report(job.id)
+        assert (report["hash"], report["wanted"]) == (done.tokenizer, SETTINGS["vocab_size"])
+        assert report["merges"] == report["vocab_size"] - 256
+        assert report["corpus"]["documents"] == 2
         assert (await tokd.count("lowest", tokenizer=done.tokenizer)).count < 6
         with tarfile.open(fileobj=io.BytesIO(await tokd.artifact(job.id))) as packed:
             packed.extractall(tmp_path / "unpacked", filter="data")

@@ -14,7 +14,7 @@ from service.jobs.states import Event
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, Board, MakeBoard, form, settings_part
 
-ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact")]
+ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact"), ("GET", "/report")]
 
 
 def leases(board: Board) -> Leases:
@@ -110,7 +110,8 @@ def test_failed_job_tells_why_and_succeeded_one_where_its_artifact_is(board: Boa
         "failed",
         {"code": "empty_corpus", "message": "no text", "path": "corpus"},
     )
-    assert_problem(board.client.get(f"/train-job/{failed}/artifact"), "no_artifact")
+    for rest in ("artifact", "report"):
+        assert_problem(board.client.get(f"/train-job/{failed}/{rest}"), "no_artifact")
 
 
 def test_queued_and_running_jobs_are_cancelled_once_and_for_all(board: Board) -> None:
