@@ -50,8 +50,10 @@ def test_a_million_equal_letters_are_merged_as_often_as_they_can_be() -> None:
     assert merges[-1] == b"a" * 1_000_000
 
 
-@pytest.mark.parametrize("text", [letters(1_600_000), "".join(chr(0x4E00 + ord(one) % 97) for one in letters(500_000))])
-def test_the_time_for_one_piece_grows_with_its_length(text: str) -> None:
+@pytest.mark.parametrize("first", ["a", "\u4e00"])
+def test_the_time_for_one_piece_grows_with_its_length(first: str) -> None:
+    text = "".join(chr(ord(first) + ord(one) - ord("a")) for one in letters(1_000_000))
+
     def seconds(text: str) -> float:
         start = time.process_time()
         train(iter([text]), 2000, pattern=None)
