@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.config import Pattern, PipelineConfig, Rewrite, Split
+from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
 from tokenizer_core.errors import ArtifactError, InvalidOption
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
@@ -156,12 +156,21 @@ class TrainSettings:
         return len(known) - BYTES
 
     def _check_pipeline(self) -> None:
-        """Compile the pattern and the normalizer."""
-        single = [(byte, bytes([byte])) for byte in range(BYTES)]
+        """Compile the pattern, the normalizer and the special tokens."""
+        vocabulary = Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(BYTES)], [])
+        added = tuple(
+            AddedToken(id=id, content=literal, special=True) for id, literal in enumerate(self.special_tokens, BYTES)
+        )
         try:
-            Pipeline(Vocabulary.from_tokens(single, []), self.pipeline().to_json())
+            Pipeline(vocabulary, self.pipeline().to_json())
         except ArtifactError as error:
             raise InvalidOption(error.message, field="pattern") from error
+        try:
+            vocabulary = vocabulary.reserve([(token.id, token.content) for token in added])
+            Pipeline(vocabulary, replace(self.pipeline(), added_tokens=added).to_json())
+        except ArtifactError as error:
+            place = str(error.place.get("field", "")).removeprefix("added_tokens").removesuffix(".content")
+            raise InvalidOption(error.message, field=f"special_tokens{place}") from error
 
 
 def _choice(field: str, value: object, values: tuple[str, ...]) -> None:

@@ -303,6 +303,7 @@ def test_a_pair_table_that_contradicts_the_vocabulary_is_refused(tmp_path: Path)
         ({"special_tokens": ["a"]}, "special_tokens[0]"),
         ({"special_tokens": ["Ġ"]}, "special_tokens[0]"),
         ({"special_tokens": ["<\ud800>"]}, "special_tokens[0]"),
+        ({"special_tokens": ["<s>", "a" * 5000]}, "special_tokens[1]"),
         ({"special_tokens": "<s>"}, "special_tokens"),
         ({"special_tokens": [7]}, "special_tokens"),
         ({"tie_break": "random"}, "tie_break"),
@@ -320,7 +321,7 @@ def test_a_pair_table_that_contradicts_the_vocabulary_is_refused(tmp_path: Path)
         ({"initial_merges": [(b"a", b"b"), ("a", "b")]}, "initial_merges[1]"),
         ({"initial_merges": [b"a"]}, "initial_merges[0]"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:60],
 )
 def test_bad_settings_fail_before_any_work_with_their_field(options: dict[str, Any], field: str) -> None:
     def untouched() -> Iterator[str]:
