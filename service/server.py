@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -25,6 +26,18 @@ KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = 30
 
 
+_MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
+"""Of glibc's allocator: M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
+
+
+def give_memory_back() -> None:
+    """Let glibc return what a large request took once it is answered: by default it keeps that, in an arena a thread."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        for parameter, value in _MALLOPT.items():
+            mallopt(parameter, value)
+
+
 def run(settings: Settings) -> None:
     """Serve until a signal ends it; SIGTERM is the ordinary end, with status 0.
 
@@ -38,6 +51,7 @@ def run(settings: Settings) -> None:
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         if settings.workers == 1:
+            give_memory_back()
             app = create_app(settings)
             with worker_beside(settings):
                 uvicorn.run(app, **_options(settings))
@@ -74,6 +88,7 @@ def _clear_the_way(path: Path) -> None:
 
 def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
+    give_memory_back()
     return create_app(Settings.load())
 
 

@@ -4,6 +4,7 @@ use super::Answer;
 use super::answer::{write_rows, write_spans};
 use super::scan::{Place, Scanner, Seen};
 use crate::added_tokens::SpecialPolicy;
+use crate::batch::Batch;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::offsets::{Offsets, Unit};
@@ -168,7 +169,14 @@ impl<'a> TextRequest<'a> {
     }
 
     fn encode(&self, pipeline: &Pipeline, texts: &[&str], threads: usize, json: &mut Vec<u8>) -> Result<usize> {
-        let batch = pipeline.encode_batch(texts, self.options, threads)?;
+        let batch = match texts {
+            [text] => {
+                let mut ids = Vec::with_capacity(text.len() / 3);
+                pipeline.encode(text, self.options, &mut ids)?;
+                Batch { row_offsets: vec![0, ids.len() as i64], ids }
+            }
+            _ => pipeline.encode_batch(texts, self.options, threads)?,
+        };
         let row = |at: usize| &batch.ids[batch.row_offsets[at] as usize..batch.row_offsets[at + 1] as usize];
         json.reserve(batch.ids.len() * 7 + texts.len() * 8);
         for (at, part) in self.parts.iter().enumerate() {

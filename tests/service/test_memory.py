@@ -1,0 +1,43 @@
+"""What a server holds levels off, after large bodies and after requests that never come twice."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.service.conftest import RunServer, Server
+
+MOST_MB = 220
+"""Far more than a server needs, far less than it would hold if it kept what follows."""
+
+GROWTH_MB = 30
+
+
+def resident(server: Server) -> float:
+    status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells no process its memory in /proc")
+def test_memory_levels_off(run_server: RunServer) -> None:
+    with run_server(access_log=False, worker=False) as server:
+
+        def stretch(number: int) -> float:
+            for at in range(300):
+                text = " ".join(f"{number}word{at}x{each * 7919}" for each in range(100))
+                assert server.client.post("/encode", json={"text": text}).status_code == 200
+            for at in range(8):
+                body = json.dumps({"text": f"{number} {at} the quick brown fox " * 50_000})
+                assert len(body) > 1_000_000
+                headers = {"content-type": "application/json"}
+                assert server.client.post("/encode", content=body, headers=headers).status_code == 200
+            return resident(server)
+
+        warm = stretch(0)
+        last = [stretch(number) for number in range(1, 4)][-1]
+        assert last < MOST_MB
+        assert last - warm < GROWTH_MB
+        server.stop()
