@@ -31,7 +31,7 @@ _MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
 
 
 def give_memory_back() -> None:
-    """Let glibc return what a large request took once it is answered: by default it keeps that, in an arena a thread."""
+    """Let glibc return what a large request took once it is answered; by default it keeps it, an arena a thread."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         for parameter, value in _MALLOPT.items():
