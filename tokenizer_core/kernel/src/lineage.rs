@@ -6,7 +6,7 @@
 //! and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first merge
 //! across a border would be one between two neighbours.
 
-use crate::ranks::{MergeTable, Merged};
+use crate::ranks::{AHEAD, MergeTable, Merged};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// By id: when the token is made, and of what.
@@ -21,8 +21,8 @@ pub struct Lineage {
 const UNREACHED: u32 = u32::MAX;
 
 impl Lineage {
-    /// Follow the merges of a vocabulary. `None` where a token can be made after a merge that needs it: then what is said
-    /// above about ranks does not hold; and where a product is not the bytes of its parts.
+    /// Follow the merges of a vocabulary. `None` where a token could be made after a merge that needs it and leads on: then
+    /// what is said above about ranks does not hold; and where a product is not the bytes of its parts.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
         let mut lineage = Self::of_bytes(vocabulary, table);
         let counts = |rank: usize, left, right| {
@@ -30,6 +30,9 @@ impl Lineage {
             merged != Merged::NEVER && merged.rank() as usize == rank
         };
         for (rank, merge) in vocabulary.merges().iter().enumerate() {
+            if let Some(later) = vocabulary.merges().get(rank + AHEAD) {
+                table.prefetch(later.left, later.right);
+            }
             let (left, right) = (merge.left, merge.right);
             let product = merge.product as usize;
             if lineage.made[product] == UNREACHED
@@ -45,9 +48,14 @@ impl Lineage {
                 lineage.insert(*merge, rank as u32);
             }
         }
-        let late = |part: u32, rank: usize| lineage.is_made(part) && lineage.made[part as usize] as usize > rank;
+        // A merge of a part that is made after it never comes about where its product is made before the part.
+        let in_order = |part: u32, rank: usize, product: u32| {
+            let (part, product) = (lineage.made[part as usize], lineage.made[product as usize]);
+            part == UNREACHED || part as usize <= rank || product < part
+        };
         let ordered = vocabulary.merges().iter().enumerate().all(|(rank, merge)| {
-            !(late(merge.left, rank) || late(merge.right, rank)) || !counts(rank, merge.left, merge.right)
+            let in_order = |part| in_order(part, rank, merge.product);
+            in_order(merge.left) && in_order(merge.right) || !counts(rank, merge.left, merge.right)
         });
         ordered.then_some(lineage)
     }

@@ -39,6 +39,9 @@ struct Slot {
     merged: Merged,
 }
 
+/// So many merges ahead of the one at hand their slots are asked for, by whoever goes through all of them.
+pub(crate) const AHEAD: usize = 16;
+
 const EMPTY_PAIR: u64 = u64::MAX;
 
 /// From a pair of ids to its merge: an open-addressed table, at most half full.
@@ -60,8 +63,13 @@ impl MergeTable {
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Result<Self> {
         let merges = vocabulary.merges();
         let mut table = Self::with_room(vocabulary, merges.len())?;
-        for (rank, merge) in merges.iter().enumerate().filter(|(_, merge)| !never.contains(&merge.product)) {
-            table.insert(*merge, rank as u32);
+        for (rank, merge) in merges.iter().enumerate() {
+            if let Some(later) = merges.get(rank + AHEAD) {
+                table.prefetch(later.left, later.right);
+            }
+            if !never.contains(&merge.product) {
+                table.insert(*merge, rank as u32);
+            }
         }
         let pairs = (0..=u16::MAX).map(u16::to_be_bytes);
         table.byte_pairs = pairs.map(|[left, right]| table.get(table.byte_id(left), table.byte_id(right))).collect();

@@ -134,6 +134,14 @@ impl TokenIndex {
         known.then_some(tagged & !WHOLE_ONLY)
     }
 
+    /// Begin to load what is known of `bytes`, if they are short.
+    #[inline]
+    pub fn prefetch_whole(&self, bytes: &[u8]) {
+        if let Some(key) = Key::new(bytes, 0, bytes.len(), false) {
+            self.prefetch(key);
+        }
+    }
+
     /// The token that is exactly `bytes`.
     #[inline]
     pub fn find_whole(&self, bytes: &[u8]) -> Option<u32> {

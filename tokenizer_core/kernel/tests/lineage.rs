@@ -70,6 +70,17 @@ fn ties_go_to_the_left() {
 }
 
 #[test]
+fn a_merge_of_a_later_part_is_no_matter_where_its_product_comes_first() {
+    // As Llama 3 lists them: every way to cut a token, (a, bc) before bc itself.
+    let other = common::vocabulary(&[("a", "b"), ("ab", "c"), ("b", "c"), ("a", "bc")]);
+    let tokens: Vec<(u32, Vec<u8>)> = other.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+    let merges = [0, 1, 3, 2].map(|rank| other.merges()[rank]).to_vec();
+    let vocabulary = Vocabulary::new(tokens, merges, Vec::new()).unwrap();
+    assert!(lineage(&vocabulary).1.is_some());
+    check(&vocabulary);
+}
+
+#[test]
 fn a_merge_before_those_that_make_its_parts_is_not_followed() {
     let parts = common::vocabulary(&[("a", "b"), ("ab", "c")]);
     let tokens: Vec<(u32, Vec<u8>)> = parts.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();

@@ -72,6 +72,11 @@ proptest! {
         prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
     /// Vocabularies of one letter are all ties, those of two and three are hard to look ahead in.
     #[test]
     fn backtracking_follows_the_definition(

@@ -17,6 +17,9 @@ use crate::ranks::MergeTable;
 use crate::token_index::TokenIndex;
 use crate::vocabulary::{Merge, Vocabulary};
 
+/// So many tokens ahead of the one at hand its halves are asked for: more than half of the time was waiting for them.
+const AHEAD: usize = 4;
+
 /// The merges of all tokens in rank order; `index` holds the tokens, whose ids are their ranks.
 ///
 /// # Errors
@@ -26,7 +29,15 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
     let mut lineage = Lineage::of_bytes(vocabulary, &table);
     let mut merges = Vec::with_capacity(vocabulary.id_limit() as usize);
     let mut recovery = Recovery::new(index);
-    for (product, token) in vocabulary.tokens().filter(|(_, token)| token.len() > 1) {
+    let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().filter(|(_, token)| token.len() > 1).collect();
+    for (at, (product, token)) in tokens.iter().enumerate() {
+        if let Some((_, later)) = tokens.get(at + AHEAD) {
+            (1..later.len()).for_each(|cut| {
+                index.prefetch_whole(&later[..cut]);
+                index.prefetch_whole(&later[cut..]);
+            });
+        }
+        let product = *product;
         let halves = (1..token.len()).find_map(|cut| {
             let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
             // A half of higher rank is not made yet.
