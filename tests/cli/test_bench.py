@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from service.cli import bench, bench_ladder, main
 from service.cli.streams import CommandError
-from tests.cli.processes import assert_refused
+from tests.cli.processes import ROOT, assert_refused
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -30,20 +31,28 @@ def document() -> dict:
     return {"corpus": "c.txt", "bytes": 10, "rungs": rungs}
 
 
-def test_every_rung_climbs_to_the_same_merges_and_is_drawn(tokd, corpus, tmp_path):
+def test_rungs_climb_to_the_same_merges_and_are_drawn(corpus, tmp_path, monkeypatch, capsysbinary):
+    climbed = ("naive_recount", "parallel_pretokenization", "whole_text", "kernel")
+    monkeypatch.setattr(bench_ladder, "RUNGS", climbed)
+    monkeypatch.chdir(ROOT)
     report = tmp_path / "deep" / "report"
     flags = ["--vocab-size", "270", "--tie-break", "lowest_ids", "--report", str(report), "--json"]
-    done = tokd("bench", "ladder", str(corpus), *flags)
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    assert main(["bench", "ladder", str(corpus), *flags]) == 0
+    document = json.loads(capsysbinary.readouterr().out)
     rungs = document["rungs"]
-    assert tuple(rungs) == bench_ladder.RUNGS
+    assert tuple(rungs) == climbed
     assert {line["merges"] for line in rungs.values()} == {14}
     assert len({line["proof"] for line in rungs.values()}) == 1
     assert json.loads((report / "ladder.json").read_text()) == document
     assert all(f"| {name} |" in (report / "ladder.md").read_text() for name in rungs)
     drawn = ElementTree.parse(report / "ladder.svg").getroot()
     assert len(drawn.findall(f"{SVG}rect")) == 1 + len(rungs)
+
+
+@pytest.mark.parametrize("name", bench_ladder.RUNGS[:-1])
+def test_every_rung_of_the_command_is_one_of_the_reference(name):
+    module = import_module(f"tokenizer_core.reference.trainers.{name}")
+    assert callable(getattr(module, name))
 
 
 def test_no_speed_is_shown_for_other_merges(document):
