@@ -62,7 +62,12 @@ def fresh_directory(path: Path) -> Iterator[Path]:
 
 def sweep(directory: Path) -> None:
     """Remove what killed processes have left half written."""
-    for path in directory.iterdir():
+    try:
+        names = list(directory.iterdir())
+    except OSError:
+        # It can be written to and not be listed.
+        return
+    for path in names:
         if _FRESH.fullmatch(path.name) is None or path.is_symlink():
             continue
         try:
