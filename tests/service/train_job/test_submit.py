@@ -280,7 +280,7 @@ def test_vocabulary_over_the_limit_of_the_server_is_refused(make_board: MakeBoar
 
 
 def test_settings_that_would_fill_the_store_are_refused(refusing: Board) -> None:
-    body = {"corpus": {"texts": TEXTS}, "settings": SETTINGS | {"special_tokens": ["<" + "x" * (1 << 20) + ">"]}}
+    body = {"corpus": {"texts": TEXTS}, "settings": SETTINGS | {"chat_template": "{#" + "x" * ((1 << 20) - 8) + "#}"}}
     refused(refusing, body, "body_too_large", "settings")
 
 
