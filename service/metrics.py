@@ -107,8 +107,23 @@ class Metrics:
             registry=registry,
             multiprocess_mode="max",
         )
-        for loaded in tokenizers:
+        self._tokenizers = tuple(tokenizers)
+        for loaded in self._tokenizers:
             info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
+        self._piece_bytes = Gauge(
+            "tokd_piece_cache_bytes",
+            "Bytes of a tokenizer's piece caches.",
+            ("hash",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._pieces = Gauge(
+            "tokd_piece_cache_pieces",
+            "Pieces that were looked up in a tokenizer's piece caches, were not there, were dropped for others.",
+            ("hash", "event"),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self._texts = texts
         self._seen_texts = [0, 0]
         self._text_lookups = Counter(
@@ -158,6 +173,14 @@ class Metrics:
                 self._text_lookups.labels(found).inc(now - self._seen_texts[at])
                 self._seen_texts[at] = now
 
+    def _note_piece_caches(self) -> None:
+        for loaded in self._tokenizers:
+            caches = loaded.tokenizer.cache_statistics
+            self._piece_bytes.labels(loaded.hash).set(caches.bytes)
+            counts = {"looked_up": caches.pieces, "missed": caches.misses, "evicted": caches.evictions}
+            for event, count in counts.items():
+                self._pieces.labels(loaded.hash, event).set(count)
+
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""
         self._keys.set(count)
@@ -168,7 +191,11 @@ class Metrics:
         self._dropped.inc(lines)
 
     def page(self, jobs: Mapping[str, int]) -> bytes:
-        """Write the numbers of all processes, and of the jobs by state, which no process counts for itself."""
+        """Write the numbers of all processes, and of the jobs by state, which no process counts for itself.
+
+        What the piece caches did is that of this process now, and of each other as it last wrote a page.
+        """
+        self._note_piece_caches()
         return self._page_of_processes() + _page_of_jobs(jobs)
 
     def _page_of_processes(self) -> bytes:

@@ -64,3 +64,17 @@ def test_times_fall_into_the_buckets_that_the_library_chooses() -> None:
     line = r'^(tokd_request_seconds_bucket)\{le="([^"]+)",route="/encode"\} (\S+)$'
     found = re.findall(line, metrics.page({}).decode(), re.MULTILINE)
     assert {(name, le): float(value) for name, le, value in found} == wanted
+
+
+def test_piece_caches_are_counted_by_tokenizer(make_client: MakeClient, framed: Tokenizer) -> None:
+    client = make_client()
+    for _ in range(2):
+        assert client.post("/encode", json={"text": "the quick brown fox"}).status_code == 200
+    page = client.get("/metrics").text
+    line = rf'^tokd_piece_cache_pieces{{event="(\w+)",hash="{framed.hash}"}} (\S+)$'
+    found = dict(re.findall(line, page, re.MULTILINE))
+    assert float(found["looked_up"]) > float(found["missed"]) > 0
+    assert "evicted" in found
+    held = re.search(rf'^tokd_piece_cache_bytes{{hash="{framed.hash}"}} (\S+)$', page, re.MULTILINE)
+    assert held is not None
+    assert float(held[1]) > 0
