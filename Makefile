@@ -31,7 +31,7 @@ check: .venv/installed ## lint, types, format and architecture, for Python and R
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(CARGO) fmt --check $(MANIFEST)
 	@$(CARGO) clippy --quiet --all-targets --all-features $(MANIFEST) -- --deny warnings
 
