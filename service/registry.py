@@ -122,7 +122,15 @@ class Registry:
         """
         if reference is None:
             return self.default
-        found = self._by_reference.get(reference) or self._find_trained(reference)
+
+        def missing() -> ServiceError:
+            return ServiceError(
+                "tokenizer_not_found",
+                f"no tokenizer {quote(reference)} is loaded; there are {self._names()}",
+                "tokenizer",
+            )
+
+        found = self._by_reference.get(reference) or self._find_trained(reference, missing)
         if found is not None:
             return found
         if _REFERENCE.fullmatch(reference) is None or _RESERVED.fullmatch(reference.partition("@")[0]):
@@ -132,9 +140,9 @@ class Registry:
                 "sha256: with 64 hexadecimal digits, or name@sha256:...",
                 "tokenizer",
             )
-        raise self._not_found(reference)
+        raise missing()
 
-    def _find_trained(self, reference: str) -> Loaded | None:
+    def _find_trained(self, reference: str, missing: Callable[[], ServiceError]) -> Loaded | None:
         trained = self._trained
         if trained is None or _HASHED.fullmatch(reference) is None:
             return None
@@ -145,16 +153,11 @@ class Registry:
 
             def open() -> None:
                 if trained.open(*wanted) is None:
-                    raise self._not_found(reference)
+                    raise missing()
 
             raise Unopened(reference, open)
         path, tokenizer = found
         return Loaded(tokenizer, str(path), tokenizer.name, tokenizer.hash, self.texts)
-
-    def _not_found(self, reference: str) -> ServiceError:
-        return ServiceError(
-            "tokenizer_not_found", f"no tokenizer {quote(reference)} is loaded; there are {self._names()}", "tokenizer"
-        )
 
     def of_model(self, model: str | None) -> Loaded:
         """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.
@@ -164,14 +167,18 @@ class Registry:
         """
         if model is None:
             return self.default
-        found = self._by_model.get(model) or self._by_reference.get(model) or self._find_trained(model)
-        if found is None:
+
+        def missing() -> ServiceError:
             names = ", ".join([*self._by_model, self._names()][:10])
-            raise ServiceError(
+            return ServiceError(
                 "tokenizer_not_found",
                 f"the model {quote(model)} does not exist; there are {names}, and the setting models adds names",
                 "model",
             )
+
+        found = self._by_model.get(model) or self._by_reference.get(model) or self._find_trained(model, missing)
+        if found is None:
+            raise missing()
         return found
 
     def _read_model(self, setting: str) -> tuple[str, Loaded]:

@@ -194,7 +194,10 @@ class Interrupting(Bar):
 
 @pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
 @pytest.mark.parametrize(("how", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, capsysbinary, monkeypatch, phase, how, status):
+def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, capsysbinary, monkeypatch, request, phase, how, status):
+    # A shell that runs the tests in the background has them ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     assert main(["train", *FLAGS, "-o", "one/mine", "--sizes", "300"]) == 0
     monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": phase, "how": how}))
     capsysbinary.readouterr()
