@@ -79,12 +79,19 @@ class Teller:
             self.tell(progress={"done": done, "total": total, "unit": unit})
 
 
-def bow_to_others(nice: int) -> None:
-    """Take the lowest priority, be the first to go when memory is short, and end with the worker."""
+def lower(pid: int, nice: int) -> None:
+    """Give a process this niceness, and with 19 only cores that are idle; its threads are born with it.
+
+    The worker does it to a process that has just begun: to load what trains takes long enough to be felt beside it.
+    """
     with suppress(OSError):
-        os.nice(nice)
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
         if nice == 19 and hasattr(os, "SCHED_IDLE"):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+            os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+
+
+def bow_to_others() -> None:
+    """Be the first to go when memory is short, and end with the worker."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     if sys.platform == "linux":

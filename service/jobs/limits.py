@@ -45,7 +45,6 @@ class JobLimits:
     def order(self, uploads: Path) -> dict[str, Any]:
         """Say what the process must know; a job may always read what was uploaded for it."""
         return {
-            "nice": self.nice,
             "threads": self.threads,
             "roots": [str(uploads), *(str(Path(root).absolute()) for root in self.corpus_roots)],
             # Without any scheme every one would be allowed; a file's URL is held to the roots.

@@ -55,7 +55,7 @@ def do(what: str, order: dict) -> None:
 
 def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
-    bow_to_others(order["nice"])
+    bow_to_others()
     recipe, directory = order["recipe"], Path(order["directory"])
     log, things = Path(recipe["log"]), recipe.get("do", {})
     teller, leash = Teller(os.dup(1)), Leash(0, order["until"])
