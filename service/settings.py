@@ -138,9 +138,7 @@ class Settings:
         5, "times that a job is begun whose process or worker dies; then it has failed", least=1
     )
     job_threads: int = _setting(0, "threads of a job; 0 is one a core", least=0, most=1024)
-    job_nice: int = _setting(
-        19, "niceness of a job's process; with 19 it also runs only when a core is idle", least=0, most=19
-    )
+    job_nice: int = _setting(19, "niceness of a job's process", least=0, most=19)
     min_free_bytes: int = _setting(256 << 20, "disk space that a job must leave free; one that does not fails", least=0)
     lease_seconds: int = _setting(
         15, "time after which the job of a worker that gives no sign is another's", least=2, most=3600

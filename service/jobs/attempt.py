@@ -248,10 +248,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         # The group is there as long as its leader is not waited for, even a dead one.
         os.killpg(process.pid, signal.SIGKILL)
-    # Even to die takes processor time, which one that waits for an idle core may not get for long. Only root may help.
+    # Even to die takes processor time, which the lowest priority may not get for long. Only root may help.
     with suppress(OSError):
         for thread in Path(f"/proc/{process.pid}/task").iterdir():
-            os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))
             os.setpriority(os.PRIO_PROCESS, int(thread.name), 0)
     process.wait()
 
