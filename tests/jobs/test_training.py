@@ -18,7 +18,7 @@ from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
 from tokenizer_core import Recipe, TrainingRun
 
-KILLS = int(os.environ.get("TOKD_TEST_KILLS", "8"))
+KILLS = int(os.environ.get("TOKD_TEST_KILLS", "25"))
 """How often the test of kills kills; 50 and more take minutes."""
 
 RECIPE = {"vocab_size": 600, "special_tokens": ["<|end|>"], "name": "killed"}
