@@ -83,9 +83,7 @@ def lower(pid: int, nice: int) -> None:
     """Give a process this niceness; its threads are born with it.
 
     The worker does it to a process that has just begun: to load what trains takes long enough to be felt beside it.
-    The scheduler's class for idle work is not used: beside it small requests took longer at the 99th percentile
-    (4.7 and 5.0 ms against 3.9, ``python -m benchmarks beside``), since a thread that wakes on a core that such work
-    has waits there for the next tick.
+    The scheduler's class for idle work was tried and is not used: see "Beside serving" in ``docs/jobs.md``.
     """
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, nice)

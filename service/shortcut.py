@@ -29,9 +29,7 @@ TextRoute = Literal["encode", "count", "offsets"]
 _Given = tuple[Block, int] | str | None
 
 
-def to_texts(
-    route: Literal["encode", "count", "offsets"], registry: Registry, settings: Settings, threads: int
-) -> Shortcut:
+def to_texts(route: TextRoute, registry: Registry, settings: Settings, threads: int) -> Shortcut:
     """Return the shortcut of a route that takes texts; ``threads`` share a list out."""
     most = min(settings.max_items, _MAX_VALUES)
     few = min(most, INLINE_ITEMS)
