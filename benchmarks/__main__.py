@@ -1,26 +1,27 @@
-"""``python -m benchmarks encode|http|train|beside|memory [--short]``."""
+"""``python -m benchmarks encode|http|train|beside|memory [--short]``; ``encode`` also on texts of one's own."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from benchmarks import beside, encode, memory, serving, train
 
-RUNS = {
-    "encode": encode.main,
-    "http": serving.main,
-    "train": train.main,
-    "beside": beside.main,
-    "memory": memory.main,
-}
+RUNS = {"http": serving.main, "train": train.main, "beside": beside.main, "memory": memory.main}
 
 
 def main() -> int:
     """Run one benchmark."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("benchmark", choices=sorted(RUNS))
-    parser.add_argument("--short", action="store_true", help="few rounds of few cases; writes no results")
+    which = parser.add_subparsers(metavar="BENCHMARK", dest="benchmark", required=True)
+    for name in ("encode", *RUNS):
+        one = which.add_parser(name)
+        one.add_argument("--short", action="store_true", help="few rounds of few cases; writes no results")
+        if name == "encode":
+            one.add_argument("texts", nargs="*", type=Path, metavar="TEXT", help="measure on these; writes no results")
     arguments = parser.parse_args()
+    if arguments.benchmark == "encode":
+        return encode.main(short=arguments.short, texts=tuple(arguments.texts))
     return RUNS[arguments.benchmark](short=arguments.short)
 
 

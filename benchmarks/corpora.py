@@ -7,12 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LANGUAGES = ("english", "code", "ja", "zh", "ru", "eu")
+LANGUAGES = {
+    "english": "English",
+    "code": "code",
+    "ja": "Japanese",
+    "zh": "Chinese",
+    "ru": "Russian",
+    "eu": "European",
+}
 VOCABULARIES = ("cl100k_base", "o200k_base", "gpt2")
 
-WARM_BYTES = 2_000_000
-SMALL_CHARS = 1_000
-SMALL_TEXTS = 1_000
+WHOLE_BYTES = 2_000_000
+SMALL = {200: (0.2, 1000), 1_000: (0.3, 1000), 8_000: (0.5, 200)}
+"""Characters of a small text: the share of the rest that such texts are cut from, and how many there are at most."""
+
+DOCUMENT = 4_000
+"""Characters of a text in a batch."""
+
+LEAST_BYTES = 100_000
+"""Of a file that is measured on; a shorter one is over before a clock can tell."""
 
 
 def data_dir() -> Path:
@@ -20,18 +33,45 @@ def data_dir() -> Path:
     return Path(os.environ.get("TOKD_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 
+def missing(texts: list[Path]) -> str | None:
+    """Say what of the vocabularies and texts is not there or too short."""
+    wanted = [data_dir() / "vocabs" / name for name in ("cl100k_base.tiktoken", "o200k_base.tiktoken")]
+    wanted += [data_dir() / "vocabs" / name for name in ("gpt2_vocab.json", "gpt2_tokenizer.json")]
+    for path in [*wanted, *texts]:
+        if not path.is_file():
+            return f"{path} is not there; TOKD_TEST_DATA names the folder with corpora/ and vocabs/"
+    for path in texts:
+        try:
+            size = len(path.read_text(encoding="utf-8").encode())
+        except ValueError:
+            return f"{path} is not UTF-8"
+        if size < LEAST_BYTES:
+            return f"{path} has {size:,} bytes; {LEAST_BYTES:,} are the least that can be timed"
+    return None
+
+
 @dataclass(frozen=True)
 class Cuts:
-    """One language: its first 2 MB as one text, and what follows as distinct texts of 1,000 characters."""
+    """One corpus: its beginning as one text, that again as documents, and what follows as distinct small texts."""
 
     whole: str
-    small: list[str]
+    documents: list[str]
+    small: dict[int, list[str]]
 
 
-def cuts(language: str) -> Cuts:
-    """Cut one corpus; no small text has been seen in ``whole``."""
-    data = (data_dir() / "corpora" / f"{language}.txt").read_bytes()
-    whole = data[:WARM_BYTES].decode("utf-8", errors="ignore")
+def pieces(text: str, length: int) -> list[str]:
+    """Cut a text into pieces of one length; what is left over is dropped."""
+    return [text[start : start + length] for start in range(0, len(text) - length + 1, length)]
+
+
+def cuts(path: Path) -> Cuts:
+    """Cut one corpus; no small text has been seen before, and a shorter corpus keeps a third for them."""
+    data = path.read_bytes()
+    whole = data[: min(WHOLE_BYTES, len(data) * 2 // 3)].decode("utf-8", errors="ignore")
     rest = data[len(whole.encode("utf-8")) :].decode("utf-8", errors="ignore")
-    starts = range(0, len(rest) - SMALL_CHARS + 1, SMALL_CHARS)
-    return Cuts(whole, [rest[start : start + SMALL_CHARS] for start in starts][:SMALL_TEXTS])
+    small, start = {}, 0
+    for length, (share, most) in SMALL.items():
+        end = start + int(len(rest) * share)
+        small[length] = pieces(rest[start:end], length)[:most]
+        start = end
+    return Cuts(whole, pieces(whole, DOCUMENT), small)

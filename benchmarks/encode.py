@@ -1,64 +1,136 @@
-"""``python -m benchmarks encode``: every contender in turn, each time in a fresh process, ids proven equal."""
+"""``python -m benchmarks encode``: every contender in turn, each time in a fresh process, ids proven equal.
+
+``--short`` takes a part of it; texts of one's own take the place of the corpora. Neither writes results.
+"""
 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, peers, report
-from benchmarks.contenders import CONTENDERS
-from benchmarks.corpora import LANGUAGES, VOCABULARIES
+from benchmarks import corpora, encode_tables, machine, peers, report
+from benchmarks.contenders import CONTENDERS, OPENINGS
+from benchmarks.corpora import LANGUAGES, VOCABULARIES, WHOLE_BYTES, data_dir
+from benchmarks.openers import Files, open_published
 
 TRUTH = "tiktoken"
+PATIENCE = 1.0
+"""Seconds of processor time for one text; who takes more is not asked again, nor is whose ids are others."""
 
 
 @dataclass
 class Cell:
-    """What one contender did on one vocabulary and language: every round's seconds by regime, and its proofs."""
+    """What one contender did on one vocabulary and text: every round's seconds by regime, and its proofs."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     proofs: dict[str, set[str]] = field(default_factory=dict)
-    bytes: dict[str, int] = field(default_factory=dict)
-    failure: str | None = None
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, results: dict[str, Any]) -> None:
         """Take one process's results."""
         for regime, one in results.items():
             self.seconds.setdefault(regime, []).append(one["seconds"])
             self.proofs.setdefault(regime, set()).add(one["proof"])
-            self.bytes[regime] = one["bytes"]
+            self.sizes[regime] = one["bytes"], one["calls"]
+
+    def equal(self, truth: Cell) -> bool:
+        """Tell whether both gave the same ids for what they encoded first."""
+        return self.proofs.get("cold", set()) == truth.proofs.get("cold", set())
 
 
-def run(name: str, vocabulary: str, language: str, mode: str) -> dict[str, Any] | str:
-    """Run one contender in a fresh process; return its line, or the last line of what went wrong."""
-    command = [str(peers.PYTHON), "-m", "benchmarks.worker", name, vocabulary, language, mode]
-    done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
-    if done.returncode != 0:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    line: dict[str, Any] = json.loads(done.stdout)
-    return line
+Cells = dict[str, dict[str, Cell]]
+"""By text, then by contender."""
 
 
-def measure(vocabulary: str, language: str, rounds: int) -> tuple[dict[str, Cell], dict[str, str]]:
-    """Measure all contenders that open the vocabulary, in turn, ``rounds`` times."""
-    names = [name for name, contender in CONTENDERS.items() if vocabulary in contender.vocabularies]
-    cells = {name: Cell() for name in names}
-    versions: dict[str, str] = {}
-    for _ in range(rounds):
-        for mode in ("single", "batch"):
-            for name, cell in cells.items():
-                if cell.failure is not None:
+@dataclass
+class Run:
+    """One run: the files, the texts by name, how often, and who failed on what."""
+
+    files: Files
+    texts: dict[str, Path]
+    rounds: int
+    versions: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def ask(self, module: str, name: str, vocabulary: str, *arguments: str) -> dict[str, Any] | None:
+        """Run one contender in a fresh process; keep the last line of what went wrong."""
+        files = str(self.files.vocabs), str(self.files.converted)
+        command = [str(peers.PYTHON), "-m", f"benchmarks.{module}", name, vocabulary, *files, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+            last = lines[-1]
+            for folder in files:
+                last = last.replace(f"{folder}/", "")
+            self.failures.setdefault(vocabulary, {})[name] = last
+            return None
+        line: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return line
+
+    def failed(self, vocabulary: str, name: str) -> bool:
+        """Tell whether a contender failed on a vocabulary before."""
+        return name in self.failures.get(vocabulary, {})
+
+    def require_truth(self, vocabulary: str) -> None:
+        """Refuse to go on without the truth."""
+        if self.failed(vocabulary, TRUTH):
+            why = self.failures[vocabulary][TRUTH]
+            raise SystemExit(f"{TRUTH} failed, and without it nothing is proven: {why}")
+
+    def open_all(self, vocabulary: str) -> dict[str, dict[str, float]]:
+        """Measure start-up and memory; who does not open the vocabulary is out."""
+        path = next(iter(self.texts.values()))
+        figures: dict[str, list[dict[str, float]]] = {name: [] for name in OPENINGS}
+        proofs: dict[str, str] = {}
+        for _ in range(self.rounds):
+            for name, taken in figures.items():
+                if self.failed(vocabulary, name):
                     continue
-                line = run(name, vocabulary, language, mode)
-                if isinstance(line, str):
-                    cell.failure = line
+                line = self.ask("opening", name, vocabulary, str(path), str(WHOLE_BYTES))
+                if line is not None:
+                    taken.append(line["figures"])
+                    proofs[name] = line["proof"]
+                    self.versions[name] = line["version"] or "this"
+        self.require_truth(vocabulary)
+        return {
+            name: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
+            for name, taken in figures.items()
+            if taken and proofs[name] == proofs[TRUTH] and not self.failed(vocabulary, name)
+        }
+
+    def measure(self, vocabulary: str) -> Cells:
+        """Measure all contenders that open the vocabulary on every text, in turn."""
+        names = [name for name in CONTENDERS if not self.failed(vocabulary, name)]
+        cells: Cells = {text: {name: Cell() for name in names} for text in self.texts}
+        for text, path in self.texts.items():
+            print(f"measuring {vocabulary} on {text}", file=sys.stderr)
+            self.in_turn(vocabulary, "single", {text: path}, cells, self.rounds)
+        print(f"measuring {vocabulary} in batches", file=sys.stderr)
+        self.in_turn(vocabulary, "batch", self.texts, cells, min(2, self.rounds))
+        return cells
+
+    def in_turn(self, vocabulary: str, mode: str, texts: dict[str, Path], cells: Cells, rounds: int) -> None:
+        """Run every contender once, then again those whose figures can still matter."""
+        done: set[str] = set()
+        for _ in range(rounds):
+            for name in next(iter(cells.values())):
+                if name in done or self.failed(vocabulary, name):
                     continue
-                versions[name] = line["version"] or "this"
-                cell.add(line["results"])
-    return cells, versions
+                line = self.ask("worker", name, vocabulary, mode, *map(str, texts.values()))
+                if line is None:
+                    continue
+                if line["cpu_seconds"] > PATIENCE * len(texts):
+                    done.add(name)
+                for text, path in texts.items():
+                    cells[text][name].add(line["results"][str(path)])
+            self.require_truth(vocabulary)
+            for by_name in cells.values():
+                done |= {name for name, cell in by_name.items() if not cell.equal(by_name[TRUTH])}
 
 
 def judge(cells: dict[str, Cell]) -> dict[str, dict[str, Any]]:
@@ -66,39 +138,58 @@ def judge(cells: dict[str, Cell]) -> dict[str, dict[str, Any]]:
 
     The truth gives no spans: those of tokd and of its peers are held against each other.
     """
-    truth = cells[TRUTH]
-    if truth.failure is not None:
-        raise SystemExit(f"{TRUTH} failed, and without it nothing is proven: {truth.failure}")
-    judged: dict[str, dict[str, Any]] = {}
+    judged: dict[str, dict[str, Any]] = {name: {} for name in cells}
     for name, cell in cells.items():
-        judged[name] = {"failure": cell.failure} if cell.failure else {}
         for regime, seconds in cell.seconds.items():
-            source = cells["tokd"] if regime == "offsets" else truth
-            expected = source.proofs.get("small" if regime == "batch" else regime)
+            source = cells[report.OURS if regime == "offsets" else TRUTH]
+            expected = source.proofs.get("batch" if regime == "batch on one core" else regime)
             if cell.proofs[regime] != expected or len(cell.proofs[regime]) != 1:
                 judged[name][regime] = {"unequal": True}
             else:
-                judged[name][regime] = report.summary(seconds, cell.bytes[regime])
+                judged[name][regime] = report.summary(seconds, *cell.sizes[regime])
     return judged
 
 
-def main(*, short: bool) -> int:
-    """Measure, write ``results/encode.json`` and ``.md``, print the tables; fail if tokd itself is unequal."""
+def proven(document: dict[str, Any]) -> bool:
+    """Tell whether tokd opened everything and gave the truth's answers throughout."""
+    failed = any(report.OURS in by_name for by_name in document["failures"].values())
+    ours = [by_name[report.OURS] for by_text in document["results"].values() for by_name in by_text.values()]
+    opened = all(report.OURS in figures for figures in document["opening"].values())
+    return opened and not failed and not any(cell.get("unequal") for cells in ours for cell in cells.values())
+
+
+def convert(vocabularies: tuple[str, ...]) -> Files:
+    """Write what some open only as a ``tokenizer.json``: tokd's artifacts of the published files."""
+    files = Files(data_dir() / "vocabs", peers.PEERS / "converted")
+    for vocabulary in vocabularies:
+        if not files.artifact(vocabulary).exists():
+            files.converted.mkdir(exist_ok=True)
+            open_published(vocabulary, files).save(files.artifact(vocabulary))
+    return files
+
+
+def main(*, short: bool, texts: tuple[Path, ...] = ()) -> int:
+    """Measure, write results, tables and a chart, print the tables; fail if tokd itself is unequal."""
+    languages = ("english", "ja") if short else tuple(LANGUAGES)
+    paths = {LANGUAGES[name]: data_dir() / "corpora" / f"{name}.txt" for name in languages}
+    if texts:
+        paths = {path.name: path.resolve() for path in texts}
+    if (why := corpora.missing(list(paths.values()))) is not None:
+        raise SystemExit(why)
     peers.prepare()
     vocabularies = ("cl100k_base",) if short else VOCABULARIES
-    languages = ("english", "ja") if short else LANGUAGES
-    rounds = 2 if short else 3
-    results: dict[str, dict[str, Any]] = {}
-    versions: dict[str, str] = {}
+    run = Run(convert(vocabularies), paths, rounds=2 if short else 3)
+    document: dict[str, Any] = {"machine": machine.describe(), "rounds": run.rounds, "opening": {}, "results": {}}
     for vocabulary in vocabularies:
-        for language in languages:
-            print(f"measuring {vocabulary} on {language}", file=sys.stderr)
-            cells, seen = measure(vocabulary, language, rounds)
-            versions |= seen
-            results.setdefault(vocabulary, {})[language] = judge(cells)
-    document = {"machine": machine.describe(), "versions": versions, "rounds": rounds, "results": results}
-    text = report.encode_tables(document)
-    if not short:
+        print(f"opening {vocabulary}", file=sys.stderr)
+        document["opening"][vocabulary] = run.open_all(vocabulary)
+        cells = run.measure(vocabulary)
+        document["results"][vocabulary] = {text: judge(by_name) for text, by_name in cells.items()}
+    document |= {"versions": run.versions, "failures": run.failures}
+    text = encode_tables.markdown(document)
+    if not short and not texts:
         report.write("encode", document, text)
+        (report.RESULTS / "encode.svg").write_text(encode_tables.draw(document), encoding="utf-8")
+        report.show("encode", encode_tables.compact(document))
     print(text)
-    return report.exit_code(results)
+    return int(not proven(document))

@@ -24,18 +24,19 @@ def pip_install(*packages: str) -> bool:
 
 def prepare() -> None:
     """Make the environment; a peer that does not install is left out and named."""
+    packages = {one.package for table in (CONTENDERS, TRAINERS) for one in table.values() if one.package is not None}
+    wanted = sorted({*packages, *SERVERS})
     done = PEERS / "installed"
-    if done.exists():
+    if done.exists() and done.read_text(encoding="utf-8").split() == wanted:
         return
     print(f"installing the peers into {PEERS.relative_to(ROOT)}", file=sys.stderr)
     subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
     if not pip_install(*NEEDED):
         raise SystemExit("the peers that every comparison needs did not install")
-    packages = {one.package for table in (CONTENDERS, TRAINERS) for one in table.values() if one.package is not None}
-    for package in sorted({*packages, *SERVERS}):
+    for package in wanted:
         if not pip_install(package):
             print(f"{package} does not install here: left out", file=sys.stderr)
-    done.touch()
+    done.write_text("\n".join(wanted), encoding="utf-8")
 
 
 def environment() -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from benchmarks.contenders import tiktoken_encoding
 from benchmarks.corpora import data_dir
+from benchmarks.openers import tiktoken_encoding
 
 app = FastAPI()
 encoding = tiktoken_encoding("cl100k_base", data_dir() / "vocabs")

@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 
 from benchmarks import peers
-from benchmarks.contenders import SPECIAL_TOKENS
 from benchmarks.corpora import ROOT, data_dir
+from benchmarks.patterns import SPECIAL_TOKENS
 
 VOCABULARY = "cl100k_base"
 """All servers have it; ours is an artifact of this name, which smg opens too."""

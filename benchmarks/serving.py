@@ -206,6 +206,6 @@ def main(*, short: bool) -> int:
     if not short:
         report.write("http", document, text)
         (report.RESULTS / "http.svg").write_text(draw(document), encoding="utf-8")
-        report.show("http", text)
+        report.show("http", report.rows(text))
     print(text)
     return 0

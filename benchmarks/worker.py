@@ -1,4 +1,4 @@
-"""Measure one contender on one vocabulary and one language in this fresh process; print one JSON line.
+"""Measure one contender on one vocabulary in this fresh process; print one JSON line.
 
 Run by ``benchmarks.encode`` in the peers' own environment. Every timed call's own answer is hashed after the clock has
 stopped, so a speed can never stand beside an answer that nobody looked at.
@@ -9,26 +9,38 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable
-from importlib import metadata
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders import CONTENDERS, Encoder
-from benchmarks.corpora import Cuts, cuts, data_dir
+from benchmarks.contenders import CONTENDERS
+from benchmarks.corpora import Cuts, cuts
+from benchmarks.openers import Encoder, Files
 
 Result = dict[str, Any]
+Clock = Callable[[], float]
+
+REPEATS = 5
+ENOUGH_SECONDS = 0.1
+"""What is done again and again is done until this has passed, five times at most; the median counts."""
 
 
-def digest(ids: Iterable[int]) -> str:
+def digest(ids: Any) -> str:
     """Hash ids as little-endian 32 bit words."""
     return hashlib.sha256(np.asarray(ids, dtype="<u4").tobytes()).hexdigest()
 
 
-def timed(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
+def digest_bytes(text: bytes) -> str:
+    """Hash what decoding gave back."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def timed(work: Callable[[], Any], clock: Clock = time.process_time) -> tuple[float, Any]:
     """Run once; return seconds and the answer.
 
     On one core the clock is the processor time of all threads, which other work on the machine does not change.
@@ -38,63 +50,88 @@ def timed(work: Callable[[], Any], clock: Callable[[], float] = time.process_tim
     return clock() - start, answer
 
 
-def result(seconds: float, size: int, proof: str) -> Result:
-    """Describe one timed call: seconds, bytes of UTF-8, and the hash of what it gave."""
-    return {"seconds": seconds, "bytes": size, "proof": proof}
+def again(work: Callable[[], Any], size: int, proof: Callable[[Any], str], clock: Clock = time.process_time) -> Result:
+    """Time the same work several times; all answers must have one proof."""
+    taken: list[float] = []
+    proofs: set[str] = set()
+    while len(taken) < REPEATS and (not taken or sum(taken) < ENOUGH_SECONDS):
+        seconds, answer = timed(work, clock)
+        taken.append(seconds)
+        proofs.add(proof(answer))
+    return result(statistics.median(taken), size, " and ".join(sorted(proofs)))
+
+
+def result(seconds: float, size: int, proof: str, calls: int = 1) -> Result:
+    """Describe timed calls: seconds, bytes of UTF-8, how many calls, and the hash of what they gave."""
+    return {"seconds": seconds, "bytes": size, "calls": calls, "proof": proof}
+
+
+def covering(spans: Any, text: str) -> Any:
+    """Turn spans of bytes into the smallest spans of code points that cover them."""
+    units = np.frombuffer(text.encode(), dtype=np.uint8)
+    begun = np.concatenate([[0], np.cumsum((units & 0xC0) != 0x80)])
+    begins = np.concatenate([(units & 0xC0) != 0x80, [True]])
+    starts, ends = np.asarray(spans, dtype=np.int64).T
+    return np.stack([begun[starts] - ~begins[starts], begun[ends]], axis=1)
+
+
+def spans_proof(encoder: Encoder, text: str, answer: Any) -> str:
+    """Hash spans as code points."""
+    spans = encoder.spans_of(answer)
+    return digest(covering(spans, text) if encoder.in_bytes else spans)
+
+
+def small(encoder: Encoder, texts: list[str]) -> Result:
+    """Measure distinct texts, one call each."""
+    seconds, answers = timed(lambda: [encoder.encode(text) for text in texts])
+    ids = [np.asarray(encoder.ids_of(one), dtype="<u4") for one in answers]
+    size = sum(len(text.encode()) for text in texts)
+    return result(seconds, size, digest(np.concatenate(ids)), len(texts))
 
 
 def single(encoder: Encoder, text: Cuts) -> dict[str, Result]:
     """Measure what one core does."""
-    size = len(text.whole.encode())
-    small_size = sum(len(part.encode()) for part in text.small)
-    results: dict[str, Result] = {}
-
-    seconds, answer = timed(lambda: encoder.encode(text.whole))
-    results["cold"] = result(seconds, size, digest(encoder.ids_of(answer)))
-    seconds, answer = timed(lambda: encoder.encode(text.whole))
-    results["warm"] = result(seconds, size, digest(encoder.ids_of(answer)))
-    seconds, answers = timed(lambda: [encoder.encode(part) for part in text.small])
-    ids = np.concatenate([np.asarray(encoder.ids_of(one), dtype="<u4") for one in answers])
-    results["small"] = result(seconds, small_size, digest(ids))
-
-    if encoder.decode is not None:
-        decode = encoder.decode
-        seconds, back = timed(lambda: decode(answer))
-        results["decode"] = result(seconds, size, hashlib.sha256(back.encode()).hexdigest())
-    if encoder.count is not None:
-        count = encoder.count
-        seconds, number = timed(lambda: count(text.whole))
-        results["count"] = result(seconds, size, str(number))
-    if encoder.offsets is not None and encoder.spans_of is not None:
-        offsets = encoder.offsets
-        seconds, spans = timed(lambda: offsets(text.whole))
-        results["offsets"] = result(seconds, size, digest(encoder.spans_of(spans)))
-    return results
+    whole, size = text.whole, len(text.whole.encode())
+    seconds, answer = timed(lambda: encoder.encode(whole))
+    results = {"cold": result(seconds, size, digest(encoder.ids_of(answer)))}
+    results["warm"] = again(lambda: encoder.encode(whole), size, lambda ids: digest(encoder.ids_of(ids)))
+    for length, texts in text.small.items():
+        if texts:
+            results[f"small {length:,}"] = small(encoder, texts)
+    results["count"] = again(lambda: encoder.count(whole), size, str)
+    given = encoder.given(answer)
+    if (decode := encoder.decode) is not None:
+        results["decode"] = again(lambda: decode(given), size, lambda back: digest_bytes(back.encode()))
+    if (decode_bytes := encoder.decode_bytes) is not None:
+        results["decode to bytes"] = again(lambda: decode_bytes(given), size, digest_bytes)
+    if (offsets := encoder.offsets) is not None:
+        results["offsets"] = again(lambda: offsets(whole), size, lambda spans: spans_proof(encoder, whole, spans))
+    return results | batch(encoder, text, "batch on one core")
 
 
-def batch(encoder: Encoder, text: Cuts) -> dict[str, Result]:
-    """Measure what all cores do with many texts."""
-    if encoder.batch is None or encoder.rows_of is None:
+def batch(encoder: Encoder, text: Cuts, regime: str = "batch") -> dict[str, Result]:
+    """Measure many texts in one call, by the time on the wall."""
+    if (encode_batch := encoder.batch) is None:
         return {}
-    encode_batch = encoder.batch
     encode_batch(["a"])  # Some peers import half of themselves and start their threads at the first call.
-    seconds, answer = timed(lambda: encode_batch(text.small), time.perf_counter)
-    ids = np.concatenate([np.asarray(row, dtype="<u4") for row in encoder.rows_of(answer)])
-    return {"batch": result(seconds, sum(len(part.encode()) for part in text.small), digest(ids))}
+    size = sum(len(part.encode()) for part in text.documents)
+    flat = encoder.flat
+    return {
+        regime: again(lambda: encode_batch(text.documents), size, lambda rows: digest(flat(rows)), time.perf_counter)
+    }
 
 
 def main() -> None:
-    """Measure ``CONTENDER VOCABULARY LANGUAGE single|batch``."""
-    name, vocabulary, language, mode = sys.argv[1:]
+    """Measure ``CONTENDER VOCABULARY VOCABS CONVERTED single|batch TEXT...``."""
+    name, vocabulary, vocabs, converted, mode, *paths = sys.argv[1:]
     if mode == "single":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    contender = CONTENDERS[name]
-    text = cuts(language)
-    seconds, encoder = timed(lambda: contender.open(vocabulary, data_dir() / "vocabs"))
+    texts = {path: cuts(Path(path)) for path in paths}
+    encoder = CONTENDERS[name].open(vocabulary, Files(Path(vocabs), Path(converted)))
     measure = single if mode == "single" else batch
-    version = metadata.version(contender.package) if contender.package else None
-    line = {"open_seconds": seconds, "version": version, "results": measure(encoder, text)}
-    print(json.dumps(line))
+    opened = time.process_time()
+    results = {path: measure(encoder, text) for path, text in texts.items()}
+    print(json.dumps({"results": results, "cpu_seconds": time.process_time() - opened}))
 
 
 if __name__ == "__main__":

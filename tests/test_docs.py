@@ -197,6 +197,8 @@ def test_measured_tables_are_those_that_the_benchmarks_wrote() -> None:
     rows = [line for line in measured.splitlines() if line.startswith("|")]
     assert rows
     assert [row for row in rows if row not in results] == []
+    shown = measured[measured.index("<!-- encode -->\n") : measured.index("<!-- end of encode -->")].splitlines()[1:]
+    assert [line for line in shown if line not in results and not line.startswith("![")] == []
 
 
 def test_links_between_pages_lead_somewhere() -> None:

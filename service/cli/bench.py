@@ -36,7 +36,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     for name, text in CHECKOUT.items():
         one = which.add_parser(name, help=text, description=f"Measure {text}.")
         one.add_argument("--short", action="store_true", help="few rounds of few cases; writes no results")
-        one.set_defaults(run=run, benchmark=name)
+        if name == "encode":
+            one.add_argument("texts", nargs="*", metavar="TEXT", help="measure on these files; writes no results")
+        one.set_defaults(run=run, benchmark=name, texts=[])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,5 +49,6 @@ def run(args: argparse.Namespace) -> int:
             f"python -m benchmarks {args.benchmark}"
         )
         raise CommandError("no_checkout", message)
-    command = [sys.executable, "-m", "benchmarks", args.benchmark, *(["--short"] if args.short else [])]
+    texts = [str(Path(text).absolute()) for text in args.texts]
+    command = [sys.executable, "-m", "benchmarks", args.benchmark, *(["--short"] if args.short else []), *texts]
     return subprocess.run(command, cwd=ROOT, check=False).returncode

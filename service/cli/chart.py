@@ -13,6 +13,7 @@ BAR, GAP = 22, 10
 LABEL = 190
 VALUE = 150
 COLOURS = ("#2563a8", "#c2571a", "#2f855a", "#8b3fa0", "#8a6d1d", "#a32c4f")
+OTHER = "#9aa5b1"
 
 Point = tuple[float, float]
 
@@ -93,16 +94,33 @@ def lines(title: str, x: Axis, y: Axis, series: Mapping[str, Sequence[Point]]) -
 def bars(title: str, values: Mapping[str, float], unit: str, *, logarithmic: bool = False) -> str:
     """Draw one bar for each value, with the value behind it."""
     scale = Axis.over(unit, list(values.values()), logarithmic=logarithmic)
-    across = WIDTH - LABEL - VALUE
     parts = [_text(WIDTH / 2, 24, title, anchor="middle", bold=True)]
     for index, (name, value) in enumerate(values.items()):
-        top = TOP + index * (BAR + GAP)
-        length = max(1.0, across * scale.share(value))
-        colour = COLOURS[0]
-        parts.append(_text(LABEL - 10, top + BAR - 6, name, anchor="end"))
-        parts.append(f'<rect x="{LABEL}" y="{top}" width="{length:.1f}" height="{BAR}" fill="{colour}"/>')
-        parts.append(_text(LABEL + length + 8, top + BAR - 6, f"{number(value)} {unit}".strip(), anchor="start"))
+        parts += _bar(TOP + index * (BAR + GAP), name, value, scale, COLOURS[0])
     return _document(WIDTH, TOP + len(values) * (BAR + GAP) + 16, parts)
+
+
+def groups(title: str, values: Mapping[str, Mapping[str, float]], unit: str) -> str:
+    """Draw bars under a heading for each group, on one scale; the first bar of each stands out."""
+    scale = Axis.over(unit, [value for group in values.values() for value in group.values()])
+    parts = [_text(WIDTH / 2, 24, title, anchor="middle", bold=True)]
+    top = TOP
+    for heading, group in values.items():
+        parts.append(_text(LABEL, top + BAR - 6, heading, anchor="start", bold=True))
+        for index, (name, value) in enumerate(group.items()):
+            top += BAR + (GAP if index == 0 else 2)
+            parts += _bar(top, name, value, scale, OTHER if index else COLOURS[0])
+        top += BAR + GAP
+    return _document(WIDTH, top + 16, parts)
+
+
+def _bar(top: float, name: str, value: float, scale: Axis, colour: str) -> list[str]:
+    length = max(1.0, (WIDTH - LABEL - VALUE) * scale.share(value))
+    return [
+        _text(LABEL - 10, top + BAR - 6, name, anchor="end"),
+        f'<rect x="{LABEL}" y="{top}" width="{length:.1f}" height="{BAR}" fill="{colour}"/>',
+        _text(LABEL + length + 8, top + BAR - 6, f"{number(value)} {scale.label}".strip(), anchor="start"),
+    ]
 
 
 def _document(width: int, height: int, parts: Sequence[str]) -> str:

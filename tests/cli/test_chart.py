@@ -1,6 +1,7 @@
 """Charts are well-formed, put every value where it belongs, and are the same each time."""
 
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
 
@@ -36,6 +37,18 @@ def test_bars_are_as_long_as_their_values():
     _, one, two = drawn.findall(f"{SVG}rect")
     assert float(one.attrib["width"]) == pytest.approx(2 * float(two.attrib["width"]), abs=0.2)
     assert any(text.text == "5 MB" for text in drawn.findall(f"{SVG}text"))
+
+
+def test_groups_of_bars_have_one_scale_and_do_not_overlap():
+    drawn = ElementTree.fromstring(chart.groups("t", {"cold": {"one": 4.0, "two": 2.0}, "warm": {"one": 8.0}}, "MB/s"))
+    _, cold, other, warm = drawn.findall(f"{SVG}rect")
+    assert [float(bar.attrib["width"]) / float(other.attrib["width"]) for bar in (cold, warm)] == pytest.approx(
+        [2, 4], abs=0.02
+    )
+    assert cold.attrib["fill"] == warm.attrib["fill"] != other.attrib["fill"]
+    tops = [float(bar.attrib["y"]) for bar in (cold, other, warm)]
+    assert all(after - before >= chart.BAR for before, after in pairwise(tops))
+    assert {"cold", "warm", "2 MB/s"} <= {text.text for text in drawn.findall(f"{SVG}text")}
 
 
 @pytest.mark.parametrize("values", [[], [0], [0, 0], [5], [1e-9, 1e12], [1e300]])

@@ -1,0 +1,221 @@
+"""The tables, the one sentence and the chart of ``benchmarks.encode``."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from benchmarks.contenders import CONTENDERS, OPENINGS
+from benchmarks.report import OURS, row
+from service.cli import chart
+
+SMALL = ("small 200", "small 1,000", "small 8,000")
+GROUPS = (("cold", "warm"), SMALL, ("batch", "count"), ("decode", "decode to bytes", "offsets"))
+REGIMES = tuple(regime for group in GROUPS for regime in group)
+OPENING = ("start-up", "memory opened", "memory after 2 MB")
+"""The figures of opening that are cells; start-up is import and open, since some put off until then what others do."""
+GOAL = 1.5
+README_VOCABULARY = "cl100k_base"
+CHARTED = ("cold", "warm", "small 1,000")
+
+ByName = dict[str, dict[str, Any]]
+
+
+class Ratio(NamedTuple):
+    """One cell: tokd over the best peer, which is 2 where tokd is twice as fast or takes half of the memory."""
+
+    regime: str
+    place: str
+    value: float
+    peer: str
+
+
+def shown(cell: dict[str, Any] | None, key: str = "mb_per_second") -> str:
+    """Write one cell."""
+    if cell is None:
+        return "-"
+    return "unequal" if cell.get("unequal") else figure(cell[key])
+
+
+def figure(value: float) -> str:
+    """Write a number with two or three digits that count."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def best(by_name: ByName, regime: str) -> tuple[float, str] | None:
+    """Return the best peer's speed and its name."""
+    speeds = [
+        (cells[regime]["mb_per_second"], name)
+        for name, cells in by_name.items()
+        if name != OURS and "mb_per_second" in cells.get(regime, {})
+    ]
+    return max(speeds, default=None)
+
+
+def ratio(by_name: ByName, regime: str, place: str = "") -> Ratio | None:
+    """Return tokd's speed over the best peer's, where both have one."""
+    ours, peer = by_name[OURS].get(regime, {}).get("mb_per_second"), best(by_name, regime)
+    return None if ours is None or peer is None else Ratio(regime, place, ours / peer[0], peer[1])
+
+
+def opening_ratio(figures: dict[str, dict[str, float]], regime: str, place: str = "") -> Ratio | None:
+    """Return the best peer's time or memory over tokd's, which opens the same file."""
+    peers = [(one[regime], name) for name, one in figures.items() if not name.startswith(OURS)]
+    if OURS not in figures or not peers:
+        return None
+    least, name = min(peers)
+    return Ratio(regime, place, least / figures[OURS][regime], name)
+
+
+def ratios(document: dict[str, Any]) -> Iterator[Ratio]:
+    """List the cells of all vocabularies, texts and regimes."""
+    for vocabulary, by_text in document["results"].items():
+        for text, by_name in by_text.items():
+            found = (ratio(by_name, regime, f"{vocabulary}, {text}") for regime in REGIMES)
+            yield from (one for one in found if one is not None)
+        found = (opening_ratio(document["opening"][vocabulary], regime, vocabulary) for regime in OPENING)
+        yield from (one for one in found if one is not None)
+
+
+def sentence(cells: list[Ratio]) -> str:
+    """Say at one glance how tokd stands."""
+    if not cells:
+        return "No peer gave an answer that could be compared."
+    least = min(cells, key=lambda one: one.value)
+    ahead, clear = sum(one.value > 1 for one in cells), sum(one.value >= GOAL for one in cells)
+    return (
+        f"tokd is ahead of the best peer in {ahead} of {len(cells)} cells, {GOAL} times or more in {clear}; the"
+        f" smallest ratio is {least.value:.2f} ({least.regime}, {least.place}, beside {least.peer})."
+    )
+
+
+def glance(cells: list[Ratio]) -> list[str]:
+    """Write a row a regime: how many cells, in how many tokd is ahead, and the ratios."""
+    head = ["tokd / best peer", "cells", "ahead", f"{GOAL} times or more", "smallest", "median", "largest"]
+    lines = [row(head), row(["---"] * len(head))]
+    for regime in (*REGIMES, *OPENING):
+        values = [one.value for one in cells if one.regime == regime]
+        if not values:
+            continue
+        counts = len(values), sum(value > 1 for value in values), sum(value >= GOAL for value in values)
+        middle = min(values), statistics.median(values), max(values)
+        lines.append(row([regime, *map(str, counts), *(f"{value:.2f}" for value in middle)]))
+    return lines
+
+
+def label(document: dict[str, Any], name: str) -> str:
+    """Name a contender with its version."""
+    version = document["versions"].get(name, "failed")
+    return name if version == "this" else f"{name} {version}"
+
+
+def beside_best(document: dict[str, Any], vocabulary: str) -> list[str]:
+    """Write a row a regime, a column a text: tokd's MB/s, and how many times the best peer's."""
+    by_text = document["results"][vocabulary]
+    lines = [row([f"{vocabulary}: MB/s", *by_text]), row(["---"] * (len(by_text) + 1))]
+    for regime in REGIMES:
+        cells = []
+        for by_name in by_text.values():
+            found = ratio(by_name, regime)
+            times = "" if found is None else f" ({found.value:.1f} × {found.peer})"
+            cells.append(shown(by_name[OURS].get(regime)) + times)
+        lines.append(row([regime, *cells]))
+    return lines
+
+
+def table(document: dict[str, Any], vocabulary: str, regimes: tuple[str, ...]) -> list[str]:
+    """Write one table: a row a contender, a column a text, the regimes in each cell."""
+    by_text = document["results"][vocabulary]
+    names = [name for name in CONTENDERS if any(by_name.get(name) for by_name in by_text.values())]
+    head = ["", *(f"{text}: {' / '.join(regimes)}" for text in by_text), "returns"]
+    lines = [row(head), row(["---"] * len(head))]
+    for name in names:
+        cells = [" / ".join(shown(by_name[name].get(one)) for one in regimes) for by_name in by_text.values()]
+        lines.append(row([label(document, name), *cells, CONTENDERS[name].returns]))
+    times = [" / ".join(short(ratio(by_name, one)) for one in regimes) for by_name in by_text.values()]
+    return [*lines, row(["**tokd / best peer**", *times, ""])]
+
+
+def short(found: Ratio | None) -> str:
+    """Write a ratio."""
+    return "-" if found is None else f"{found.value:.2f}"
+
+
+def calls(document: dict[str, Any], vocabulary: str) -> list[str]:
+    """Write the microseconds that tokd takes for a small text."""
+    by_text = document["results"][vocabulary]
+    lines = [row([f"{OURS}: µs a call", *by_text]), row(["---"] * (len(by_text) + 1))]
+    for regime in SMALL:
+        cells = [by_name[OURS].get(regime, {}).get("microseconds") for by_name in by_text.values()]
+        lines.append(row([regime, *("-" if value is None else f"{value:.1f}" for value in cells)]))
+    return lines
+
+
+def gains(document: dict[str, Any], vocabulary: str) -> list[str]:
+    """Write what a batch gains by all cores."""
+    by_text = document["results"][vocabulary]
+    lines = [row(["batch / batch on one core", *by_text]), row(["---"] * (len(by_text) + 1))]
+    for name in CONTENDERS:
+        cells = []
+        for by_name in by_text.values():
+            one, all_cores = (by_name.get(name, {}).get(key, {}) for key in ("batch on one core", "batch"))
+            known = "mb_per_second" in one and "mb_per_second" in all_cores
+            cells.append(f"{all_cores['mb_per_second'] / one['mb_per_second']:.2f}" if known else "-")
+        if any(cell != "-" for cell in cells):
+            lines.append(row([label(document, name), *cells]))
+    return lines
+
+
+def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
+    """Write start-up and memory."""
+    figures = document["opening"][vocabulary]
+    head = [vocabulary, "import, ms", "open, ms", "start-up, ms", "MB when opened", "MB after 2 MB of text"]
+    lines = [row(head), row(["---"] * len(head))]
+    for name in OPENINGS:
+        if name in figures:
+            lines.append(
+                row([label(document, name), *(figure(figures[name][key]) for key in ("import", "open", *OPENING))])
+            )
+    return [*lines, row(["**best peer / tokd**", "", "", *(short(opening_ratio(figures, key)) for key in OPENING)])]
+
+
+def compact(document: dict[str, Any]) -> str:
+    """Write what README shows; all of it stands in ``markdown`` too."""
+    cells = list(ratios(document))
+    tables = beside_best(document, README_VOCABULARY), opening(document, README_VOCABULARY), glance(cells)
+    return "\n\n".join([sentence(cells), *("\n".join(lines) for lines in tables)])
+
+
+def markdown(document: dict[str, Any]) -> str:
+    """Write the whole result."""
+    on, cells = document["machine"], list(ratios(document))
+    blocks = [
+        f"Medians of {document['rounds']} rounds in turn, each in a fresh process; {on['cores']} cores of {on['cpu']}"
+        f" ({', '.join(on['vectors'])}), Python {on['python']}. Processor time on one core; wall time for batches and"
+        " for opening. What is unequal to tiktoken's answer has no speed; offsets are held against tokd's.",
+        sentence(cells),
+        "\n".join(glance(cells)),
+    ]
+    for vocabulary in document["results"]:
+        blocks += [f"## {vocabulary}", "\n".join(beside_best(document, vocabulary))]
+        blocks += ["\n".join(calls(document, vocabulary)), "\n".join(opening(document, vocabulary))]
+        blocks += [f"### {', '.join(group)}\n\n" + "\n".join(table(document, vocabulary, group)) for group in GROUPS]
+        blocks.append("\n".join(gains(document, vocabulary)))
+        failures = document["failures"].get(vocabulary, {})
+        if failures:
+            blocks.append("\n".join(f"- {name} is left out: {why}" for name, why in failures.items()))
+    return "\n\n".join(blocks)
+
+
+def draw(document: dict[str, Any]) -> str:
+    """Draw the mean speed over all texts, a bar a contender and regime."""
+    by_text = document["results"][README_VOCABULARY]
+    groups: dict[str, dict[str, float]] = {}
+    for name in CONTENDERS:
+        for regime in CHARTED:
+            cells = [by_name.get(name, {}).get(regime, {}).get("mb_per_second") for by_name in by_text.values()]
+            if all(cells):
+                groups.setdefault(regime, {})[label(document, name)] = round(statistics.geometric_mean(cells))
+    title = f"Encoding, {README_VOCABULARY}, one core: MB/s, geometric mean over {len(by_text)} texts"
+    return chart.groups(title, groups, "MB/s")

@@ -1,0 +1,52 @@
+"""Open one contender in this fresh process and encode one text; print one JSON line about time and memory.
+
+Nothing is imported here that the contender may not need, and the text is read after opening.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from array import array
+from importlib import import_module, metadata
+from pathlib import Path
+
+from benchmarks import machine
+from benchmarks.contenders import OPENINGS
+from benchmarks.openers import Files
+
+
+def main() -> None:
+    """Measure ``CONTENDER VOCABULARY VOCABS CONVERTED TEXT BYTES``."""
+    name, vocabulary, vocabs, converted, path, size = sys.argv[1:]
+    contender, files = OPENINGS[name], Files(Path(vocabs), Path(converted))
+    started = time.perf_counter()
+    import_module(contender.module)
+    imported = time.perf_counter()
+    encoder = contender.open(vocabulary, files)
+    encoder.encode("a")  # Some leave half of the work to the first call.
+    opened = time.perf_counter()
+    peak = machine.memory()
+    with Path(path).open("rb") as file:
+        text = file.read(int(size)).decode("utf-8", errors="ignore")
+    answer = encoder.encode(text)
+    encoded_peak = machine.memory()
+    ids = array("I", encoder.ids_of(answer))
+    line = {
+        "version": metadata.version(contender.package) if contender.package else None,
+        "proof": hashlib.sha256(ids.tobytes()).hexdigest(),
+        "figures": {
+            "import": (imported - started) * 1e3,
+            "open": (opened - imported) * 1e3,
+            "start-up": (opened - started) * 1e3,
+            "memory opened": peak,
+            "memory after 2 MB": encoded_peak,
+        },
+    }
+    print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""The harness of ``benchmarks encode``: no speed beside an answer that is not the truth's, and tables that add up."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import xml.etree.ElementTree as ElementTree
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from benchmarks import corpora, encode, encode_tables, openers, peers, report, worker
+from tests.texts import texts
+from tokenizer_core import Tokenizer
+
+BASE = Path(__file__).resolve().parents[1] / "artifacts" / "base"
+
+
+@cache
+def base() -> Tokenizer:
+    return Tokenizer.open(BASE)
+
+
+def speed(value: float) -> dict[str, float]:
+    return {"mb_per_second": value, "lowest": value, "highest": value, "microseconds": 1.0}
+
+
+def opened(time: float, memory: float) -> dict[str, float]:
+    return {"import": 1, "open": time, "start-up": time, "memory opened": memory, "memory after 2 MB": memory}
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    by_name = {
+        "tokd": {regime: speed(30) for regime in encode_tables.REGIMES} | {"batch on one core": speed(15)},
+        "tiktoken": {"cold": speed(10), "warm": speed(60)},
+        "gigatoken": {"cold": {"unequal": True}, "warm": speed(40)},
+    }
+    return {
+        "machine": {"cores": 2, "cpu": "a processor", "vectors": ["avx2"], "python": "3.12.0"},
+        "rounds": 3,
+        "versions": {"tokd": "this", "tiktoken": "1.0", "gigatoken": "2.0"},
+        "failures": {"cl100k_base": {"quicktok": "RuntimeError: no such vocabulary"}},
+        "opening": {
+            "cl100k_base": {"tokd": opened(50, 40), "tiktoken": opened(100, 30), "tokd, an artifact": opened(1, 1)}
+        },
+        "results": {"cl100k_base": {"English": by_name}},
+    }
+
+
+@pytest.fixture
+def own_text(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.txt"
+    path.write_text("".join(f"line {number} of naïve 文字\n" for number in range(12_000)), encoding="utf-8")
+    return path
+
+
+def test_an_unequal_answer_has_no_speed_and_is_nobodys_rival():
+    truth, other = {"seconds": 1.0, "bytes": 10, "calls": 1, "proof": "a"}, {"proof": "b"}
+    cells = {name: encode.Cell() for name in ("tokd", "tiktoken", "gigatoken")}
+    cells["tokd"].add({"cold": truth, "offsets": truth})
+    cells["tiktoken"].add({"cold": truth})
+    cells["gigatoken"].add({"cold": {**truth, **other, "seconds": 0.1}, "offsets": {**truth, **other}})
+    judged = encode.judge(cells)
+    assert judged["gigatoken"] == {"cold": {"unequal": True}, "offsets": {"unequal": True}}
+    assert encode_tables.ratio(judged, "cold") == ("cold", "", 1.0, "tiktoken")
+    assert encode_tables.ratio(judged, "offsets") is None
+
+
+def test_an_answer_that_changes_between_rounds_has_no_speed():
+    line = {"seconds": 1.0, "bytes": 10, "calls": 1}
+    cells = {name: encode.Cell() for name in ("tokd", "tiktoken")}
+    for proof in ("a", "b"):
+        cells["tokd"].add({"cold": {**line, "proof": proof}})
+        cells["tiktoken"].add({"cold": {**line, "proof": "a"}})
+    assert encode.judge(cells)["tokd"]["cold"] == {"unequal": True}
+
+
+def test_the_run_fails_where_tokd_does(document):
+    assert encode.proven(document)
+    document["results"]["cl100k_base"]["English"]["tokd"]["warm"] = {"unequal": True}
+    assert not encode.proven(document)
+
+
+def test_the_sentence_counts_the_cells(document):
+    cells = list(encode_tables.ratios(document))
+    values = {(one.regime, one.peer): one.value for one in cells}
+    assert values == {
+        ("cold", "tiktoken"): 3.0,
+        ("warm", "tiktoken"): 0.5,
+        ("start-up", "tiktoken"): 2.0,
+        ("memory opened", "tiktoken"): 0.75,
+        ("memory after 2 MB", "tiktoken"): 0.75,
+    }
+    said = encode_tables.sentence(cells)
+    assert "in 2 of 5 cells, 1.5 times or more in 2" in said
+    assert "0.50 (warm, cl100k_base, English, beside tiktoken)" in said
+
+
+def test_readme_shows_nothing_that_the_results_do_not_hold(document):
+    whole = encode_tables.markdown(document)
+    assert all(line in whole.splitlines() for line in encode_tables.compact(document).splitlines())
+    assert "| **tokd / best peer** | 3.00 / 0.50 |  |" in whole
+    assert "- quicktok is left out: RuntimeError: no such vocabulary" in whole
+    assert "| tokd | 2.00 |" in whole
+    drawn = ElementTree.fromstring(encode_tables.draw(document))
+    assert {"tokd", "tiktoken 1.0", "gigatoken 2.0"} <= {text.text for text in drawn.iter() if text.text}
+
+
+def test_a_result_is_shown_between_its_marks_and_nowhere_else(tmp_path, monkeypatch):
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- one -->\nold\n<!-- end of one -->\nb\n")
+    monkeypatch.setattr(report, "README", readme)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    report.show("one", "new\n| row |")
+    assert readme.read_text() == "a\n<!-- one -->\nnew\n| row |\n<!-- end of one -->\nb\n"
+    (tmp_path / "one.svg").touch()
+    report.show("one", "new")
+    assert "![one](benchmarks/results/one.svg)\n<!-- end of one -->" in readme.read_text()
+    with pytest.raises(SystemExit, match="no place for two"):
+        report.show("two", "new")
+
+
+def test_everything_is_measured_of_tokd_and_every_answer_looked_at(own_text):
+    text = corpora.cuts(own_text)
+    tokenizer = base()
+    results = worker.single(openers.encoder_of_tokd(tokenizer), text)
+    results |= worker.batch(openers.encoder_of_tokd(tokenizer), text)
+    assert set(results) == {*encode_tables.REGIMES, "batch on one core"}
+    proofs = {regime: result["proof"] for regime, result in results.items()}
+    ids = tokenizer.encode(text.whole)
+    assert proofs["cold"] == proofs["warm"] == hashlib.sha256(ids.astype("<u4").tobytes()).hexdigest()
+    assert proofs["decode"] == proofs["decode to bytes"] == hashlib.sha256(text.whole.encode()).hexdigest()
+    assert proofs["batch"] == proofs["batch on one core"]
+    assert proofs["count"] == str(len(ids))
+    assert all(results[f"small {length:,}"]["calls"] == len(texts) for length, texts in text.small.items())
+
+
+@given(texts)
+def test_spans_of_bytes_are_compared_by_the_characters_that_they_cover(text):
+    tokenizer = base()
+    in_bytes, in_chars = (tokenizer.offsets(text, unit=unit, special_tokens="text").spans for unit in ("byte", "char"))
+    assert worker.covering(in_bytes, text).tolist() == in_chars.tolist()
+
+
+def test_no_small_text_was_seen_before(own_text):
+    text = corpora.cuts(own_text)
+    small = [one for texts in text.small.values() for one in texts]
+    assert {length: {len(one) for one in texts} for length, texts in text.small.items()} == {
+        length: {length} for length in corpora.SMALL
+    }
+    assert len(set(small)) == len(small)
+    assert not any(one in text.whole for one in small)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "is not there"), (b"too short", "has 9 bytes"), (b"\xff" * 200_000, "is not UTF-8")],
+)
+def test_a_text_that_cannot_be_measured_on_is_named(content, message, tmp_path, monkeypatch):
+    (tmp_path / "vocabs").mkdir()
+    for name in ("cl100k_base.tiktoken", "o200k_base.tiktoken", "gpt2_vocab.json", "gpt2_tokenizer.json"):
+        (tmp_path / "vocabs" / name).touch()
+    monkeypatch.setenv("TOKD_TEST_DATA", str(tmp_path))
+    path = tmp_path / "mine.txt"
+    if content is not None:
+        path.write_bytes(content)
+    assert message in (corpora.missing([path]) or "")
+    assert "cl100k_base.tiktoken" not in (corpora.missing([path]) or "")
+    (tmp_path / "vocabs" / "cl100k_base.tiktoken").unlink()
+    assert "TOKD_TEST_DATA" in (corpora.missing([path]) or "")
+
+
+def test_who_does_not_open_a_vocabulary_is_out_and_named(own_text, monkeypatch):
+    monkeypatch.setattr(peers, "PYTHON", Path(sys.executable))
+    run = encode.Run(openers.Files(own_text.parent, own_text.parent), {"mine": own_text}, rounds=1)
+    assert run.ask("opening", "tokd, an artifact", "gpt2", str(own_text), "100") is None
+    assert run.failed("gpt2", "tokd, an artifact")
+    assert "there is no artifact at gpt2:" in run.failures["gpt2"]["tokd, an artifact"]  # no path of the machine
+    assert not run.failed("cl100k_base", "tokd, an artifact")
