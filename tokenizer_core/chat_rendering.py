@@ -142,22 +142,16 @@ def _check_parts(message: int, content: Any) -> None:
             )
 
 
-def named(settings: Settings) -> dict[str, str]:
-    """Return the sources of all templates by name; the one without a name is ``default``."""
-    default = {} if settings.chat_template is None else {"default": settings.chat_template}
-    return default | dict(settings.named_templates)
-
-
 def _template(settings: Settings, name: str | None, has_tools: bool) -> Template:
-    """Choose as Hugging Face does: by name, else ``tool_use`` if there are tools, else ``default``."""
-    sources = named(settings)
+    """Choose by name, or as Hugging Face does."""
+    sources = settings.templates
     if not sources:
         raise TemplateMissing("the tokenizer has no chat template; give it one with with_template, or encode a text")
     names = ", ".join(sorted(sources))[:200]
     if name is not None and name not in sources:
         raise InvalidOption(f"no template is named {name[:80]!r}; there are {names}", field="template")
     if name is None:
-        name = "tool_use" if has_tools and "tool_use" in sources else "default"
+        name = settings.template_name(has_tools=has_tools)
     if name not in sources:
         raise TemplateMissing(f"none of the tokenizer's templates is the default; choose one by name: {names}")
     return compiled(sources[name])

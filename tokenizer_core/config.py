@@ -233,6 +233,16 @@ class Settings:
     pair_template: tuple[tuple[int | Literal["A", "B"], int], ...] | None = None
     extra: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def templates(self) -> dict[str, str]:
+        """The sources of all templates by name; the one without a name is ``default``."""
+        default = {} if self.chat_template is None else {"default": self.chat_template}
+        return default | dict(self.named_templates)
+
+    def template_name(self, *, has_tools: bool) -> str:
+        """Choose a template as Hugging Face does: ``tool_use`` if there are tools and it is there, else ``default``."""
+        return "tool_use" if has_tools and "tool_use" in self.templates else "default"
+
 
 @dataclass(frozen=True, slots=True)
 class TokenizerParts:

@@ -192,7 +192,7 @@ class Tokenizer:
         Raises:
             TemplateFailed: one of them is no Jinja template.
         """
-        sources = chat_rendering.named(self.settings)
+        sources = self.settings.templates
         return MappingProxyType({name: template.compiled(source).hash for name, source in sources.items()})
 
     @property

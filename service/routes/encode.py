@@ -11,13 +11,13 @@ from service import arrow, chats, encoding, media, octets
 from service.answers import Answer, Writer, write
 from service.errors import ServiceError
 from service.json_body import Headers, parser, require_json
-from service.routes.json_route import PROBLEM_RESPONSES, Choose, Way, post
+from service.routes.json_route import PROBLEM_RESPONSES, Choose, Responses, Way, post
 from service.schemas import EncodeAnswer, EncodeRequest
 from service.shortcut import to_texts
 from service.state import State
 
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
-RESPONSES: dict[int | str, dict[str, Any]] = {
+RESPONSES: Responses = {
     200: {"description": "As `accept` asks for.", "content": {media.OCTETS: _BYTES, media.ARROW: _BYTES}},
     **PROBLEM_RESPONSES,
 }

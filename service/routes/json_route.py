@@ -39,11 +39,18 @@ _log = logging.getLogger("tokd")
 Endpoint = Callable[[Any], Answer]
 """Answers a checked request; runs on the event loop or in a thread."""
 
-_PROBLEM_CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request cannot be answered as it is.", "content": _PROBLEM_CONTENT},
-    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "content": _PROBLEM_CONTENT},
-}
+Responses = dict[int | str, dict[str, Any]]
+
+
+def error_responses(**said: Any) -> Responses:
+    """Document the errors of a route: how they are said is a ``model`` or a ``content``."""
+    return {
+        "4XX": {"description": "The request cannot be answered as it is.", **said},
+        "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", **said},
+    }
+
+
+PROBLEM_RESPONSES = error_responses(content={MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}})
 
 
 class Way(NamedTuple):
@@ -246,7 +253,7 @@ def post(
     limits: Limits,
     *,
     dialect: Dialect | None = None,
-    responses: dict[int | str, dict[str, Any]] = PROBLEM_RESPONSES,
+    responses: Responses = PROBLEM_RESPONSES,
     shortcut: Shortcut | None = None,
     choose: Choose | None = None,
 ) -> Callable[[Endpoint], None]:

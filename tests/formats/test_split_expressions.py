@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tokenizers import Regex, pre_tokenizers
 
+from tests.formats.expressions import SIMPLE, Grammar
 from tests.formats.small import document
 from tokenizer_core import InvalidArtifact, StepLimit, Tokenizer, Unsupported
 
@@ -27,16 +28,13 @@ QUANTIFIERS = ("*", "+", "?", "{2}", "{1,3}", "{2,}", "{,2}", "*?", "+?", "??", 
 GROUPS = ("({})", "(?:{})", "(?i:{})", "(?m:{})", "(?>{})", "(?-i:{})", "(?m-i:{})")
 BEHAVIORS = ("isolated", "merged_with_previous", "merged_with_next", "contiguous")
 EXPRESSIONS, TEXTS = 300, 8
+GRAMMAR = Grammar(ATOMS, ANCHORS, GROUPS, QUANTIFIERS)
 
 
 def expression(chance: random.Random, depth: int = 3) -> str:
-    kind = chance.random()
-    if depth == 0 or kind < 0.35:
-        return chance.choice(ATOMS)
-    if kind < 0.45:
-        return chance.choice(ANCHORS) + chance.choice(ATOMS)
-    if kind < 0.6:
-        return chance.choice(GROUPS).format(expression(chance, depth - 1)) + chance.choice(QUANTIFIERS)
+    kind = chance.random() if depth else 0.0
+    if kind < SIMPLE:
+        return GRAMMAR.simple(kind, chance, lambda: expression(chance, depth - 1))
     if kind < 0.72:
         return chance.choice(ATOMS) + chance.choice(QUANTIFIERS)
     if kind < 0.8:

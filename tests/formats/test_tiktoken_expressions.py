@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import tiktoken
 
+from tests.formats.expressions import SIMPLE, Grammar
 from tests.tiny_ranks import BYTES, write_ranks
 from tokenizer_core import InvalidArtifact, StepLimit, Tokenizer, UncoveredText, to_tiktoken
 from tokenizer_core.patterns import from_tiktoken, read_alike
@@ -30,16 +31,13 @@ ANCHORS = ("^", "$", r"\A", r"\z", r"\Z", r"\b", r"\B", "(?m:^)", "(?m:$)", r"\b
 QUANTIFIERS = ("*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,2}", "*?", "+?", "??", "{1,2}?", "++", "?+", "*+", "{1,2}+")
 GROUPS = ("({})", "(?:{})", "(?i:{})", "(?s:{})", "(?m:{})", "(?i)(?:{})", "(?>{})", "(?-i:{})", "(?si-m:{})")
 AROUNDS = ("(?={})", "(?!{})")
+GRAMMAR = Grammar(ATOMS, ANCHORS, GROUPS, QUANTIFIERS)
 
 
 def expression(chance: random.Random, depth: int = 3) -> str:
-    kind = chance.random()
-    if depth == 0 or kind < 0.35:
-        return chance.choice(ATOMS)
-    if kind < 0.45:
-        return chance.choice(ANCHORS) + chance.choice(ATOMS)
-    if kind < 0.6:
-        return chance.choice(GROUPS).format(expression(chance, depth - 1)) + chance.choice(QUANTIFIERS)
+    kind = chance.random() if depth else 0.0
+    if kind < SIMPLE:
+        return GRAMMAR.simple(kind, chance, lambda: expression(chance, depth - 1))
     if kind < 0.7:
         return chance.choice(ATOMS) + chance.choice(QUANTIFIERS)
     if kind < 0.78:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +38,10 @@ def counting(make_client: MakeClient, framed: Tokenizer, tmp_path_factory: pytes
     ):
         paths[name] = tmp_path_factory.mktemp("counting") / name
         framed.with_template(template).save(paths[name])
+    parts = framed.with_template(TEMPLATE).parts
+    named = replace(parts.settings, named_templates=(("tool_use", "{# developer #}" + TEMPLATE),))
+    paths["two"] = tmp_path_factory.mktemp("counting") / "two"
+    Tokenizer(replace(parts, settings=named)).save(paths["two"])
     return make_client(artifacts=tuple(map(str, paths.values())), models=("gpt-x=tools", "claude-x=tools"))
 
 
@@ -121,6 +126,16 @@ def test_developers_are_heard_by_every_template(counting: TestClient) -> None:
     as_system = [{**items[0], "role": "system"}, items[1]]
     assert by_openai(counting, input=items) == counted(counting, as_system)
     assert by_openai(counting, input=items, model="knowing") == counted(counting, items)
+
+
+def test_a_developer_is_heard_by_the_template_that_is_chosen(counting: TestClient) -> None:
+    items = [{"role": "developer", "content": "be brief"}, {"role": "user", "content": "a"}]
+    as_system = [{**items[0], "role": "system"}, items[1]]
+    assert counted(counting, items, tokenizer="two") != counted(counting, as_system, tokenizer="two")
+    assert by_openai(counting, input=items, model="two") == counted(counting, as_system, tokenizer="two")
+    tools = [{"type": "function", **FUNCTION}]
+    with_tools = counted(counting, items, tokenizer="two", tools=TOOLS)
+    assert by_openai(counting, input=items, model="two", tools=tools) == with_tools
 
 
 def test_anthropic_blocks_are_turns(counting: TestClient) -> None:

@@ -12,8 +12,8 @@ from service.answers import Answer
 from service.errors import ServiceError
 from service.registry import Loaded
 from service.routes.compat import anthropic_blocks, prompts
-from service.routes.compat.vllm import status_of
-from service.routes.json_route import post
+from service.routes.compat.dialects import status_of
+from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
 from service.state import State
@@ -80,12 +80,6 @@ class AnthropicError(BaseModel):
     error: AnthropicErrorInfo
 
 
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request cannot be answered as it is.", "model": AnthropicError},
-    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": AnthropicError},
-}
-
-
 def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     """Say a problem as Anthropic does, with the place before the message."""
     status = status_of(problem)
@@ -124,7 +118,7 @@ def mount(app: FastAPI, state: State) -> None:
         AnthropicCountAnswer,
         state.limits,
         dialect=dialect,
-        responses=RESPONSES,
+        responses=error_responses(model=AnthropicError),
     )
     def anthropic_count_tokens(body: AnthropicCountRequest) -> Answer:
         """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""

@@ -12,8 +12,8 @@ from service.answers import Answer
 from service.errors import ServiceError
 from service.registry import Loaded
 from service.routes.compat import openai_items, prompts
-from service.routes.compat.vllm import status_of
-from service.routes.json_route import post
+from service.routes.compat.dialects import status_of
+from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
@@ -80,12 +80,6 @@ class OpenaiError(BaseModel):
     error: OpenaiErrorInfo
 
 
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request cannot be answered as it is.", "model": OpenaiError},
-    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": OpenaiError},
-}
-
-
 def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     """Say a problem as OpenAI does."""
     status = status_of(problem)
@@ -105,7 +99,8 @@ def count(loaded: Loaded, body: OpenaiCountRequest, policy: str) -> Answer:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
     conversation = openai_items.read(body.instructions, body.input)
-    if "developer" not in (loaded.tokenizer.settings.chat_template or ""):
+    tools, settings = openai_items.read_tools(body.tools), loaded.tokenizer.settings
+    if "developer" not in settings.templates.get(settings.template_name(has_tools=tools is not None), ""):
         for message in conversation.messages:
             # A template that does not know this role would refuse it or, worse, leave it out.
             message["role"] = "system" if message["role"] == "developer" else message["role"]
@@ -113,7 +108,7 @@ def count(loaded: Loaded, body: OpenaiCountRequest, policy: str) -> Answer:
     tokens = conversation.count(
         loaded,
         policy,
-        tools=openai_items.read_tools(body.tools),
+        tools=tools,
         add_generation_prompt=True,
         template_args={"reasoning_effort": effort} if isinstance(effort, str) else None,
     )
@@ -132,7 +127,7 @@ def mount(app: FastAPI, state: State) -> None:
         OpenaiCountAnswer,
         state.limits,
         dialect=dialect,
-        responses=RESPONSES,
+        responses=error_responses(model=OpenaiError),
     )
     def openai_input_tokens(body: OpenaiCountRequest) -> Answer:
         """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""

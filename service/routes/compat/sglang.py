@@ -13,8 +13,8 @@ from service.answers import Answer
 from service.errors import ServiceError
 from service.registry import Loaded, Registry
 from service.routes.compat import prompts
-from service.routes.compat.vllm import error_info
-from service.routes.json_route import post
+from service.routes.compat.dialects import error_info
+from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
@@ -89,10 +89,7 @@ class SglangError(BaseModel):
     code: int
 
 
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request cannot be answered as it is.", "model": SglangError},
-    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": SglangError},
-}
+RESPONSES = error_responses(model=SglangError)
 
 
 def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:

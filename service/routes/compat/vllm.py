@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,8 @@ from service.encoding import Ids
 from service.errors import ServiceError
 from service.registry import Loaded
 from service.routes.compat import prompts
-from service.routes.json_route import post
+from service.routes.compat.dialects import error_info
+from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id, Object
 from service.schemas.requests import Example, RequestBody, list_of, narrow
 from service.state import State
@@ -109,26 +109,7 @@ class VllmError(BaseModel):
     error: VllmErrorInfo
 
 
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request cannot be answered as it is.", "model": VllmError},
-    "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", "model": VllmError},
-}
-_TYPES = {400: "BadRequestError", 404: "NotFoundError", 500: "InternalServerError"}
-_OF_THE_BODY = ("invalid_json", "invalid_type", "invalid_unicode", "invalid_value", "missing_field")
-"""What engines find when they check a body, before they look at it: they give it the name of its status."""
-
-
-def status_of(problem: Mapping[str, Any]) -> int:
-    """Return the status that engines give: what they find in a body is 400."""
-    return 400 if problem["status"] in (415, 422) else int(problem["status"])
-
-
-def error_info(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Say a problem with OpenAI's four members, which engines share."""
-    status = status_of(problem)
-    of_the_body = problem["code"].startswith("unsupported_") or problem["code"] in _OF_THE_BODY
-    kind = HTTPStatus(status).phrase if of_the_body or status not in _TYPES else _TYPES[status]
-    return status, {"message": problem["detail"], "type": kind, "param": problem["path"], "code": status}
+RESPONSES = error_responses(model=VllmError)
 
 
 def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
