@@ -7,15 +7,12 @@
 use rustc_hash::FxHashMap;
 
 use crate::piece_cache::Key;
-use crate::ranks::Merged;
+use crate::ranks::NEVER_RANK;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
 
 /// Tokens longer than this would make every place costly.
 const TOKEN_LIMIT: usize = 256;
-
-/// As would more lengths than this behind one beginning.
-const LENGTHS_LIMIT: usize = 64;
 
 /// Lengths below this have a bit each; the highest bit says that there are longer ones.
 const LONG: usize = 31;
@@ -25,14 +22,14 @@ const LONG: usize = 31;
 pub struct Lengths {
     /// By a hash of the three bytes.
     short: Box<[u32]>,
-    /// The longest first.
-    long: FxHashMap<usize, Vec<u16>>,
+    long: FxHashMap<usize, LongTokens>,
 }
 
 impl Lengths {
-    /// Learn the lengths of the tokens that `is_made` tells; `None` where there are too many for the time to be short.
+    /// Learn the lengths of the tokens that `is_made` tells; `None` where one is too long for the time to be short.
     pub fn new(vocabulary: &Vocabulary, is_made: impl Fn(u32) -> bool) -> Option<Self> {
-        let mut lengths = Self { short: vec![0; 1 << 16].into_boxed_slice(), long: FxHashMap::default() };
+        let mut short = vec![0; 1 << 16].into_boxed_slice();
+        let mut long: FxHashMap<usize, Vec<(&[u8], u32)>> = FxHashMap::default();
         for (id, bytes) in vocabulary.tokens() {
             if bytes.len() < 3 || !is_made(id) {
                 continue;
@@ -41,17 +38,57 @@ impl Lengths {
                 return None;
             }
             let place = place(bytes);
-            lengths.short[place] |= 1 << bytes.len().min(LONG);
+            short[place] |= 1 << bytes.len().min(LONG);
             if bytes.len() >= LONG {
-                lengths.long.entry(place).or_default().push(bytes.len() as u16);
+                long.entry(place).or_default().push((bytes, id));
             }
         }
-        for long in lengths.long.values_mut() {
-            long.sort_unstable_by(|left, right| right.cmp(left));
-            long.dedup();
+        Some(Self { short, long: long.into_iter().map(|(place, tokens)| (place, LongTokens::new(tokens))).collect() })
+    }
+}
+
+/// The tokens of at least [`LONG`] bytes with one place, in order of their bytes.
+///
+/// Whatever of them a text begins with is what the greatest that is not above the text begins with, too.
+#[derive(Debug)]
+struct LongTokens(Box<[LongToken]>);
+
+#[derive(Debug)]
+struct LongToken {
+    bytes: Box<[u8]>,
+    id: u32,
+    /// The longest other one that it begins with, or its own place.
+    shorter: u32,
+}
+
+impl LongTokens {
+    fn new(mut tokens: Vec<(&[u8], u32)>) -> Self {
+        tokens.sort_unstable();
+        let mut all: Vec<LongToken> = Vec::with_capacity(tokens.len());
+        for (at, (bytes, id)) in tokens.into_iter().enumerate() {
+            let before = (at.wrapping_sub(1)) as u32;
+            let shorter = Self::chain(&all, before).find(|shorter| bytes.starts_with(&all[*shorter as usize].bytes));
+            all.push(LongToken { bytes: bytes.into(), id, shorter: shorter.unwrap_or(at as u32) });
         }
-        let few = lengths.long.values().all(|long| long.len() <= LENGTHS_LIMIT);
-        few.then_some(lengths)
+        Self(all.into_boxed_slice())
+    }
+
+    /// A token and those that it begins with, the longest first.
+    fn chain(tokens: &[LongToken], first: u32) -> impl Iterator<Item = u32> {
+        let known = tokens.get(first as usize).map(|_| first);
+        std::iter::successors(known, |at| Some(tokens[*at as usize].shorter).filter(|shorter| shorter != at))
+    }
+
+    /// The longest that `rest` begins with and that is shorter than `below`.
+    fn longest(&self, rest: &[u8], below: usize) -> Option<(u32, usize)> {
+        let Self(tokens) = self;
+        let above = tokens.partition_point(|token| *token.bytes <= *rest);
+        let greatest = (above as u32).wrapping_sub(1);
+        let common = tokens.get(greatest as usize)?.bytes.iter().zip(rest).take_while(|(left, right)| left == right);
+        let limit = common.count().min(below - 1);
+        let fits = |at: &u32| tokens[*at as usize].bytes.len() <= limit;
+        let token = &tokens[Self::chain(tokens, greatest).find(fits)? as usize];
+        Some((token.id, token.bytes.len()))
     }
 }
 
@@ -120,11 +157,9 @@ fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: u
         let place = place(rest);
         let mut short = lengths.short[place];
         if short >> LONG != 0 && below > LONG {
-            let long = lengths.long.get(&place)?.iter().map(|length| usize::from(*length));
-            for length in long.filter(|length| *length < below) {
-                if let Some(id) = tables.tokens.get(None, &rest[..length], true) {
-                    return Some((id, length));
-                }
+            let long = lengths.long.get(&place).and_then(|tokens| tokens.longest(rest, below));
+            if long.is_some() {
+                return long;
             }
         }
         short &= (1 << below.min(LONG)) - 1;
@@ -138,9 +173,9 @@ fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: u
         }
     }
     if below > 2 {
-        let pair = tables.merges.of_bytes(rest[0], rest[1]);
-        if pair != Merged::NEVER {
-            return Some((pair.product(), 2));
+        let (rank, product) = tables.merges.of_bytes(rest[0], rest[1]);
+        if rank != NEVER_RANK {
+            return Some((product, 2));
         }
     }
     (below > 1).then(|| (tables.merges.byte_id(rest[0]), 1))

@@ -1,95 +1,117 @@
 //! Short pieces merged several in turns, so that what one waits for from memory is loaded while the others go on.
 //!
-//! A symbol stays where its first byte was and a bit tells which places are still taken: nothing is ever moved.
+//! A symbol stays where its first byte was and a bit tells which places are still taken: nothing is ever moved. A step is
+//! a least number, two look-ups and a few bits, without a branch on what the text is.
 
-use crate::ranks::{MergeTable, Merged};
+use crate::path::Path;
+use crate::ranks::{Address, MergeTable, NEVER_RANK};
 
-/// One piece being merged, of at most `N` bytes.
+/// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Lane<const N: usize> {
+    /// The rank of what the symbol of a place and the next one become, above the place itself: the least of them is
+    /// the leftmost of the lowest rank.
+    keys: [u32; N],
     ids: [u32; N],
     /// What the symbol of a place and the next one become.
-    pairs: [Merged; N],
+    products: [u32; N],
     /// A bit for each place that begins a symbol.
     taken: u64,
-    length: usize,
-    /// The symbol that was made last.
+    /// The symbol that was made last, and its neighbours.
+    before: usize,
     made: usize,
+    after: usize,
+    /// Where the table tells what it becomes with either.
+    left: Address,
+    right: Address,
 }
 
-impl<const N: usize> Lane<N> {
-    const IDLE: Self = Self { ids: [0; N], pairs: [Merged::NEVER; N], taken: 0, length: 0, made: 0 };
+/// Bits of a key that tell the place.
+const PLACE_BITS: u32 = 6;
 
-    /// Begin with a piece of 1 to `N` bytes.
-    #[inline]
+/// A key that is not less stands for no merge.
+const NEVER: u32 = NEVER_RANK << PLACE_BITS;
+
+/// No token has it.
+const BORDER: u32 = u32::MAX;
+
+impl<const N: usize> Lane<N> {
+    const IDLE: Self = Self {
+        keys: [NEVER; N],
+        ids: [BORDER; N],
+        products: [0; N],
+        taken: 0,
+        before: 0,
+        made: 0,
+        after: 0,
+        left: Address::NOWHERE,
+        right: Address::NOWHERE,
+    };
+
+    /// Begin with a piece of 1 to `N - 2` bytes.
+    #[inline(always)]
     fn begin(&mut self, table: &MergeTable, piece: &[u8]) {
-        self.length = piece.len();
-        self.taken = u64::MAX >> (64 - piece.len());
-        for (id, byte) in self.ids.iter_mut().zip(piece) {
+        let length = piece.len().min(N - 2);
+        self.keys = [NEVER; N];
+        for (at, bytes) in piece[..length].windows(2).enumerate() {
+            let (rank, product) = table.of_bytes(bytes[0], bytes[1]);
+            self.keys[at + 1] = rank << PLACE_BITS | (at + 1) as u32;
+            self.products[at + 1] = product;
+        }
+        for (id, byte) in self.ids[1..].iter_mut().zip(&piece[..length]) {
             *id = table.byte_id(*byte);
         }
-        for (pair, bytes) in self.pairs.iter_mut().zip(piece.windows(2)) {
-            *pair = table.of_bytes(bytes[0], bytes[1]);
-        }
-        self.pairs[piece.len() - 1] = Merged::NEVER;
+        self.ids[length + 1] = BORDER;
+        self.taken = u64::MAX >> (62 - length);
     }
 
     /// Make the leftmost merge of the lowest rank, and begin to load what its neighbours become; `false` if none is left.
-    #[inline]
+    #[inline(always)]
     fn merge(&mut self, table: &MergeTable) -> bool {
-        let (mut at, mut least) = (0, Merged::NEVER);
-        for (place, pair) in self.pairs[..self.length].iter().enumerate() {
-            if *pair < least {
-                (at, least) = (place, *pair);
-            }
-        }
-        if least == Merged::NEVER {
+        let least = self.keys.iter().copied().fold(u32::MAX, u32::min);
+        if least >= NEVER {
             return false;
         }
+        let at = least as usize % N;
         let right = self.after(at);
         self.taken &= !(1 << right);
-        self.ids[at] = least.product();
-        self.pairs[right] = Merged::NEVER;
-        self.made = at;
-        self.neighbours(|lane, left, right| table.prefetch(lane.ids[left], lane.ids[right]));
-        self.pairs[at] = Merged::NEVER;
+        let after = self.after(at);
+        let before = 63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize;
+        let product = self.products[at];
+        self.ids[at] = product;
+        self.keys[right % N] = NEVER;
+        (self.before, self.made, self.after) = (before % N, at, after % N);
+        self.left = table.address(self.ids[before % N], product);
+        self.right = table.address(product, self.ids[after % N]);
         true
     }
 
     /// Look up what the symbol that was made and its neighbours become.
-    #[inline]
+    #[inline(always)]
     fn look(&mut self, table: &MergeTable) {
-        self.neighbours(|lane, left, right| lane.pairs[left] = table.get(lane.ids[left], lane.ids[right]));
-    }
-
-    /// Call `pair` with the places of the symbol that was made and of the one before it, and of it and the next.
-    #[inline]
-    fn neighbours(&mut self, mut pair: impl FnMut(&mut Self, usize, usize)) {
-        let at = self.made;
-        let before = self.taken & ((1 << at) - 1);
-        if before != 0 {
-            pair(self, 63 - before.leading_zeros() as usize, at);
-        }
-        let after = self.after(at);
-        if after < self.length {
-            pair(self, at, after);
+        for (at, address) in [(self.before, self.left), (self.made, self.right)] {
+            let (rank, product) = table.at(address);
+            self.keys[at] = rank << PLACE_BITS | at as u32;
+            self.products[at] = product;
         }
     }
 
-    /// The next place that is taken, or one beyond the piece.
-    #[inline]
+    /// The next place that is taken: there is one, as `at` is not that behind the last symbol.
+    #[inline(always)]
     fn after(&self, at: usize) -> usize {
         // Two steps, as 64 places are too many for one shift.
         (self.taken >> at >> 1).trailing_zeros() as usize + at + 1
     }
 
     /// Replace `ids` by those of the piece.
-    #[inline]
+    #[inline(always)]
     fn finish(&self, ids: &mut Vec<u32>) {
         ids.clear();
-        let mut taken = self.taken;
-        while taken != 0 {
-            ids.push(self.ids[taken.trailing_zeros() as usize]);
+        // Without the places of the borders.
+        let mut taken = self.taken & !1;
+        while taken & (taken - 1) != 0 {
+            ids.push(self.ids[taken.trailing_zeros() as usize % N]);
             taken &= taken - 1;
         }
     }
@@ -98,21 +120,54 @@ impl<const N: usize> Lane<N> {
 /// Pieces merged at the same time: about as many loads as a core has under way.
 pub const LANES: usize = 8;
 
-/// Up to [`LANES`] pieces of 1 to `N` bytes each, where `N` is at most 64.
+/// Up to [`LANES`] pieces of 1 to `N - 2` bytes each, where `N` is a power of two and at most 64.
 #[derive(Debug)]
 pub struct Lanes<const N: usize>([Lane<N>; LANES]);
 
 impl<const N: usize> Default for Lanes<N> {
     fn default() -> Self {
-        const { assert!(N <= 64, "a bit of a word for each place") };
+        const { assert!(N.is_power_of_two() && N <= 1 << PLACE_BITS, "a bit of a word for each place") };
         Self([Lane::IDLE; LANES])
     }
 }
 
 impl<const N: usize> Lanes<N> {
+    /// The longest piece, in bytes.
+    pub const LIMIT: usize = N - 2;
+
     /// Merge pieces, each in a lane of its own.
     #[inline]
     pub fn merge<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+        match table.path() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a table is only on a path that this machine has.
+            Path::Avx512 => unsafe { self.merge_avx512(table, pieces) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
+            _ => self.merge_here(table, pieces),
+        }
+    }
+
+    /// # Safety
+    /// The machine has [`Path::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+        self.merge_here(table, pieces);
+    }
+
+    /// # Safety
+    /// The machine has [`Path::Avx2`].
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn merge_avx2<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+        self.merge_here(table, pieces);
+    }
+
+    /// With the instructions of whoever calls: the compiler makes the least of many numbers of what is there.
+    #[inline(always)]
+    fn merge_here<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         let Self(lanes) = self;
         let mut busy = 0_u32;
         for (at, (lane, piece)) in lanes.iter_mut().zip(pieces).enumerate() {
@@ -120,15 +175,13 @@ impl<const N: usize> Lanes<N> {
             busy |= 1 << at;
         }
         while busy != 0 {
-            for (at, lane) in lanes.iter_mut().enumerate() {
-                if busy >> at & 1 != 0 && !lane.merge(table) {
+            for at in places(busy) {
+                if !lanes[at % LANES].merge(table) {
                     busy &= !(1 << at);
                 }
             }
-            for (at, lane) in lanes.iter_mut().enumerate() {
-                if busy >> at & 1 != 0 {
-                    lane.look(table);
-                }
+            for at in places(busy) {
+                lanes[at % LANES].look(table);
             }
         }
     }
@@ -138,4 +191,16 @@ impl<const N: usize> Lanes<N> {
     pub fn ids(&self, lane: usize, ids: &mut Vec<u32>) {
         self.0[lane].finish(ids);
     }
+}
+
+/// The places of the bits of a word, the lowest first.
+#[inline(always)]
+fn places(mut word: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = word.trailing_zeros() as usize;
+        (word != 0).then(|| {
+            word &= word - 1;
+            at
+        })
+    })
 }

@@ -19,7 +19,7 @@ pub mod error;
 mod expression;
 mod guard;
 mod hashing;
-mod lane;
+pub mod lane;
 pub mod lineage;
 pub mod load;
 pub mod merge;

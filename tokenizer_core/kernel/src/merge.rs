@@ -6,13 +6,13 @@ use std::collections::BinaryHeap;
 use crate::lane::Lanes;
 use crate::ranks::{MergeTable, Merged};
 
-/// Up to this many bytes a scan for the least rank beats the queue.
-const SCAN_LIMIT: usize = 64;
+/// Up to this many bytes a scan for the least rank beats the queue, and the search from left to right.
+pub const SCAN_LIMIT: usize = Lanes::<64>::LIMIT;
 
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]
 pub struct Merger {
-    lanes: Lanes<SCAN_LIMIT>,
+    lanes: Lanes<64>,
     ids: Vec<u32>,
     pairs: Vec<Merged>,
     links: Vec<Links>,

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::lane::{LANES, Lanes};
+use crate::merge::SCAN_LIMIT;
 use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, WideKey};
 use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
@@ -175,9 +176,9 @@ impl Portion {
             let at = self.misses[miss];
             if !self.recall(usize::from(at), pieces, tables, caches) {
                 let length = pieces.range(usize::from(at)).len();
-                let group = if length <= SHORT {
+                let group = if length <= Lanes::<SHORT>::LIMIT {
                     &mut self.short
-                } else if length <= MIDDLE {
+                } else if length <= Lanes::<MIDDLE>::LIMIT {
                     &mut self.middle
                 } else {
                     &mut self.long
@@ -189,7 +190,8 @@ impl Portion {
         while let Some(at) = self.long.pop() {
             let at = usize::from(at);
             let piece = &pieces.text[pieces.range(at)];
-            match mergers.backtracker.encode(tables, piece) {
+            let by_search = if piece.len() > SCAN_LIMIT { mergers.backtracker.encode(tables, piece) } else { None };
+            match by_search {
                 Some(ids) => self.learn(at, pieces, caches, ids),
                 None => self.learn(at, pieces, caches, mergers.queue.merge(&tables.merges, piece)),
             }

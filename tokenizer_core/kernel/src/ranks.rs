@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::path::Path;
 use crate::prefetch::prefetch;
 use crate::vocabulary::{Merge, Vocabulary};
 
@@ -31,12 +32,58 @@ impl Merged {
     pub const fn product(self) -> u32 {
         self.0 as u32
     }
+
+    /// Rank and product, the rank as lanes have it.
+    #[inline(always)]
+    fn of_lane(self) -> (u32, u32) {
+        (self.rank().min(NEVER_RANK), self.product())
+    }
 }
 
+/// In lanes: above every rank.
+pub const NEVER_RANK: u32 = (1 << 26) - 1;
+
+/// A cache line of merges, filled from the first on.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+#[repr(align(64))]
+struct Line {
+    pairs: [u64; WAYS],
+    merged: [Merged; WAYS],
+}
+
+const WAYS: usize = 4;
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+impl Line {
+    const EMPTY: Self = Self { pairs: [EMPTY_PAIR; WAYS], merged: [Merged::NEVER; WAYS] };
+
+    /// What a pair becomes, or [`Merged::NEVER`]; by all that are there, since a branch on which one it is cannot be foreseen.
+    #[inline(always)]
+    fn get(&self, pair: u64) -> Merged {
+        let mut found = Merged::NEVER;
+        for (other, merged) in self.pairs.iter().zip(&self.merged) {
+            found = if *other == pair { *merged } else { found };
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.pairs[WAYS - 1] != EMPTY_PAIR
+    }
+}
+
+/// Where the table tells what a pair becomes.
+#[derive(Debug, Clone, Copy)]
+pub struct Address {
     pair: u64,
-    merged: Merged,
+    line: usize,
+}
+
+impl Address {
+    /// That of no pair.
+    pub const NOWHERE: Self = Self { pair: EMPTY_PAIR - 1, line: 0 };
 }
 
 /// So many merges ahead of the one at hand their slots are asked for, by whoever goes through all of them.
@@ -44,14 +91,15 @@ pub(crate) const AHEAD: usize = 16;
 
 const EMPTY_PAIR: u64 = u64::MAX;
 
-/// From a pair of ids to its merge: an open-addressed table, at most half full.
+/// From a pair of ids to its merge: an open-addressed table of cache lines, at most half full.
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
     /// By the first byte times 256 and the second: every piece begins with as many of these as it has neighbours.
     byte_pairs: Box<[Merged]>,
-    slots: Box<[Slot]>,
+    lines: Box<[Line]>,
     shift: u32,
+    path: Path,
 }
 
 impl MergeTable {
@@ -59,7 +107,7 @@ impl MergeTable {
     /// token. Of two merges of one pair the later counts, as in Hugging Face.
     ///
     /// # Errors
-    /// `missing_byte`.
+    /// `missing_byte`; `invalid_file` for more merges than a rank can tell; `invalid_option` as [`Path::chosen`].
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Result<Self> {
         let merges = vocabulary.merges();
         let mut table = Self::with_room(vocabulary, merges.len())?;
@@ -77,34 +125,60 @@ impl MergeTable {
     }
 
     /// A table without merges, with room for so many.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
     pub(crate) fn with_room(vocabulary: &Vocabulary, merges: usize) -> Result<Self> {
-        let bits = (merges.max(8) * 2).next_power_of_two().trailing_zeros();
-        let empty = Slot { pair: EMPTY_PAIR, merged: Merged::NEVER };
+        if merges >= NEVER_RANK as usize {
+            return Err(Error::new(Code::InvalidFile, format!("{merges} merges are not fewer than {NEVER_RANK}")));
+        }
+        let lines = (merges.max(8) * 2 / WAYS).next_power_of_two();
         Ok(Self {
             byte_ids: vocabulary.byte_ids()?,
             byte_pairs: Box::default(),
-            slots: vec![empty; 1 << bits].into_boxed_slice(),
-            shift: 64 - bits,
+            lines: vec![Line::EMPTY; lines].into_boxed_slice(),
+            shift: 64 - lines.trailing_zeros(),
+            path: Path::chosen()?,
         })
+    }
+
+    /// Whose instructions merge.
+    pub fn path(&self) -> Path {
+        self.path
+    }
+
+    /// The same table for the instructions of `path`, which this machine has.
+    #[must_use]
+    pub fn on(self, path: Path) -> Self {
+        assert!(path.is_available(), "a path that the machine has");
+        Self { path, ..self }
     }
 
     /// Add a merge. Of two of one pair the later counts.
     pub(crate) fn insert(&mut self, merge: Merge, rank: u32) {
         let pair = pair_key(merge.left, merge.right);
-        let at = self.find(pair);
-        self.slots[at] = Slot { pair, merged: Merged::new(rank, merge.product) };
+        let mut at = self.home(pair);
+        loop {
+            let line = &mut self.lines[at];
+            if let Some(way) = line.pairs.iter().position(|other| *other == pair || *other == EMPTY_PAIR) {
+                line.pairs[way] = pair;
+                line.merged[way] = Merged::new(rank, merge.product);
+                return;
+            }
+            at = (at + 1) & (self.lines.len() - 1);
+        }
     }
 
-    /// What the tokens of two single bytes become, or [`Merged::NEVER`].
-    #[inline]
-    pub fn of_bytes(&self, left: u8, right: u8) -> Merged {
-        self.byte_pairs[usize::from(left) << 8 | usize::from(right)]
+    /// The rank and the product of what the tokens of two single bytes become; [`NEVER_RANK`] if nothing.
+    #[inline(always)]
+    pub fn of_bytes(&self, left: u8, right: u8) -> (u32, u32) {
+        self.byte_pairs[usize::from(left) << 8 | usize::from(right)].of_lane()
     }
 
     /// Begin to load what `left` and `right` become.
     #[inline]
     pub fn prefetch(&self, left: u32, right: u32) {
-        prefetch(&self.slots, self.home(pair_key(left, right)));
+        prefetch(&self.lines, self.home(pair_key(left, right)));
     }
 
     /// The id of a single byte.
@@ -116,27 +190,48 @@ impl MergeTable {
     /// What `left` and `right` become, or [`Merged::NEVER`].
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> Merged {
-        self.slots[self.find(pair_key(left, right))].merged
+        let pair = pair_key(left, right);
+        self.find(Address { pair, line: self.home(pair) })
     }
 
-    #[inline]
-    fn find(&self, pair: u64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = self.home(pair);
-        while self.slots[at].pair != pair && self.slots[at].pair != EMPTY_PAIR {
+    /// Where it is told what `left` and `right` become; begins to load it.
+    #[inline(always)]
+    pub fn address(&self, left: u32, right: u32) -> Address {
+        let pair = pair_key(left, right);
+        let line = self.home(pair);
+        prefetch(&self.lines, line);
+        Address { pair, line }
+    }
+
+    /// The rank and the product of what a pair becomes; [`NEVER_RANK`] if nothing.
+    #[inline(always)]
+    pub fn at(&self, address: Address) -> (u32, u32) {
+        self.find(address).of_lane()
+    }
+
+    #[inline(always)]
+    fn find(&self, Address { pair, line }: Address) -> Merged {
+        let mask = self.lines.len() - 1;
+        let mut at = line & mask;
+        loop {
+            let line = &self.lines[at];
+            let found = line.get(pair);
+            // A full line is rare, one without the pair that is full more so.
+            if found != Merged::NEVER || !line.is_full() {
+                return found;
+            }
             at = (at + 1) & mask;
         }
-        at
     }
 
-    #[inline]
+    #[inline(always)]
     fn home(&self, pair: u64) -> usize {
         // Fibonacci hashing: the high bits of the product depend on every bit of the pair.
-        (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize & (self.slots.len() - 1)
+        (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize & (self.lines.len() - 1)
     }
 }
 
-#[inline]
+#[inline(always)]
 fn pair_key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }

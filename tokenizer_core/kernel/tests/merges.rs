@@ -7,9 +7,12 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use tokd_kernel::backtrack::Backtracker;
+use tokd_kernel::lane::{LANES, Lanes};
 use tokd_kernel::merge::Merger;
+use tokd_kernel::path::Path;
 use tokd_kernel::ranks::MergeTable;
 use tokd_kernel::tables::Tables;
+use tokd_kernel::vocabulary::Vocabulary;
 
 #[test]
 fn the_leftmost_of_equals_merges_first() {
@@ -67,15 +70,48 @@ proptest! {
         piece in prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 0..160),
     ) {
         let vocabulary = common::drawn_vocabulary(&[b"abc"], &draws);
-        let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
-        let ids = Merger::default().merge(&table, &piece).to_vec();
-        prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
+        for path in Path::available() {
+            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
+            let ids = Merger::default().merge(&table, &piece).to_vec();
+            prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
+        }
     }
+}
 
+fn check_lanes<const N: usize>(
+    vocabulary: &Vocabulary,
+    table: &MergeTable,
+    pieces: &[Vec<u8>],
+) -> Result<(), TestCaseError> {
+    let (mut lanes, mut ids) = (Lanes::<N>::default(), Vec::new());
+    let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &piece[..piece.len().min(Lanes::<N>::LIMIT)]).collect();
+    for group in pieces.chunks(LANES) {
+        lanes.merge(table, group.iter().copied());
+        for (lane, piece) in group.iter().enumerate() {
+            lanes.ids(lane, &mut ids);
+            prop_assert_eq!(&ids, &common::merge_slowly(vocabulary, piece), "{:?}", String::from_utf8_lossy(piece));
+        }
+    }
+    Ok(())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// One after the other in the same lanes, each time as many as there are or fewer.
+    #[test]
+    fn lanes_follow_the_definition(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
+        pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 1..=62), 1..20),
+    ) {
+        let vocabulary = common::drawn_vocabulary(&[b"abc"], &draws);
+        for path in Path::available() {
+            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
+            check_lanes::<16>(&vocabulary, &table, &pieces)?;
+            check_lanes::<32>(&vocabulary, &table, &pieces)?;
+            check_lanes::<64>(&vocabulary, &table, &pieces)?;
+        }
+    }
 
     /// Vocabularies of one letter are all ties, those of two and three are hard to look ahead in.
     #[test]
@@ -93,5 +129,29 @@ proptest! {
                 prop_assert_eq!(ids, common::merge_slowly(&vocabulary, piece));
             }
         }
+    }
+
+    /// Long runs, as in white space: many tokens of more than thirty bytes begin with one another.
+    #[test]
+    fn backtracking_over_long_tokens_follows_the_definition(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..30),
+        runs in prop::collection::vec((prop::sample::select(b"aab".to_vec()), 1_usize..80), 1..5),
+    ) {
+        let run = |length: usize| "a".repeat(length);
+        let mut merges: Vec<(String, String)> = (0..6).map(|power| (run(1 << power), run(1 << power))).collect();
+        let ends = [1, 2, 4, 8, 16].map(|length| (run(32), run(length)));
+        merges.extend(ends);
+        merges.extend([(run(32), "b".to_owned()), (run(36), "b".to_owned()), ("b".to_owned(), run(32))]);
+        merges.extend(draws.iter().map(|(left, right)| (run(1 << (left % 6)), run(32 + usize::from(right % 5)))));
+        let mut known: HashSet<String> = ["a", "b"].map(str::to_owned).into();
+        merges.retain(|(left, right)| {
+            known.contains(left) && known.contains(right) && known.insert(format!("{left}{right}"))
+        });
+        let pairs: Vec<(&str, &str)> = merges.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
+        let vocabulary = common::vocabulary(&pairs);
+        let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+        let piece: Vec<u8> = runs.iter().flat_map(|(letter, length)| vec![*letter; *length]).collect();
+        let mut backtracker = Backtracker::default();
+        prop_assert_eq!(backtracker.encode(&tables, &piece), Some(&common::merge_slowly(&vocabulary, &piece)[..]));
     }
 }
