@@ -18,9 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access_log import AccessLog
 from service.auth import NEEDS, OPEN, Guard, Need
+from service.direct import AnswerNow
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status
 from service.exchange import Exchange
 from service.jobs import JobStore
+from service.json_body import Headers
 from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
@@ -98,6 +100,12 @@ class App(FastAPI):
             elif isinstance(each, Route):
                 each.app = _Guarded(each.app, state.guard, NEEDS[each.path])
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
+        # What DirectProtocol asks, by request target.
+        self.now = {
+            path.encode("ascii"): self._at_once(route)
+            for path, route in self._hot.items()
+            if route.shortcut is not None
+        }
 
     def dialect(self, path: str) -> Dialect | None:
         """Return how errors of a path are said, or ``None`` if they are problems."""
@@ -115,6 +123,31 @@ class App(FastAPI):
                 for operation in operations.values():
                     operation["security"] = [{"key": []}] if NEEDS[path] else []
         return document
+
+    def _at_once(self, route: JsonRoute) -> AnswerNow:
+        """Return what answers a whole request to a route as ``__call__`` would, but for what is left to that."""
+
+        def answer_now(headers: Headers, body: bytes) -> tuple[bytes, bytes | memoryview] | None:
+            started = perf_counter()
+            try:
+                answer = route.answer_now(headers, body)
+            except Exception:
+                # It comes again where errors are said.
+                return None
+            if answer is None:
+                return None
+            (block,) = answer.blocks
+            counted = len(body), len(block), 0, False, answer.tokens, answer.tokenizer
+            self._note(Exchange("POST", route.path, 200, "", *counted), perf_counter() - started)
+            return answer.media_type, block if isinstance(block, bytes) else block.data
+
+        return answer_now
+
+    def _note(self, exchange: Exchange, seconds: float) -> None:
+        state = self.tokd
+        state.metrics.record(exchange, seconds, state.limits)
+        if state.access_log is not None:
+            state.access_log.add(exchange, seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, it is answered in one shape, counted and logged."""
@@ -135,10 +168,7 @@ class App(FastAPI):
         finally:
             limits.requests -= 1
             limits.release(exchange)
-            seconds = perf_counter() - started
-            state.metrics.record(exchange, seconds, limits)
-            if state.access_log is not None:
-                state.access_log.add(exchange, seconds)
+            self._note(exchange, perf_counter() - started)
 
     async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
         """Answer as FastAPI does, through its middleware."""

@@ -13,12 +13,9 @@ from functools import partial
 from typing import Any
 
 from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from service.direct import DirectProtocol
 from service.errors import MEDIA_TYPE, ServiceError, refusal
 
 MAX_HEAD_BYTES = 64 << 10
@@ -51,26 +48,11 @@ AT_ONCE = "tokd.at_once"
 and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
 
 
-def _send_at_once(cycle: RequestResponseCycle, media_type: bytes, body: bytes) -> bool:
-    """Do what the two messages of an ordinary answer would do, in a third of the time."""
-    if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
-        return False
-    head = b"".join([b"%b: %b\r\n" % header for header in cycle.default_headers])
-    cycle.transport.write(
-        b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b" % (STATUS_LINE[200], head, media_type, len(body), body)
-    )
-    cycle.waiting_for_100_continue = False
-    cycle.response_started = cycle.response_complete = True
-    cycle.chunked_encoding = False
-    cycle.message_event.set()
-    cycle.on_response()
-    return True
-
-
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(DirectProtocol):
     """One connection."""
 
     _idle_bytes = 0
+    _quiet_since: float | None = None
     _expects_head = True
     _in_head = False
     _head_timer: asyncio.TimerHandle | None = None
@@ -82,6 +64,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_the_clock()
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -119,8 +103,39 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refuse(ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        cycle.scope["extensions"] = {AT_ONCE: {"send": partial(_send_at_once, cycle)}}
+        cycle.scope["extensions"] = {AT_ONCE: {"send": partial(self._send_at_once, cycle)}}
         super()._start_asgi_task(cycle, app)
+
+    def _send_at_once(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:
+        if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
+            return False
+        self.write_whole(media_type, body)
+        cycle.waiting_for_100_continue = False
+        cycle.response_started = cycle.response_complete = True
+        cycle.chunked_encoding = False
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
+
+    def on_response_complete(self) -> None:
+        """Go on with what came meanwhile, or watch how long nothing comes."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._quiet_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._watch(self.timeout_keep_alive)
+
+    def _unset_keepalive_if_required(self) -> None:
+        # The timer stays: to make and to cancel one for each request costs as much as to parse its head.
+        self._quiet_since = None
+
+    def _watch(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def pause_writing(self) -> None:
         """Give a caller who does not read its answer some time, and then up."""
@@ -143,7 +158,14 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """End a quiet connection at once: one whose caller does not read its answer would never close by itself."""
-        self.transport.abort()
+        self.timeout_keep_alive_task = None
+        if self._quiet_since is None:
+            return
+        left = self._quiet_since + self.timeout_keep_alive - self.loop.time()
+        if left <= 0:
+            self.transport.abort()
+        else:
+            self._watch(left)
 
     def _expect_a_head(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)

@@ -29,6 +29,19 @@ def is_json(headers: Headers) -> bool:
     return True
 
 
+def is_plain(headers: Headers) -> bool:
+    """Tell whether there is nothing at all to decide: the body is declared as JSON, and JSON is welcome."""
+    has_type = False
+    for name, value in headers:
+        if name == b"content-type":
+            if value != b"application/json":
+                return False
+            has_type = True
+        elif (name == b"accept" and value not in _ANYTHING) or name == b"content-encoding":
+            return False
+    return has_type
+
+
 def sent(headers: Headers) -> str:
     """Return the media type of the body, without parameters."""
     for name, value in headers:

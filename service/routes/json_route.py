@@ -19,11 +19,13 @@ from starlette.types import Receive, Scope, Send
 
 from service.answers import BLOCK_BYTES, Answer, Block
 from service.auth import NEEDS, Guard, Need
+from service.direct import COPIED_BYTES
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.http_protocol import AT_ONCE
 from service.json_body import Headers, declared_length, parser
 from service.limits import Disconnected, Limits
+from service.media import is_plain
 from service.registry import Unopened
 from service.schemas import RequestBody
 from service.shortcut import Shortcut
@@ -32,8 +34,6 @@ from service.threads import saturated
 T = TypeVar("T")
 _OPENINGS = 3
 
-COPIED_BYTES = 16 << 10
-"""Answers up to this size are copied behind their head."""
 _log = logging.getLogger("tokd")
 
 Endpoint = Callable[[Any], Answer]
@@ -121,6 +121,25 @@ class JsonRoute(APIRoute):
 
     def _taken(self, body: bytes) -> Answer | None:
         return None if self.shortcut is None else self.shortcut(body, True)
+
+    def answer_now(self, headers: Headers, body: bytes) -> Answer | None:
+        """Answer what is small and common, if no limit is near; whatever is left is for ``handle``."""
+        limits, size = self.limits, len(body)
+        settings = limits.settings
+        if (
+            self.shortcut is None
+            or size > settings.inline_bytes
+            or size > settings.max_body_bytes
+            or limits.held_bytes + size > settings.max_held_bytes
+            or limits.requests >= settings.max_requests
+            or not is_plain(headers)
+        ):
+            return None
+        if self.guard is not None:
+            self.guard.require(self.need, headers)
+        answer = self.shortcut(body, False)
+        # What is larger is sent no faster than it is read.
+        return None if answer is None or len(answer.blocks[0]) > BLOCK_BYTES else answer
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""

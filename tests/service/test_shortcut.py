@@ -222,7 +222,7 @@ def test_shortcut_is_counted_and_logged_as_the_models_are(make_client: MakeClien
     assert pages[0] == [line if "_created" not in line else fast for fast, line in zip(*pages, strict=True)]
 
 
-def _exchange(address: tuple[str, int], requests: bytes) -> bytes:
+def exchange(address: tuple[str, int], requests: bytes) -> bytes:
     """Send bytes and read until the server closes; the date is left out."""
     with socket.create_connection(address, timeout=60) as connection:
         connection.sendall(requests)
@@ -238,8 +238,8 @@ def test_answer_in_one_write_is_the_answer_in_two_messages(run_server: RunServer
             head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
             length = b"content-length: %d\r\n" % len(body)
             last = head + length + b"connection: close\r\n\r\n" + body
-            one = _exchange(address, last)
-            many = _exchange(address, (head + length + b"\r\n" + body) * 3 + last)
+            one = exchange(address, last)
+            many = exchange(address, (head + length + b"\r\n" + body) * 3 + last)
             assert one.count(b"HTTP/1.1 ") == 1
             assert many == one.replace(b"connection: close\r\n", b"") * 3 + one
             page = server.client.get("/metrics").text

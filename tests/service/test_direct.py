@@ -1,0 +1,307 @@
+"""What is answered where it is read is answered as a task would, whatever the bytes are and however they come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from service.auth import entry, new_key
+from service.direct import MOST_IN_A_ROW
+from service.http_protocol import BoundedProtocol
+from tests.service.conftest import MakeClient, RunServer
+from tests.service.test_http_protocol import Transport
+from tests.service.test_shortcut import COMMON, LIMITS, exchange
+
+JSON = b"content-type: application/json\r\n"
+FOX = b'{"text":"the quick brown fox"}'
+
+
+class Caller:
+    """One connection to an application in this process, with the shortcut of its protocol or without."""
+
+    def __init__(self, app: Any, *, at_once: bool = True) -> None:
+        self.state = ServerState()
+        config = Config(app, log_config=None, timeout_keep_alive=1000, access_log=False, proxy_headers=False)
+        self.protocol = BoundedProtocol(config, self.state, {})
+        if not at_once:
+            self.protocol._now = {}
+        self.transport = Transport()
+        self.protocol.connection_made(self.transport)
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes, and wait until nothing is left to do."""
+        if not self.transport.is_closing():
+            self.protocol.data_received(data)
+        await self.settle()
+
+    async def settle(self) -> None:
+        if self.protocol._expects_head and not self.transport.is_closing():
+            while self.state.tasks:
+                await asyncio.wait(self.state.tasks)
+        for _ in range(20):
+            # A task that needs more bytes waits for them; it is no reason to wait here.
+            await asyncio.sleep(0)
+
+    async def leave(self) -> None:
+        self.protocol.connection_lost(None)
+        if self.state.tasks:
+            await asyncio.wait(self.state.tasks)
+
+
+def request(
+    body: bytes = FOX,
+    *,
+    line: bytes = b"POST /encode HTTP/1.1",
+    headers: bytes = JSON,
+    length: bytes | None = None,
+) -> bytes:
+    declared = b"content-length: %d\r\n" % len(body) if length is None else length
+    return line + b"\r\nhost: x\r\n" + headers + declared + b"\r\n" + body
+
+
+def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:
+    parts = b"".join(b"%x;a=b\r\n%b\r\n" % (len(chunk), chunk) for chunk in (*chunks, b""))[:-2]
+    return request(parts + trailer + b"\r\n", length=b"transfer-encoding: chunked\r\n")
+
+
+ORDINARY = [request(json.dumps(body).encode(), line=b"POST %b HTTP/1.1" % path.encode()) for path, body in COMMON]
+UNUSUAL = [
+    request(b'{"text":1}'),
+    request(b"{"),
+    request(b""),
+    request(b'{"text":"<|bos|>"}'),
+    request(b'{"text":"a","padding":"longest","pad_to_multiple_of":8,"return":["ids","attention_mask"]}'),
+    request(b'{"text":"a","tokenizer":"nobody"}'),
+    request(b'{"text":"' + b"fox " * 500 + b'"}'),
+    request(b'{"text":"' + b"fox " * 2000 + b'"}'),
+    request(b'{"messages":[{"role":"user","content":"the fox"}]}'),
+    request(headers=b""),
+    request(headers=b"content-type: text/plain\r\n"),
+    request(headers=b"content-type: application/json; charset=utf-8\r\n"),
+    request(headers=b"content-type: application/json; charset=latin-1\r\n"),
+    request(headers=JSON + b"content-type: text/plain\r\n"),
+    request(headers=JSON + b"accept: application/octet-stream\r\n"),
+    request(headers=JSON + b"accept: text/html\r\n"),
+    request(headers=JSON + b"accept: */*\r\n"),
+    request(headers=JSON + b"content-encoding: gzip\r\n"),
+    request(headers=JSON + b"authorization: Bearer nobody\r\n"),
+    request(headers=JSON + b"upgrade: h2c\r\nconnection: upgrade\r\n"),
+    request(headers=JSON + b"expect: 100-continue\r\n"),
+    request(line=b"POST /encode?text=1 HTTP/1.1"),
+    request(line=b"POST /%65ncode HTTP/1.1"),
+    request(line=b"POST http://x/encode HTTP/1.1"),
+    request(line=b"POST /nowhere HTTP/1.1"),
+    request(line=b"PUT /encode HTTP/1.1"),
+    request(b"", line=b"GET /healthz HTTP/1.1"),
+    b"\r\n" + request(),
+    chunked(FOX[:9], FOX[9:]),
+    chunked(FOX, trailer=b"content-type: text/plain\r\n"),
+]
+LAST = [
+    request(headers=JSON + b"connection: close\r\n"),
+    request(line=b"POST /encode HTTP/1.0"),
+    request(line=b"POST /encode HTTP/1.0", headers=JSON + b"connection: keep-alive\r\n"),
+    request(line=b"post /encode HTTP/1.1"),
+    request(length=b"content-length: 30\r\ncontent-length: 31\r\n"),
+    request(length=b"content-length: 30\r\ntransfer-encoding: chunked\r\n"),
+    request(length=b"content-length: +30\r\n"),
+    request(length=b"content-length : 30\r\n"),
+    request(length=b"content-length: 5000\r\n"),
+    request(length=b"content-length: 40\r\n"),
+    request(length=b""),
+    request(headers=JSON + b"x: " + b"y" * 70_000 + b"\r\n"),
+    chunked(FOX).replace(b"1e;", b"xe;"),
+    chunked(FOX)[:-9],
+]
+"""After these a connection ends, or the request never does."""
+
+
+def counted(app: Any) -> list[str]:
+    lines = app.tokd.metrics.page({}).decode().splitlines()
+    return [line for line in lines if line.startswith(("tokd_request", "tokd_tokens")) and "seconds" not in line]
+
+
+async def told(app: Any, sent: Iterable[bytes], *, at_once: bool) -> tuple[bytes, bool, list[str]]:
+    """Tell what comes back for bytes that are sent in these parts, and what was counted."""
+    caller = Caller(app, at_once=at_once)
+    for part in sent:
+        await caller.send(part)
+    closed = caller.transport.is_closing()
+    await caller.leave()
+    return caller.transport.written, closed, [line for line in counted(app) if "_created" not in line]
+
+
+@pytest.fixture(scope="module", params=["open", "guarded"])
+def apps(
+    request: pytest.FixtureRequest, make_client: MakeClient, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, Any, bytes]:
+    """Two applications of the same settings, and the header of a key."""
+    if request.param == "open":
+        return make_client(**LIMITS).app, make_client(**LIMITS).app, b""
+    key = new_key()
+    path: Path = tmp_path_factory.mktemp("keys") / "keys.toml"
+    path.write_text(entry("reader", ["encode"], key))
+    guarded = [make_client(**LIMITS, keys=str(path)).app for _ in range(2)]
+    return guarded[0], guarded[1], b"authorization: Bearer %b\r\n" % key.encode()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([*ORDINARY, *UNUSUAL]), max_size=4),
+    st.sampled_from([b"", *ORDINARY, *LAST]),
+    st.booleans(),
+    st.lists(st.integers(0, 2000), max_size=4),
+)
+def test_answers_at_once_are_those_of_tasks_however_bytes_are_cut(
+    apps: tuple[Any, Any, bytes], requests: list[bytes], last: bytes, has_key: bool, cuts: list[int]
+) -> None:
+    direct, by_tasks, key = apps
+    with_key = b"host: x\r\n" + key if has_key else b"host: x\r\n"
+    last = last.replace(b"host: x\r\n", with_key)
+    data = b"".join(requests).replace(b"host: x\r\n", with_key) + last
+    # What is no HTTP is refused at once, before tasks that are under way have answered; so it comes by itself.
+    edges = sorted({0, len(data) - len(last), len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    sent = [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    fast = asyncio.run(told(direct, sent, at_once=True))
+    slow = asyncio.run(told(by_tasks, sent, at_once=False))
+    assert fast == slow
+
+
+@pytest.mark.parametrize("sent", [*UNUSUAL, *LAST])
+def test_unusual_requests_are_answered_as_by_tasks(apps: tuple[Any, Any, bytes], sent: bytes) -> None:
+    direct, by_tasks, key = apps
+    parts = [part.replace(b"host: x\r\n", b"host: x\r\n" + key) for part in (ORDINARY[0], sent + ORDINARY[1])]
+    fast = asyncio.run(told(direct, parts, at_once=True))
+    slow = asyncio.run(told(by_tasks, parts, at_once=False))
+    assert fast == slow
+    assert fast[0].startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("sent", ORDINARY)
+def test_ordinary_requests_are_answered_before_the_next_bytes_are_read(make_client: MakeClient, sent: bytes) -> None:
+    app = make_client().app
+
+    async def story() -> None:
+        caller = Caller(app)
+        caller.protocol.data_received(sent)
+        assert caller.transport.written.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert not caller.state.tasks
+        assert caller.state.total_requests == 1
+        await caller.leave()
+
+    asyncio.run(story())
+
+
+def test_a_row_of_requests_lets_other_connections_come_between(make_client: MakeClient) -> None:
+    app = make_client().app
+
+    async def story() -> None:
+        caller = Caller(app)
+        caller.protocol.data_received(request() * (2 * MOST_IN_A_ROW))
+        assert caller.transport.written.count(b"HTTP/1.1 200") == MOST_IN_A_ROW
+        while caller.state.tasks:
+            await asyncio.wait(caller.state.tasks)
+        answers = caller.transport.written.split(b"HTTP/1.1 ")[1:]
+        assert len(answers) == 2 * MOST_IN_A_ROW
+        assert len(set(answers)) == 1
+        await caller.leave()
+
+    asyncio.run(story())
+
+
+def test_nothing_is_answered_at_once_to_who_does_not_read(make_client: MakeClient) -> None:
+    app = make_client().app
+
+    async def story() -> None:
+        caller = Caller(app)
+        caller.protocol.pause_writing()
+        caller.protocol.data_received(request())
+        assert len(caller.state.tasks) == 1
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert caller.transport.written == b""
+        caller.protocol.resume_writing()
+        await asyncio.wait(caller.state.tasks)
+        assert caller.transport.written.startswith(b"HTTP/1.1 200 OK\r\n")
+        await caller.leave()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("limit", [{"max_requests": 1}, {"max_held_bytes": 40, "max_body_bytes": 40}])
+def test_limits_count_for_answers_at_once(make_client: MakeClient, limit: dict[str, int]) -> None:
+    app: Any = make_client(**limit).app
+
+    async def story() -> None:
+        first, second, third = Caller(app), Caller(app), Caller(app)
+        await first.send(request()[:-2])
+        await second.send(request())
+        assert second.transport.written.startswith(b"HTTP/1.1 503 ")
+        await first.send(request()[-2:])
+        assert first.transport.written.startswith(b"HTTP/1.1 200 ")
+        await third.send(request())
+        assert third.transport.written.startswith(b"HTTP/1.1 200 ")
+        for caller in (first, second, third):
+            await caller.leave()
+
+    asyncio.run(story())
+
+
+def test_large_answers_go_at_the_pace_of_their_reader(make_client: MakeClient) -> None:
+    """A small body may have a large answer, which is not written before anybody reads."""
+    app: Any = make_client().app
+    ids = app.tokd.registry.default.tokenizer.encode("dog " * 50_000).tolist()[:40_000]
+    body = json.dumps({"ids": [max(ids)] * 40_000}).replace(" ", "").encode()
+
+    async def story() -> None:
+        answers = []
+        for at_once in (True, False):
+            caller = Caller(app, at_once=at_once)
+            await caller.send(request(body, line=b"POST /decode HTTP/1.1"))
+            while caller.state.tasks:
+                await asyncio.wait(caller.state.tasks)
+            answers.append(caller.transport.written)
+            await caller.leave()
+        assert answers[0] == answers[1]
+
+    asyncio.run(story())
+
+
+def test_a_quiet_connection_is_ended_and_one_in_use_is_not(make_client: MakeClient) -> None:
+    app = make_client().app
+
+    async def story() -> None:
+        caller = Caller(app)
+        await caller.send(request())
+        for _ in range(2):
+            caller.protocol.timeout_keep_alive_handler()
+            assert not caller.transport.is_closing()
+        await caller.send(request()[:-1])
+        caller.protocol.timeout_keep_alive = 0
+        caller.protocol.timeout_keep_alive_handler()
+        assert not caller.transport.is_closing()
+        await caller.send(request()[-1:])
+        await asyncio.wait_for(caller.transport.aborted.wait(), 60)
+        await caller.leave()
+
+    asyncio.run(story())
+
+
+def test_answers_at_once_are_logged_as_those_of_tasks(run_server: RunServer) -> None:
+    with run_server(access_log=True) as server:
+        address = (server.client.base_url.host, server.client.base_url.port or 0)
+        end = request(headers=JSON + b"connection: close\r\n")
+        assert exchange(address, request() + end).count(b"HTTP/1.1 200 OK") == 2
+        lines = [json.loads(line) for line in server.stop()[0].splitlines()]
+    at_once, by_task = ({**line, "time": 0, "milliseconds": 0} for line in lines if line["route"] == "/encode")
+    assert at_once == by_task
+    assert at_once["tokens"] > 0
