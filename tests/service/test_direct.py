@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,7 @@ def test_answers_at_once_are_those_of_tasks_however_bytes_are_cut(
     data = b"".join(requests).replace(b"host: x\r\n", with_key) + last
     # What is no HTTP is refused at once, before tasks that are under way have answered; so it comes by itself.
     edges = sorted({0, len(data) - len(last), len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    sent = [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    sent = [data[start:end] for start, end in pairwise(edges)]
     fast = asyncio.run(told(direct, sent, at_once=True))
     slow = asyncio.run(told(by_tasks, sent, at_once=False))
     assert fast == slow
