@@ -108,8 +108,9 @@ class Registry:
     @classmethod
     def open(cls, settings: Settings) -> Registry:
         """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
-        tokenizers = {path: Tokenizer.open(path) for path in settings.artifacts}
-        trained = Trained(trained_directory(settings), settings.max_trained)
+        cache_bytes = settings.piece_cache_bytes
+        tokenizers = {path: Tokenizer.open(path, cache_bytes=cache_bytes) for path in settings.artifacts}
+        trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes)
         texts = TextCache(settings.text_cache_bytes) if settings.text_cache_bytes else None
         return cls(tokenizers, settings.default_tokenizer, settings.models, trained, texts)
 

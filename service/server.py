@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import socket
@@ -52,7 +53,7 @@ def run(settings: Settings) -> None:
     try:
         if settings.workers == 1:
             give_memory_back()
-            app = create_app(settings)
+            app = _settled(create_app(settings))
             with worker_beside(settings):
                 uvicorn.run(app, **_options(settings))
         else:
@@ -89,7 +90,14 @@ def _clear_the_way(path: Path) -> None:
 def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     give_memory_back()
-    return create_app(Settings.load())
+    return _settled(create_app(Settings.load()))
+
+
+def _settled(app: FastAPI) -> FastAPI:
+    """Take all that a server starts with out of the collector's sight: to look through it holds every request up."""
+    gc.collect()
+    gc.freeze()
+    return app
 
 
 def _options(settings: Settings) -> dict[str, Any]:

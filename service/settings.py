@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, get_type_hints
 
+from tokenizer_core import CACHE_BYTES
+
 ENV_PREFIX = "TOKD_"
 TEST_PREFIX = "TOKD_TEST_"
 KERNEL_VARIABLE = "TOKD_KERNEL"
@@ -94,6 +96,12 @@ class Settings:
     max_items: int = _setting(16_384, "most texts, or lists of ids, in one request", least=1)
     max_ids: int = _setting(
         1 << 20, "most ids in one request, and most ids that padding may bring a request to", least=1
+    )
+    piece_cache_bytes: int = _setting(
+        CACHE_BYTES,
+        "bytes in which each thread that encodes remembers pieces, for each tokenizer; 0 leaves a few entries",
+        least=0,
+        most=1 << 30,
     )
     text_cache_bytes: int = _setting(
         0, "bytes in which one process remembers whole texts that it encoded; 0 is off, for it rarely pays", least=0

@@ -21,10 +21,11 @@ class Trained:
 
     Args:
         most: how many are kept open.
+        cache_bytes: of their piece caches.
     """
 
-    def __init__(self, directory: Path, most: int) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, most: int, cache_bytes: int) -> None:
+        self._directory, self._cache_bytes = directory, cache_bytes
         self._opened: LRUCache[tuple[str | None, str], tuple[Path, Tokenizer]] = LRUCache(most)
         self._lock = threading.Lock()
 
@@ -43,7 +44,7 @@ class Trained:
         if path is None:
             return None
         try:
-            tokenizer = Tokenizer.open(path)
+            tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)
         except ArtifactNotFound:
             return None
         if tokenizer.hash != hash:

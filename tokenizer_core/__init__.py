@@ -4,7 +4,7 @@
 >>> tokenizer = Tokenizer.open("artifacts/base")
 """
 
-from tokenizer_core._kernel import VERSION
+from tokenizer_core._kernel import CACHE_BYTES, VERSION
 from tokenizer_core.bounds import Bounds
 from tokenizer_core.characters import CharacterMerges, train_characters
 from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
@@ -56,6 +56,7 @@ from tokenizer_core.training_report import TrainingReport
 from tokenizer_core.training_run import TrainingRun
 
 __all__ = [
+    "CACHE_BYTES",
     "VERSION",
     "AddedToken",
     "ArtifactError",

@@ -19,6 +19,9 @@ UNICODE_VERSION: str
 VERSION: str
 """The version of this package."""
 
+CACHE_BYTES: int
+"""The default bound of the piece cache of one thread."""
+
 BYTE_ORDER: tuple[bytes, ...]
 """The 256 bytes in the order of their ids in a trained vocabulary, which is that of GPT-2's byte alphabet."""
 

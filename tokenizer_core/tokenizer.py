@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core import artifact, chat, chat_rendering, template
-from tokenizer_core._kernel import UNICODE_VERSION, Pipeline, StreamDecoder
+from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Pipeline, StreamDecoder
 from tokenizer_core.chat import ChatPolicy, EncodedChat, Unit
 from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
@@ -97,19 +97,26 @@ class Tokenizer:
 
     __slots__ = ("__dict__", "_parts", "_pipeline")
 
-    def __init__(self, parts: TokenizerParts) -> None:
-        """Build from what a reader returned; the class methods read files."""
+    def __init__(self, parts: TokenizerParts, *, cache_bytes: int = CACHE_BYTES) -> None:
+        """Build from what a reader returned; the class methods read files.
+
+        Args:
+            cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
+        """
         self._parts = parts
-        self._pipeline = Pipeline(parts.vocabulary, parts.config.to_json())
+        self._pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes)
 
     @classmethod
-    def open(cls, path: str | Path) -> Tokenizer:
+    def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Tokenizer:
         """Open an artifact directory and verify every hash in its manifest.
+
+        Args:
+            cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
 
         Raises:
             ArtifactNotFound, HashMismatch, InvalidArtifact, Unsupported
         """
-        return cls(artifact.read(path))
+        return cls(artifact.read(path), cache_bytes=cache_bytes)
 
     @classmethod
     def from_tiktoken(

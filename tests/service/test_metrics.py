@@ -10,7 +10,7 @@ from service.exchange import Exchange
 from service.limits import Limits
 from service.metrics import _SECONDS, Metrics
 from service.settings import Settings
-from tests.service.conftest import MakeClient
+from tests.service.conftest import TEXTS, MakeClient
 from tokenizer_core import Tokenizer
 
 
@@ -77,4 +77,14 @@ def test_piece_caches_are_counted_by_tokenizer(make_client: MakeClient, framed: 
     assert "evicted" in found
     held = re.search(rf'^tokd_piece_cache_bytes{{hash="{framed.hash}"}} (\S+)$', page, re.MULTILINE)
     assert held is not None
-    assert float(held[1]) > 0
+    assert float(held[1]) > 1_000_000
+
+
+def test_piece_caches_are_as_large_as_the_setting_says(make_client: MakeClient, framed: Tokenizer) -> None:
+    held, answers = [], []
+    for size in (0, 100_000, 1_000_000):
+        client = make_client(piece_cache_bytes=size)
+        answers.append([client.post("/encode", json={"text": text}).json() for text in TEXTS * 2])
+        held.append(client.app.tokd.registry.get(framed.hash).tokenizer.cache_statistics.bytes)  # type: ignore[attr-defined]
+    assert answers[0] == answers[1] == answers[2]
+    assert 0 < held[0] < 10_000 < held[1] <= 100_000 < held[2] <= 1_000_000

@@ -24,6 +24,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CACHE_BYTES", pipeline::CACHE_BYTES)?;
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     let order = crate::train::alphabet::byte_order();

@@ -20,7 +20,7 @@ use crate::output::{Count, write_json};
 use crate::scratch::CacheStatistics;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
-const CACHE_BYTES: usize = 8 << 20;
+pub const CACHE_BYTES: usize = 8 << 20;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
