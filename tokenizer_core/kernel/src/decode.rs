@@ -1,20 +1,62 @@
 //! Ids back to bytes and text, whole or as they come.
 
+use std::mem::MaybeUninit;
+
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
+use crate::pages::{Table, Zeroed};
 use crate::vocabulary::Vocabulary;
 
-/// So many bytes of a token are copied at once, whether it has them or not.
-const OVERCOPY: usize = 16;
+/// A token as decoding wants it, in one load: its bytes, or where they are.
+///
+/// Zeros are a hole.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(16))]
+struct Cell {
+    /// The token with anything behind it; of a long one the start and the length in the arena.
+    bytes: [u8; SHORT],
+    /// Of a plain token its length, which is never 0; else [`LONG`] and [`SPECIAL`] stand above the length.
+    meta: u8,
+}
 
-/// The bytes of every id, added tokens included, in one arena: decoding is a slice copy a token.
+// SAFETY: integers alone.
+unsafe impl Zeroed for Cell {}
+
+/// What a cell takes, all of which is copied at once whatever the token's length is.
+const CELL: usize = 16;
+const _: () = assert!(size_of::<Cell>() == CELL);
+
+/// The longest token that a cell holds.
+const SHORT: usize = 15;
+
+/// The bytes are in the arena.
+const LONG: u8 = 0x10;
+
+/// `skip_special_tokens` leaves the token out.
+const SPECIAL: u8 = 0x20;
+
+/// In the table of lengths: the token has a byte that is not ASCII.
+const WIDE: u8 = 0x80;
+
+/// In the table of lengths: those up to this one stand there; for all others, for holes and for special tokens 0 does.
+const COUNTED: usize = 0x7F;
+
+/// The bytes of every id, added tokens included: decoding is one copy of fixed size a token.
 #[derive(Debug)]
 pub struct TokenBytes {
-    /// With [`OVERCOPY`] bytes behind the last token.
+    cells: Table<Cell>,
+    /// Small enough to stay in the second cache: the first of two passes needs no more.
+    lengths: Vec<u8>,
     arena: Vec<u8>,
-    /// `(start, length)` in the arena; length 0 is a hole.
-    places: Vec<(u32, u32)>,
-    special: Vec<bool>,
+}
+
+/// What ids decode to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measure {
+    /// How many bytes.
+    pub bytes: usize,
+    /// How many tokens are not all ASCII.
+    pub wide: usize,
 }
 
 impl TokenBytes {
@@ -22,93 +64,145 @@ impl TokenBytes {
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
         let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
         let limit = vocabulary.id_limit().max(added_limit) as usize;
-        let arena = Vec::with_capacity(8 * limit);
-        let mut tokens = Self { arena, places: vec![(0, 0); limit], special: vec![false; limit] };
+        let mut tokens = Self { cells: Table::new(limit), lengths: vec![0; limit], arena: Vec::new() };
         for (id, bytes) in vocabulary.tokens() {
-            tokens.put(id, bytes);
+            tokens.put(id, bytes, false);
         }
         for token in added_tokens {
-            tokens.put(token.id, token.content.as_bytes());
-            tokens.special[token.id as usize] = token.special;
+            tokens.put(token.id, token.content.as_bytes(), token.special);
         }
-        tokens.arena.resize(tokens.arena.len() + OVERCOPY, 0);
         tokens
     }
 
-    fn put(&mut self, id: u32, bytes: &[u8]) {
-        if self.get(id) != Some(bytes) {
-            self.places[id as usize] = (self.arena.len() as u32, bytes.len() as u32);
+    fn put(&mut self, id: u32, bytes: &[u8], special: bool) {
+        let id = id as usize;
+        let mut cell = Cell { bytes: [0; SHORT], meta: if special { SPECIAL } else { 0 } };
+        if bytes.len() <= SHORT {
+            cell.bytes[..bytes.len()].copy_from_slice(bytes);
+            cell.meta |= bytes.len() as u8;
+        } else {
+            cell.bytes[..4].copy_from_slice(&(self.arena.len() as u32).to_le_bytes());
+            cell.bytes[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+            cell.meta |= LONG;
             self.arena.extend_from_slice(bytes);
         }
+        self.cells[id] = cell;
+        let wide = if bytes.is_ascii() { 0 } else { WIDE };
+        self.lengths[id] = if special || bytes.len() > COUNTED { 0 } else { bytes.len() as u8 | wide };
     }
 
     /// One more than the highest id.
     pub fn id_limit(&self) -> u32 {
-        self.places.len() as u32
+        self.lengths.len() as u32
     }
 
     /// The bytes of a token, or `None` for a hole.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&[u8]> {
-        let (start, length) = *self.places.get(id as usize)?;
-        (length > 0).then(|| &self.arena[start as usize..start as usize + length as usize])
-    }
-
-    /// Whether `skip_special_tokens` leaves this id out.
-    #[inline]
-    pub fn is_special(&self, id: u32) -> bool {
-        self.special.get(id as usize).copied().unwrap_or(false)
-    }
-
-    /// Join the bytes of all ids.
-    ///
-    /// # Errors
-    /// `unknown_token_id` with the index of the first that is no token.
-    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<Vec<u8>> {
-        let mut total = 0;
-        for (index, id) in ids.iter().enumerate() {
-            match self.places.get(*id as usize) {
-                Some((_, length)) if *length > 0 => total += *length as usize,
-                _ => return Err(self.unknown(*id, index)),
-            }
+        let cell = self.cells.get(id as usize)?;
+        if cell.meta & LONG != 0 {
+            let [start, length] = [0, 4].map(|at| {
+                let word = [cell.bytes[at], cell.bytes[at + 1], cell.bytes[at + 2], cell.bytes[at + 3]];
+                u32::from_le_bytes(word) as usize
+            });
+            return self.arena.get(start..start + length);
         }
-        let mut bytes: Vec<u8> = Vec::with_capacity(total + OVERCOPY);
-        if skip_special_tokens {
-            let kept = ids.iter().filter(|id| !self.is_special(**id));
-            kept.filter_map(|id| self.get(*id)).for_each(|token| bytes.extend_from_slice(token));
-            return Ok(bytes);
-        }
-        let mut to = bytes.as_mut_ptr();
-        for id in ids {
-            let (start, length) = self.places[*id as usize];
-            let (start, length) = (start as usize, length as usize);
-            let from = self.arena[start..start + length.max(OVERCOPY)].as_ptr();
-            // SAFETY: `from` begins a slice of at least `OVERCOPY` bytes and of at least the token's. The lengths of all
-            // tokens together are `total`, so what stands before `to` and this token fit into `total`, and the surplus into
-            // the `OVERCOPY` bytes behind it. The two vectors do not overlap.
-            unsafe {
-                std::ptr::copy_nonoverlapping(from, to, OVERCOPY);
-                if length > OVERCOPY {
-                    std::ptr::copy_nonoverlapping(from.add(OVERCOPY), to.add(OVERCOPY), length - OVERCOPY);
-                }
-                to = to.add(length);
-            }
-        }
-        // SAFETY: the loop wrote the bytes of every token, which are `total`, from the start on.
-        unsafe { bytes.set_len(total) };
-        Ok(bytes)
+        cell.bytes.get(..usize::from(cell.meta & !SPECIAL)).filter(|bytes| !bytes.is_empty())
     }
 
     /// How many bytes a token that is no hole has, and 0 for a hole.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
-        self.places.get(id as usize).map_or(0, |(_, length)| *length)
+        match self.lengths.get(id as usize).map_or(0, |length| length & !WIDE) {
+            0 => self.get(id).map_or(0, <[u8]>::len) as u32,
+            length => u32::from(length),
+        }
     }
 
+    /// What [`Self::write`] needs to know before.
+    ///
+    /// # Errors
+    /// `unknown_token_id` with the index of the first that is no token.
+    pub fn measure(&self, ids: impl Iterator<Item = u32>, skip_special_tokens: bool) -> Result<Measure> {
+        let (mut bytes, mut wide) = (0, 0);
+        for (index, id) in ids.enumerate() {
+            let length = self.lengths.get(id as usize).copied().unwrap_or(0);
+            if length & !WIDE == 0 {
+                let token = self.get(id).ok_or_else(|| self.unknown(id, index))?;
+                if !(skip_special_tokens && self.is_special(id)) {
+                    bytes += token.len();
+                    wide += usize::from(!token.is_ascii());
+                }
+                continue;
+            }
+            bytes += usize::from(length & !WIDE);
+            wide += usize::from(length >= WIDE);
+        }
+        Ok(Measure { bytes, wide })
+    }
+
+    /// Write the bytes of the ids to the beginning of `out`, as far as there is room, and return how many they are; so
+    /// many bytes of `out` are written. Ids that are no tokens give nothing.
+    pub fn write(
+        &self,
+        ids: impl Iterator<Item = u32>,
+        skip_special_tokens: bool,
+        out: &mut [MaybeUninit<u8>],
+    ) -> usize {
+        let mut at = 0;
+        // Up to here there is room for a whole cell.
+        let roomy = (out.len() + 1).saturating_sub(CELL);
+        for id in ids {
+            if let Some(cell) = self.cells.get(id as usize)
+                && usize::from(cell.meta) <= SHORT
+                && at < roomy
+            {
+                // SAFETY: the cell has `CELL` bytes, and so has `out` from `at` on, since `at + CELL <= out.len()`. What is
+                // written beyond the token is overwritten by the next, or is beyond what is returned.
+                unsafe {
+                    let to = out.as_mut_ptr().add(at).cast::<u8>();
+                    std::ptr::copy_nonoverlapping(std::ptr::from_ref(cell).cast::<u8>(), to, CELL);
+                }
+                at += usize::from(cell.meta);
+            } else if !(skip_special_tokens && self.is_special(id)) {
+                at += copy(self.get(id).unwrap_or_default(), &mut out[at..]);
+            }
+        }
+        at
+    }
+
+    /// Join the bytes of all ids.
+    ///
+    /// # Errors
+    /// As [`Self::measure`].
+    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<Vec<u8>> {
+        let ids = ids.iter().copied();
+        let size = self.measure(ids.clone(), skip_special_tokens)?.bytes;
+        let mut bytes = Vec::with_capacity(size);
+        let written = self.write(ids, skip_special_tokens, &mut bytes.spare_capacity_mut()[..size]);
+        // SAFETY: so many bytes are written, within the capacity.
+        unsafe { bytes.set_len(written) };
+        Ok(bytes)
+    }
+
+    fn is_special(&self, id: u32) -> bool {
+        self.cells.get(id as usize).is_some_and(|cell| cell.meta & SPECIAL != 0)
+    }
+
+    #[cold]
     fn unknown(&self, id: u32, index: usize) -> Error {
         let message = format!("no token has the id {id}; ids are below {}", self.id_limit());
         Error::new(Code::UnknownTokenId, message).at_index(index)
     }
+}
+
+/// Copy what there is room for, and return how much it was.
+#[inline(never)]
+fn copy(bytes: &[u8], out: &mut [MaybeUninit<u8>]) -> usize {
+    out.iter_mut().zip(bytes).for_each(|(to, byte)| {
+        to.write(*byte);
+    });
+    bytes.len().min(out.len())
 }
 
 /// UTF-8 decoder for bytes that come bit by bit: what it gave and what it gives at the end are the whole text.
@@ -143,7 +237,7 @@ impl StreamDecoder {
 }
 
 /// How many bytes at the end are the beginning of a character that more bytes could complete.
-fn incomplete_tail(bytes: &[u8]) -> usize {
+pub(crate) fn incomplete_tail(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     (1..=longest)
         .rev()

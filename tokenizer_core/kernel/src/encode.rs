@@ -11,6 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::guard::{Guard, Reading};
 use crate::load::text_to_bytes;
 use crate::normalize::{Normalizer, prefix_space};
+use crate::path::Path;
 use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
 use crate::scratch::{CacheStatistics, Scratch, ScratchPool};
@@ -30,6 +31,7 @@ pub struct EncodeOptions {
 /// A whole tokenizer but for its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
+    path: Path,
     tokens: TokenBytes,
     tables: Tables,
     added_tokens: AddedTokens,
@@ -62,6 +64,7 @@ impl Pipeline {
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
         Ok(Self {
+            path: Path::chosen()?,
             tokens,
             tables: Tables::new(&vocabulary, &specials, config.ignore_merges)?,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
@@ -72,6 +75,11 @@ impl Pipeline {
             suffix_ids: config.suffix_ids.clone(),
             scratch: ScratchPool::new(cache_bytes),
         })
+    }
+
+    /// Which instructions are used.
+    pub fn path(&self) -> Path {
+        self.path
     }
 
     /// The bytes of every id, added tokens included.

@@ -26,6 +26,7 @@ pub mod merge;
 pub mod normalize;
 pub mod offsets;
 pub mod output;
+mod pages;
 mod parallel;
 pub mod path;
 pub mod piece_cache;
@@ -41,6 +42,7 @@ pub mod tables;
 pub mod token_index;
 pub mod train;
 pub mod unicode;
+pub mod utf16;
 pub mod vocabulary;
 mod words;
 

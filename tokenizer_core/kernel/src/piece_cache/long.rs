@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-use super::pages::{Table, Zeroed};
+use crate::pages::{Table, Zeroed};
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;

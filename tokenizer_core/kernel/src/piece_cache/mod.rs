@@ -6,7 +6,6 @@
 
 mod key;
 mod long;
-mod pages;
 mod short;
 mod wide;
 

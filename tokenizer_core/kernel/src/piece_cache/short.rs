@@ -1,7 +1,7 @@
 //! Short pieces of few ids: an entry is half a cache line.
 
 use super::key::{COUNT_SHIFT, Key};
-use super::pages::{Table, Zeroed};
+use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
 
 /// Most ids that an entry holds.

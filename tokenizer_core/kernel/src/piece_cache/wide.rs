@@ -1,7 +1,7 @@
 //! Longer pieces, and short ones of many ids: an entry is a cache line.
 
 use super::key::WideKey;
-use super::pages::{Table, Zeroed};
+use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
 
 /// Most ids that an entry holds.

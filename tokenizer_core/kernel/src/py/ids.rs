@@ -1,20 +1,70 @@
 //! Ids from Python: arrays of integers or sequences of ints, and nothing that merely looks like one.
 
-use numpy::{PyArray1, PyArrayMethods};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyString};
 
 use super::raise::exception;
 use crate::error::{Code, Error};
 
-/// Take ids, checking each for what it is.
-pub fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    // A strided array has no slice; it is read item by item below.
-    if let Ok(array) = ids.cast::<PyArray1<u32>>()
-        && let Ok(ids) = array.to_vec()
-    {
-        return Ok(ids);
+/// Room for so many ids is made before they are seen.
+const EXPECTED: usize = 1 << 16;
+
+/// Ids that a caller lent, or a copy of them.
+pub enum Ids<'py> {
+    /// An array whose items lie one after the other, each where the processor wants it.
+    Lent(Bound<'py, PyArray1<u32>>),
+    /// What had to be converted.
+    Taken(Vec<u32>),
+}
+
+impl<'py> Ids<'py> {
+    /// Take ids, checking each for what it is.
+    pub fn extract(ids: &Bound<'py, PyAny>) -> PyResult<Self> {
+        match ids.cast::<PyArray1<u32>>() {
+            // A strided array is read item by item.
+            Ok(array) if array.is_contiguous() && array.data().is_aligned() => Ok(Self::Lent(array.clone())),
+            _ => extract(ids).map(Self::Taken),
+        }
     }
+
+    /// The ids, which need not be the same when they are read again: other threads may write into an array that is lent.
+    pub fn shared(&mut self) -> SharedIds<'_> {
+        let (data, length) = match self {
+            Self::Lent(array) => (array.data(), array.len()),
+            Self::Taken(ids) => (ids.as_mut_ptr(), ids.len()),
+        };
+        if length == 0 {
+            return SharedIds(&[]);
+        }
+        // SAFETY: the array has `length` items one after the other, aligned, and lives as long as it is borrowed here; it
+        // cannot be resized while it is referred to. All access here is atomic; another thread's need not be, but can only
+        // change which ids are read, and no reader relies on them.
+        SharedIds(unsafe { std::slice::from_raw_parts(data.cast::<AtomicU32>(), length) })
+    }
+}
+
+/// Ids that may change between one look and the next.
+#[derive(Clone, Copy)]
+pub struct SharedIds<'a>(&'a [AtomicU32]);
+
+impl<'a> SharedIds<'a> {
+    pub fn len(self) -> usize {
+        self.0.len()
+    }
+
+    pub fn chunks(self, length: usize) -> impl Iterator<Item = Self> {
+        self.0.chunks(length).map(SharedIds)
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = u32> + 'a {
+        self.0.iter().map(|id| id.load(Ordering::Relaxed))
+    }
+}
+
+fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let py = ids.py();
     let wrong =
         |message: String, index: usize| exception(py, &Error::new(Code::InvalidOption, message).at_index(index), None);
@@ -25,10 +75,10 @@ pub fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let name = ids.get_type().name().map_or_else(|_| String::from("this"), |name| name.to_string());
         exception(py, &Error::new(Code::InvalidOption, format!("ids are a sequence of integers, not {name}")), None)
     })?;
-    let mut taken = Vec::new();
+    let mut taken = Vec::with_capacity(ids.len().unwrap_or(0).min(EXPECTED));
     for (index, item) in items.enumerate() {
         let item = item?;
-        if item.is_instance_of::<PyBool>() || !item.hasattr("__index__")? {
+        if !item.is_exact_instance_of::<PyInt>() && (item.is_instance_of::<PyBool>() || !item.hasattr("__index__")?) {
             return Err(wrong(format!("an id is an integer, not {}", item.get_type().name()?), index));
         }
         let id = item.extract::<u32>().map_err(|_| {

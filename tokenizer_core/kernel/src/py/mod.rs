@@ -2,6 +2,7 @@
 
 mod body;
 mod chat;
+mod decode;
 mod ids;
 mod pipeline;
 mod raise;

@@ -8,13 +8,12 @@ use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::body::{Asked, Outcome};
 use super::raise::{exception, invalid_option, run, text as utf8};
-use super::{chat, ids, vocabulary::PyVocabulary};
+use super::{chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
-use crate::error::Error;
 use crate::offsets::{Offsets, Unit};
 use crate::output::{Count, write_json};
 use crate::scratch::CacheStatistics;
@@ -215,16 +214,12 @@ impl PyPipeline {
 
     #[pyo3(signature = (ids, skip_special_tokens=false))]
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.bytes(ids, skip_special_tokens)?;
-        Ok(PyBytes::new(ids.py(), &bytes))
+        decode::to_bytes(ids, &self.0, skip_special_tokens)
     }
 
     #[pyo3(signature = (ids, skip_special_tokens=false))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyString>> {
-        let bytes = self.bytes(ids, skip_special_tokens)?;
-        // Python checks the bytes itself: checking them before would read them twice.
-        PyString::from_bytes(ids.py(), &bytes)
-            .or_else(|_| Ok(PyString::new(ids.py(), &String::from_utf8_lossy(&bytes))))
+        decode::to_text(ids, &self.0, skip_special_tokens)
     }
 
     #[pyo3(signature = (skip_special_tokens=false))]
@@ -254,17 +249,6 @@ impl PyPipeline {
         })
         .map_err(|error| exception(py, &error, Some(text)))
     }
-
-    fn bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
-        decode(ids, &self.0, skip_special_tokens)
-    }
-}
-
-fn decode(ids: &Bound<'_, PyAny>, pipeline: &Pipeline, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
-    let py = ids.py();
-    let ids = ids::extract(ids)?;
-    run(py, ids.len() * 4, || pipeline.tokens().decode(&ids, skip_special_tokens))
-        .map_err(|error: Error| exception(py, &error, None))
 }
 
 /// See `_kernel.pyi`.
@@ -278,7 +262,7 @@ pub struct PyStreamDecoder {
 #[pymethods]
 impl PyStreamDecoder {
     fn push(&self, ids: &Bound<'_, PyAny>) -> PyResult<String> {
-        let bytes = decode(ids, &self.pipeline, self.skip_special_tokens)?;
+        let bytes = decode::to_vec(ids, &self.pipeline, self.skip_special_tokens)?;
         Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes))
     }
 

@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 ///
 /// # Safety
 /// Every bit pattern of zeros is a valid value, and dropping one does nothing.
-pub(super) unsafe trait Zeroed: Copy {}
+pub(crate) unsafe trait Zeroed: Copy {}
 
 #[cfg(target_os = "linux")]
 mod mapped {
@@ -77,7 +77,7 @@ mod mapped {
 
 /// A table of fixed length.
 #[derive(Debug)]
-pub(super) enum Table<T> {
+pub(crate) enum Table<T> {
     #[cfg(target_os = "linux")]
     Mapped(mapped::Table<T>),
     Boxed(Box<[T]>),
