@@ -3,7 +3,7 @@
 
 mod fuzz_targets;
 
-use fuzz_targets::{added_tokens::added_tokens, body::body, encode::encode, load::load, paths::paths};
+use fuzz_targets::{added_tokens::added_tokens, body::body, decode::decode, encode::encode, load::load, paths::paths};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -40,6 +40,14 @@ proptest! {
     #[test]
     fn encoding_keeps_its_promises(head in vec(any::<u8>(), 2), text in HARD_TEXT) {
         encode(&[&head[..], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn any_ids_are_decoded_or_refused(skip in any::<u8>(), ids in vec(0..420_u16, 0..60), known in any::<bool>()) {
+        // With one in ten unknown, few lists of any length would be decoded at all.
+        let ids = ids.into_iter().map(|id| if known { id % 256 + 100 * (id % 2) } else { id });
+        let ids = ids.filter(|id| !known || !(260..270).contains(id));
+        decode(&[vec![skip], ids.flat_map(u16::to_le_bytes).collect()].concat());
     }
 
     #[test]

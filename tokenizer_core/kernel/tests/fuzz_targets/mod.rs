@@ -4,6 +4,7 @@
 
 pub mod added_tokens;
 pub mod body;
+pub mod decode;
 pub mod encode;
 pub mod load;
 pub mod paths;
@@ -23,6 +24,10 @@ impl<'a> Reader<'a> {
         let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
         self.0 = rest;
         *first
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// A number below `limit`.
