@@ -35,7 +35,7 @@ fn mutated(seed: &'static str) -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 300 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn encoding_keeps_its_promises(head in vec(any::<u8>(), 2), text in HARD_TEXT) {
