@@ -13,6 +13,7 @@ from starlette.types import Receive
 
 from service.errors import ServiceError
 from service.exchange import Exchange
+from service.memory import Trimmer
 from service.settings import Settings
 from service.threads import Threads, saturated
 from service.turns import Turns
@@ -37,6 +38,7 @@ class Limits:
         self.settings = settings
         self.requests = 0
         self.held_bytes = 0
+        self._trimmer = Trimmer()
         self.threads = settings.threads or os.cpu_count() or 1
         self.turns = Turns(settings)
         self._work = Threads(
@@ -115,6 +117,7 @@ class Limits:
 
     def release(self, exchange: Exchange) -> None:
         """Let go of what a request held."""
+        self._trimmer.releases(self.held_bytes)
         self.held_bytes -= exchange.held_bytes
         exchange.held_bytes = 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import signal
@@ -19,24 +18,13 @@ from service.app import create_app
 from service.auth import require_keys
 from service.http_protocol import BoundedProtocol
 from service.jobs.beside import worker_beside
+from service.memory import give_back_large
 from service.metrics import DIRECTORY_VARIABLE
 from service.registry import Registry
 from service.settings import InvalidSetting, Settings
 
 KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = 30
-
-
-_MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
-"""Of glibc's allocator: M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
-
-
-def give_memory_back() -> None:
-    """Let glibc return what a large request took once it is answered; by default it keeps it, an arena a thread."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        for parameter, value in _MALLOPT.items():
-            mallopt(parameter, value)
 
 
 def run(settings: Settings) -> None:
@@ -52,7 +40,7 @@ def run(settings: Settings) -> None:
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         if settings.workers == 1:
-            give_memory_back()
+            give_back_large()
             app = _settled(create_app(settings))
             with worker_beside(settings):
                 uvicorn.run(app, **_options(settings))
@@ -89,7 +77,7 @@ def _clear_the_way(path: Path) -> None:
 
 def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
-    give_memory_back()
+    give_back_large()
     return _settled(create_app(Settings.load()))
 
 

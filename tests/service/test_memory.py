@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from service import memory
+from service.exchange import Exchange
+from service.limits import Limits
+from service.settings import Settings
 from tests.service.conftest import RunServer, Server
 
 MOST_MB = 220
@@ -41,3 +46,27 @@ def test_memory_levels_off(run_server: RunServer) -> None:
         assert last < MOST_MB
         assert last - warm < GROWTH_MB
         server.stop()
+
+
+def test_what_many_bodies_left_is_given_back_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    trims = []
+    monkeypatch.setattr(memory, "TRIM_SECONDS", 0)
+    monkeypatch.setattr(memory, "_trim", lambda: trims.append(1))
+
+    async def story(sizes: list[int]) -> int:
+        trims.clear()
+        limits = Limits(Settings())
+        exchanges = [Exchange("POST") for _ in sizes]
+        for size, exchange in zip(sizes, exchanges, strict=True):
+            limits.hold(size, exchange)
+        for exchange in exchanges:
+            limits.release(exchange)
+        limits.close()
+        # Its timer comes behind that of the trim, if there is one.
+        await asyncio.sleep(0.01)
+        await asyncio.get_running_loop().shutdown_default_executor()
+        return len(trims)
+
+    assert asyncio.run(story([memory.LARGE_BYTES - 1])) == 0
+    assert asyncio.run(story([1 << 20] * 24)) == 1
+    assert asyncio.run(story([memory.LARGE_BYTES])) == 1
