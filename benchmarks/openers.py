@@ -255,7 +255,7 @@ def open_splintr(vocabulary: str, files: Files) -> Encoder:
         batch=tok.encode_batch_flat,
         flat=lambda answer: words(answer[0]),
         decode=tok.decode,
-        decode_bytes=tok.decode_bytes,
+        decode_bytes=None if vocabulary == "gpt2" else tok.decode_bytes,  # It refuses what has a decoder of its own.
     )
 
 
