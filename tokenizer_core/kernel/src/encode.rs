@@ -284,7 +284,7 @@ impl Pipeline {
         let Scratch { portion, mergers, caches, cuts, .. } = scratch;
         let end = ends.last().map_or(start, |end| *end as usize);
         let (ends, parts) = match &self.tables.safe_split {
-            Some(safe_split) if !text.as_bytes()[start..end].is_ascii() => {
+            Some(safe_split) if is_worth_cutting(&text.as_bytes()[start..end]) => {
                 safe_split.cut(text, start, ends, cuts);
                 (cuts.ends(), cuts.parts())
             }
@@ -298,6 +298,19 @@ impl Pipeline {
         }
         end
     }
+}
+
+/// Whether parts of pieces are better known than whole ones: where there are characters from U+3000 on, whose words have no
+/// spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come again as they are.
+fn is_worth_cutting(text: &[u8]) -> bool {
+    let (mut beyond, mut far) = (0, 0);
+    // So few at a time that a byte counts them, many of which make a vector.
+    for bytes in text.chunks(usize::from(u8::MAX)) {
+        let count = |least: u8| bytes.iter().fold(0_u8, |count, byte| count + u8::from(*byte >= least));
+        beyond += usize::from(count(0x80));
+        far |= count(0xE3);
+    }
+    far > 0 || beyond > 0 && beyond * 4 >= text.len()
 }
 
 fn shift(range: Range<usize>, by: usize) -> Range<usize> {

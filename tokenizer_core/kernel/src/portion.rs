@@ -7,7 +7,10 @@ use std::ops::Range;
 
 use crate::lane::{LANES, Lanes};
 use crate::merge::SCAN_LIMIT;
-use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, WideKey};
+use crate::path::Path;
+#[cfg(target_arch = "x86_64")]
+use crate::piece_cache::Avx512;
+use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key, Lookup, Portable, WideKey};
 use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
@@ -56,7 +59,9 @@ pub struct Portion {
     ids: [[u32; IDS_LIMIT]; PIECES],
     counts: [u8; PIECES],
     misses: [u16; PIECES],
-    /// Ids of pieces that have more than four.
+    /// Pieces too long for a key, with the key they have instead.
+    wide: [(u16, WideKey); PIECES],
+    /// Ids of pieces that have more than an entry holds.
     many: Vec<u32>,
     /// Pieces that nothing is known of, by length.
     short: Vec<u16>,
@@ -76,6 +81,7 @@ impl Default for Portion {
             ids: [[0; IDS_LIMIT]; PIECES],
             counts: [0; PIECES],
             misses: [0; PIECES],
+            wide: [(0, WideKey::default()); PIECES],
             many: Vec::new(),
             short: Vec::new(),
             middle: Vec::new(),
@@ -99,19 +105,13 @@ impl Portion {
         sink: &mut impl Sink,
     ) {
         let count = pieces.ends.len().min(PIECES);
-        if pieces.parts.is_empty() {
-            self.find_keys(&pieces, caches, |_| false);
-        } else {
-            self.find_keys(&pieces, caches, |at| pieces.parts[at]);
-        }
-        let mut missed = 0;
-        for at in 0..count {
-            let (ids, count) = caches.short.get(self.places[at] as usize, self.keys[at]);
-            self.ids[at] = ids;
-            self.counts[at] = count as u8;
-            self.misses[missed] = at as u16;
-            missed += usize::from(count == 0);
-        }
+        let missed = match tables.path {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: tables are made for a path that the machine has.
+            Path::Avx512 => unsafe { self.look_up_avx512(&pieces, caches) },
+            // SAFETY: every machine has it.
+            _ => unsafe { self.look_up::<Portable>(&pieces, caches) },
+        };
         caches.statistics.pieces += count as u64;
         if missed > 0 {
             self.resolve(missed, &pieces, tables, mergers, caches);
@@ -125,15 +125,76 @@ impl Portion {
         self.many.shrink_to(entries);
     }
 
+    /// As [`Self::look_up`].
+    ///
+    /// # Safety
+    /// The machine has [`Path::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn look_up_avx512(&mut self, pieces: &Pieces<'_>, caches: &Caches) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { self.look_up::<Avx512>(pieces, caches) }
+    }
+
+    /// Take over what the first two caches know; returns how many pieces are not in the first of them.
+    ///
+    /// # Safety
+    /// The machine has what `L` needs.
     #[inline(always)]
-    fn find_keys(&mut self, pieces: &Pieces<'_>, caches: &Caches, is_part: impl Fn(usize) -> bool) {
-        let mut start = pieces.start;
+    unsafe fn look_up<L: Lookup>(&mut self, pieces: &Pieces<'_>, caches: &Caches) -> usize {
+        // SAFETY: the caller's promise; for each call in this function.
+        let wide = unsafe {
+            if pieces.parts.is_empty() {
+                self.find_keys::<L>(pieces, caches, |_| false)
+            } else {
+                self.find_keys::<L>(pieces, caches, |at| pieces.parts[at])
+            }
+        };
+        let mut missed = 0;
+        for at in 0..pieces.ends.len().min(PIECES) {
+            // SAFETY: as above.
+            let count = unsafe { L::get(&caches.short, self.places[at] as usize, self.keys[at], &mut self.ids[at]) };
+            self.counts[at] = count as u8;
+            self.misses[missed] = at as u16;
+            missed += usize::from(count == 0);
+        }
+        for (at, key) in &self.wide[..wide] {
+            if let Some(ids) = caches.wide.get(*key) {
+                let at = usize::from(*at);
+                self.ids[at][..ids.len()].copy_from_slice(ids);
+                self.counts[at] = ids.len() as u8;
+            }
+        }
+        missed
+    }
+
+    /// Make the keys of all pieces and ask for what is remembered of them; returns how many are wide.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn find_keys<L: Lookup>(
+        &mut self,
+        pieces: &Pieces<'_>,
+        caches: &Caches,
+        is_part: impl Fn(usize) -> bool,
+    ) -> usize {
+        let (mut start, mut wide) = (pieces.start, 0);
         for (at, ((end, key), place)) in pieces.ends.iter().zip(&mut self.keys).zip(&mut self.places).enumerate() {
             let end = *end as usize;
-            *key = Key::or_none(pieces.text, start, end, is_part(at));
+            // SAFETY: the caller's promise.
+            *key = unsafe { L::key(pieces.text, start, end, is_part(at)) };
             *place = caches.short.place(*key) as u32;
+            if end - start > KEY_LIMIT
+                && let Some(key) = WideKey::new(pieces.text, start, end, is_part(at))
+            {
+                caches.wide.prefetch(key);
+                self.wide[wide] = (at as u16, key);
+                wide += 1;
+            }
             start = end;
         }
+        wide
     }
 
     #[inline]
@@ -165,16 +226,13 @@ impl Portion {
     ) {
         self.many.clear();
         for at in self.misses[..missed].iter().map(|at| usize::from(*at)) {
-            let range = pieces.range(at);
-            if range.len() <= KEY_LIMIT {
+            if self.counts[at] == 0 && pieces.range(at).len() <= KEY_LIMIT {
                 tables.tokens.prefetch(self.keys[at].whole());
-            } else if let Some(key) = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
-                caches.wide.prefetch(key);
             }
         }
         for miss in 0..missed {
             let at = self.misses[miss];
-            if !self.recall(usize::from(at), pieces, tables, caches) {
+            if self.counts[usize::from(at)] == 0 && !self.recall(usize::from(at), pieces, tables, caches) {
                 let length = pieces.range(usize::from(at)).len();
                 let group = if length <= Lanes::<SHORT>::LIMIT {
                     &mut self.short
@@ -203,16 +261,18 @@ impl Portion {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
         let bytes = &pieces.text[range.clone()];
         let is_short = range.len() <= KEY_LIMIT;
+        if is_short {
+            let count = caches.short.get_beside(self.places[at] as usize, self.keys[at], &mut self.ids[at]);
+            self.counts[at] = count as u8;
+            if count > 0 {
+                return true;
+            }
+        }
         if is_short && let Some(id) = tables.tokens.get(Some(self.keys[at].whole()), bytes, part) {
             self.learn(at, pieces, caches, &[id]);
             return true;
         }
-        let wide = WideKey::new(pieces.text, range.start, range.end, part);
-        let remembered = match wide.and_then(|key| caches.wide.get(key)) {
-            Some(ids) => Some(ids),
-            None => caches.long.get(bytes, part),
-        };
-        if let Some(ids) = remembered {
+        if let Some(ids) = caches.long.get(bytes, part) {
             self.set(at, ids);
             return true;
         }

@@ -7,9 +7,7 @@ use std::thread;
 
 use crate::backtrack::Backtracker;
 use crate::merge::Merger;
-use crate::piece_cache::{
-    IDS_LIMIT, KEY_LIMIT, Key, LongCache, ShortCache, WIDE_IDS_LIMIT, WIDE_LIMIT, WideCache, WideKey,
-};
+use crate::piece_cache::{Key, LongCache, ShortCache, WideCache, WideKey};
 use crate::portion::Portion;
 use crate::safe_split::Cuts;
 
@@ -63,13 +61,9 @@ impl Caches {
     pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
         let (start, end) = (piece.start, piece.end);
         self.statistics.misses += 1;
-        let evicted = match (piece.len(), ids.len()) {
-            (..=KEY_LIMIT, ..=IDS_LIMIT) => self.short.insert(Key::or_none(text, start, end, part), ids),
-            (..=WIDE_LIMIT, ..=WIDE_IDS_LIMIT) if let Some(key) = WideKey::new(text, start, end, part) => {
-                self.wide.insert(key, ids)
-            }
-            _ => self.long.insert(&text[piece], part, ids),
-        };
+        let short = Key::new(text, start, end, part).and_then(|key| self.short.insert(key, ids));
+        let wide = || WideKey::new(text, start, end, part).and_then(|key| self.wide.insert(key, ids));
+        let evicted = short.or_else(wide).unwrap_or_else(|| self.long.insert(&text[piece], part, ids));
         self.statistics.evictions += u64::from(evicted);
     }
 }

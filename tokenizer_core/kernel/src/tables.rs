@@ -20,6 +20,8 @@ pub struct Tables {
     pub(crate) lengths: Option<Lengths>,
     pub(crate) tokens: TokenIndex,
     pub(crate) safe_split: Option<SafeSplit>,
+    /// One that the machine has.
+    pub(crate) path: Path,
 }
 
 impl Tables {
@@ -32,6 +34,7 @@ impl Tables {
         let lineage = Lineage::new(vocabulary, &merges);
         let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
         let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
-        Ok(Self { safe_split: SafeSplit::new(vocabulary, Path::chosen()?), merges, lineage, lengths, tokens })
+        let path = Path::chosen()?;
+        Ok(Self { safe_split: SafeSplit::new(vocabulary, path), merges, lineage, lengths, tokens, path })
     }
 }

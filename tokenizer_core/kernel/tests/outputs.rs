@@ -3,7 +3,45 @@
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::output::write_json;
-use tokd_kernel::piece_cache::{Key, LongCache, ShortCache, WideCache, WideKey};
+use tokd_kernel::path::Path;
+#[cfg(target_arch = "x86_64")]
+use tokd_kernel::piece_cache::Avx512;
+use tokd_kernel::piece_cache::{IDS_LIMIT, Key, LongCache, Lookup, Portable, ShortCache, WideCache, WideKey};
+
+/// What `get` finds of a piece in its own bucket or beside it, by a path that the machine has.
+fn found<L: Lookup>(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
+    let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
+    // SAFETY: as the caller says.
+    let mut count = unsafe { L::get(cache, place, key, &mut ids) };
+    if count == 0 {
+        count = cache.get_beside(place, key, &mut ids);
+    }
+    (count > 0).then(|| ids[..count].to_vec())
+}
+
+/// As `found`, by every path there is.
+fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
+    let portable = found::<Portable>(cache, key);
+    #[cfg(target_arch = "x86_64")]
+    if Path::Avx512.is_available() {
+        assert_eq!(found::<Avx512>(cache, key), portable);
+    }
+    portable
+}
+
+/// The key of a piece of a text, by every path there is; they agree unless the piece is too long.
+fn key_of(text: &[u8], start: usize, end: usize, part: bool) -> Option<Key> {
+    #[cfg(target_arch = "x86_64")]
+    if Path::Avx512.is_available() {
+        // SAFETY: the machine has it.
+        let key = unsafe { Avx512::key(text, start, end, part) };
+        match Key::new(text, start, end, part) {
+            Some(other) => assert_eq!(key, other),
+            None => assert_eq!(recalled(&ShortCache::new(128), key), None),
+        }
+    }
+    Key::new(text, start, end, part)
+}
 
 proptest! {
     #[test]
@@ -32,19 +70,22 @@ proptest! {
 
     #[test]
     fn a_hit_is_the_piece_that_was_remembered(
-        pieces in prop::collection::vec(("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..6)), 0..60),
+        pieces in prop::collection::vec(("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..10)), 0..60),
+        buckets in prop::sample::select(vec![2_usize, 4, 8]),
     ) {
-        // Two buckets: every piece collides with half of the others.
-        let mut cache = ShortCache::new(128);
+        // So few buckets that pieces collide, and go into the neighbour of theirs.
+        let mut cache = ShortCache::new(64 * buckets);
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
-            let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
+            let Some(key) = key_of(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
-            let (found, count) = cache.get(cache.place(key), key);
-            if count > 0 {
-                prop_assert_eq!(&found[..count], ids.as_slice());
-            } else {
-                cache.insert(key, ids);
+            match recalled(&cache, key) {
+                Some(found) => prop_assert_eq!(&found, ids),
+                None => {
+                    let is_taken = cache.insert(key, ids).is_some();
+                    prop_assert_eq!(is_taken, ids.len() <= IDS_LIMIT);
+                    prop_assert_eq!(recalled(&cache, key), is_taken.then(|| ids.clone()));
+                }
             }
         }
     }
@@ -60,7 +101,10 @@ proptest! {
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
             match cache.get(key) {
                 Some(found) => prop_assert_eq!(found, ids.as_slice()),
-                None => { cache.insert(key, ids); }
+                None => {
+                    let is_taken = cache.insert(key, ids).is_some();
+                    prop_assert_eq!(cache.get(key), is_taken.then_some(ids.as_slice()));
+                }
             }
         }
     }
@@ -86,9 +130,9 @@ proptest! {
         let (text, other) = (text.into_bytes(), other.into_bytes());
         if let (Some(piece), true) = (text.get(..length), other.len() < 40) {
             let elsewhere = [other.as_slice(), piece, b"x", other.as_slice()].concat();
-            let key = Key::new(&elsewhere, other.len(), other.len() + length, false);
-            prop_assert_eq!(key, Key::new(&text, 0, length, false));
-            prop_assert_eq!(key, Key::new(piece, 0, length, false));
+            let key = key_of(&elsewhere, other.len(), other.len() + length, false);
+            prop_assert_eq!(key, key_of(&text, 0, length, false));
+            prop_assert_eq!(key, key_of(piece, 0, length, false));
             let wide = WideKey::new(&elsewhere, other.len(), other.len() + length, false);
             prop_assert_eq!(wide, WideKey::new(&text, 0, length, false));
             prop_assert_eq!(wide, WideKey::new(piece, 0, length, false));
@@ -102,6 +146,19 @@ fn a_long_piece_has_no_key() {
     assert!(Key::new(&[b'a'; 16], 0, 16, false).is_none());
     assert!(WideKey::new(&[b'a'; 32], 0, 32, false).is_none());
     // What stands for it in a portion is found in no cache, not even in an empty one.
-    let (key, cache) = (Key::or_none(&[0; 40], 0, 16, false), ShortCache::new(128));
-    assert_eq!(cache.get(cache.place(key), key).1, 0);
+    assert_eq!(recalled(&ShortCache::new(128), Key::or_none(&[0; 40], 0, 16, false)), None);
+    assert_eq!(key_of(&[0; 40], 0, 16, false), None);
+    assert_eq!(key_of(&[1; 40], 3, 40, true), None);
+}
+
+#[test]
+fn a_full_bucket_gives_to_its_neighbour_before_it_forgets() {
+    let mut cache = ShortCache::new(128);
+    let pieces: Vec<_> = (b'a'..=b'd').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
+    let evicted = pieces.iter().enumerate().filter(|(at, key)| cache.insert(**key, &[*at as u32]).unwrap()).count();
+    // Two buckets of two halves, each the neighbour of the other.
+    assert_eq!(evicted, 0);
+    for (at, key) in pieces.iter().enumerate() {
+        assert_eq!(recalled(&cache, *key), Some(vec![at as u32]));
+    }
 }

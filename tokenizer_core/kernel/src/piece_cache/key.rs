@@ -8,13 +8,14 @@ pub const KEY_LIMIT: usize = 15;
 /// Longest piece that has a [`WideKey`], in bytes.
 pub const WIDE_LIMIT: usize = 31;
 
-/// A piece as one word: 15 bytes of text, then 4 bits of length, one bit for its kind, 3 bits that entries use.
+/// A piece as one word: 15 bytes of text, then 4 bits of length and one bit for its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub(super) u128);
 
 const LENGTH_SHIFT: u32 = 120;
-const PART_SHIFT: u32 = 124;
-pub(super) const COUNT_SHIFT: u32 = 125;
+/// In the byte above the text.
+pub(super) const PART_BIT: u32 = 4;
+const PART_SHIFT: u32 = LENGTH_SHIFT + PART_BIT;
 
 /// By length: the bytes that belong to the piece.
 const MASKS: [u128; KEY_LIMIT + 2] = {

@@ -1,37 +1,66 @@
-//! Short pieces of few ids: an entry is half a cache line.
+//! Short pieces of few ids, two to a cache line.
 
-use super::key::{COUNT_SHIFT, Key};
+use super::key::Key;
 use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
 
-/// Most ids that an entry holds.
-pub const IDS_LIMIT: usize = 4;
+/// Most ids that are remembered of a piece.
+pub const IDS_LIMIT: usize = 8;
 
+/// Most ids of a piece beside which another one has room in the line.
+pub(super) const HALF: usize = IDS_LIMIT / 2;
+
+/// The number of ids stands above the first of them.
+pub(super) const COUNT_SHIFT: u32 = 28;
+pub(super) const ID: u32 = (1 << COUNT_SHIFT) - 1;
+
+const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
+
+/// Two pieces of up to four ids, or one of up to eight.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    /// The key with the number of ids in the three bits above it; zero is empty.
-    key: u128,
-    ids: [u32; IDS_LIMIT],
+#[repr(C, align(64))]
+pub(super) struct Bucket {
+    pub(super) ids: [[u32; HALF]; 2],
+    /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty.
+    pub(super) keys: [u128; 2],
 }
 
-impl Entry {
-    #[inline(always)]
-    fn is_of(&self, key: Key) -> bool {
-        (self.key ^ key.0) << (128 - COUNT_SHIFT) == 0
-    }
-}
-
-/// Two entries in one cache line.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Bucket([Entry; 2]);
-
-const _: () = assert!(size_of::<Bucket>() == 64);
+const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, ids) == 0);
 
 // SAFETY: integers alone.
 unsafe impl Zeroed for Bucket {}
 
+impl Bucket {
+    /// How many ids there are of the piece in the first or in the second half; 0 if there is none.
+    #[inline(always)]
+    fn count(&self, half: usize) -> usize {
+        (self.ids[half][0] >> COUNT_SHIFT) as usize
+    }
+
+    /// Whether there is no room, not even for a piece of one id.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.count(0) > HALF || self.count(1) > 0
+    }
+
+    /// Remember the ids of a piece; the older one goes if there is no room for both. Returns whether one went.
+    #[inline]
+    fn insert(&mut self, key: Key, ids: &[u32]) -> bool {
+        let stays = ids.len() <= HALF && self.count(0) <= HALF;
+        let evicted = self.count(usize::from(stays)) > 0;
+        let (second, second_ids) = if stays { (self.keys[0], self.ids[0]) } else { (0, [0; HALF]) };
+        self.keys = [key.0, second];
+        let mut words = [[0; HALF], second_ids];
+        words.as_flattened_mut()[..ids.len()].copy_from_slice(ids);
+        words[0][0] |= (ids.len() as u32) << COUNT_SHIFT;
+        self.ids = words;
+        evicted
+    }
+}
+
 /// The cache; its size is fixed when it is made.
+///
+/// A piece that finds its bucket full is put into the neighbour of that one, if there is room.
 #[derive(Debug)]
 pub struct ShortCache {
     buckets: Table<Bucket>,
@@ -58,32 +87,47 @@ impl ShortCache {
         place
     }
 
-    /// The ids of the piece whose place is `place` and how many of them count: none if the piece is not remembered.
     #[inline(always)]
-    pub fn get(&self, place: usize, key: Key) -> ([u32; IDS_LIMIT], usize) {
-        let Bucket([first, second]) = &self.buckets[place & (self.buckets.len() - 1)];
-        let entry = if first.is_of(key) { first } else { second };
-        let count = if entry.is_of(key) { (entry.key >> COUNT_SHIFT) as usize } else { 0 };
-        (entry.ids, count)
+    pub(super) fn bucket(&self, place: usize) -> &Bucket {
+        &self.buckets[place & (self.buckets.len() - 1)]
     }
 
-    /// Remember the 1 to 4 ids of a piece; the older entry of the bucket goes. Returns whether it held another piece.
+    /// Write the ids of the piece whose place is `place`, and return how many of them count: none if the piece is not
+    /// remembered there.
+    #[inline(always)]
+    pub fn get(&self, place: usize, key: Key, ids: &mut [u32; IDS_LIMIT]) -> usize {
+        let bucket = self.bucket(place);
+        let second = usize::from(bucket.keys[1] == key.0);
+        let hit = second | usize::from(bucket.keys[0] == key.0);
+        let count = bucket.count(second) * hit;
+        let [low, high] = bucket.ids;
+        ids[..HALF].copy_from_slice(if second == 0 { &low } else { &high });
+        ids[HALF..].copy_from_slice(&high);
+        ids[0] &= ID;
+        count
+    }
+
+    /// As [`Self::get`], for a piece that is not in its own bucket.
     #[inline]
-    pub fn insert(&mut self, key: Key, ids: &[u32]) -> bool {
+    pub fn get_beside(&self, place: usize, key: Key, ids: &mut [u32; IDS_LIMIT]) -> usize {
+        if self.bucket(place).is_full() { self.get(place ^ 1, key, ids) } else { 0 }
+    }
+
+    /// Remember the ids of a piece. Returns whether another one was forgotten; `None` if there are too many ids.
+    #[inline]
+    pub fn insert(&mut self, key: Key, ids: &[u32]) -> Option<bool> {
         if ids.len() > IDS_LIMIT {
-            return false;
+            return None;
         }
-        let mut entry = Entry { key: key.0 | (ids.len() as u128) << COUNT_SHIFT, ids: [0; IDS_LIMIT] };
-        entry.ids[..ids.len()].copy_from_slice(ids);
-        let at = key.place(self.bits) & (self.buckets.len() - 1);
-        let Bucket(entries) = &mut self.buckets[at];
-        if entries.iter().any(|entry| entry.is_of(key)) {
+        let mut place = key.place(self.bits) & (self.buckets.len() - 1);
+        let is_known = |place: usize| self.buckets[place].keys.contains(&key.0);
+        if is_known(place) || self.buckets[place].is_full() && is_known(place ^ 1) {
             // Two of them were missed together.
-            return false;
+            return Some(false);
         }
-        let evicted = entries[1].key != 0;
-        entries[1] = entries[0];
-        entries[0] = entry;
-        evicted
+        if self.buckets[place].is_full() && !self.buckets[place ^ 1].is_full() {
+            place ^= 1;
+        }
+        Some(self.buckets[place].insert(key, ids))
     }
 }

@@ -5,7 +5,7 @@ use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
 
 /// Most ids that an entry holds.
-pub const WIDE_IDS_LIMIT: usize = 7;
+const WIDE_IDS_LIMIT: usize = 7;
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -21,16 +21,16 @@ const _: () = assert!(size_of::<Entry>() == 64);
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-/// One place a hash; the size is fixed when it is made.
+/// Two neighbouring places a hash; the size is fixed when it is made.
 #[derive(Debug)]
 pub struct WideCache {
     entries: Table<Entry>,
 }
 
 impl WideCache {
-    /// A cache of at most `bytes` bytes, and at least one entry.
+    /// A cache of at most `bytes` bytes, and at least two entries.
     pub fn new(bytes: usize) -> Self {
-        let bits = (bytes / size_of::<Entry>()).max(1).ilog2();
+        let bits = (bytes / size_of::<Entry>()).max(2).ilog2();
         Self { entries: Table::new(1 << bits) }
     }
 
@@ -42,27 +42,37 @@ impl WideCache {
     /// Begin to load what is remembered of a piece.
     #[inline]
     pub fn prefetch(&self, key: WideKey) {
-        prefetch(&self.entries, self.place(key));
+        let place = self.place(key);
+        prefetch(&self.entries, place);
+        prefetch(&self.entries, place ^ 1);
     }
 
     /// The ids of a piece, if it is remembered.
     #[inline]
     pub fn get(&self, key: WideKey) -> Option<&[u32]> {
-        let entry = &self.entries[self.place(key)];
-        (entry.key == key && entry.count > 0).then(|| &entry.ids[..entry.count as usize])
+        let place = self.place(key);
+        let is_it = |place: &usize| self.entries[*place].key == key;
+        let entry = &self.entries[[place, place ^ 1].into_iter().find(is_it)?];
+        (entry.count > 0).then(|| &entry.ids[..entry.count as usize])
     }
 
-    /// Remember the 1 to 7 ids of a piece; what its place held is forgotten. Returns whether that was another piece.
+    /// Remember the 1 to 7 ids of a piece that is in neither of its places; the older of two goes. Returns whether one
+    /// went; `None` if there are too many ids.
     #[inline]
-    pub fn insert(&mut self, key: WideKey, ids: &[u32]) -> bool {
+    pub fn insert(&mut self, key: WideKey, ids: &[u32]) -> Option<bool> {
         if ids.len() > WIDE_IDS_LIMIT {
-            return false;
+            return None;
         }
         let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
         entry.ids[..ids.len()].copy_from_slice(ids);
         let place = self.place(key);
         let before = std::mem::replace(&mut self.entries[place], entry);
-        before.count > 0 && before.key != key
+        if before.key == key {
+            // Two of them were missed together.
+            return Some(false);
+        }
+        let evicted = std::mem::replace(&mut self.entries[place ^ 1], before);
+        Some(evicted.count > 0 && evicted.key != key)
     }
 
     #[inline]

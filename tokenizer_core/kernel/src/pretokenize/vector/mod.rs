@@ -11,12 +11,16 @@ pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
+use crate::prefetch::prefetch;
 
 /// Bytes in a window.
 pub(crate) const WINDOW: usize = 64;
 
 /// Ends that one window may give: one for each byte, and one for the end of the text.
 pub(crate) const ROOM: usize = WINDOW + 1;
+
+/// So many bytes ahead of a window the text is asked for.
+const AHEAD: usize = 1024;
 
 /// What a path does with 64 bytes.
 pub(crate) trait Block {
@@ -85,6 +89,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
     while at < text.len()
         && let Some(room) = ends.get_mut(count..).and_then(<[u32]>::first_chunk_mut::<ROOM>)
     {
+        prefetch(text, at + AHEAD);
         // SAFETY: the caller's promise.
         let (Borders { starts, whole, carry: next }, length) = unsafe { look::<R, B>(text, at, carry) };
         // SAFETY: as above.
