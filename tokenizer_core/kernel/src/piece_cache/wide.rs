@@ -21,16 +21,17 @@ const _: () = assert!(size_of::<Entry>() == 64);
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-/// Two neighbouring places a hash; the size is fixed when it is made.
+/// Four neighbouring places a hash, of which the second two are taken when the first two are; the size is fixed when it is
+/// made.
 #[derive(Debug)]
 pub struct WideCache {
     entries: Table<Entry>,
 }
 
 impl WideCache {
-    /// A cache of at most `bytes` bytes, and at least two entries.
+    /// A cache of at most `bytes` bytes, and at least four entries.
     pub fn new(bytes: usize) -> Self {
-        let bits = (bytes / size_of::<Entry>()).max(2).ilog2();
+        let bits = (bytes / size_of::<Entry>()).max(4).ilog2();
         Self { entries: Table::new(1 << bits) }
     }
 
@@ -50,29 +51,47 @@ impl WideCache {
     /// The ids of a piece, if it is remembered.
     #[inline]
     pub fn get(&self, key: WideKey) -> Option<&[u32]> {
-        let place = self.place(key);
-        let is_it = |place: &usize| self.entries[*place].key == key;
-        let entry = &self.entries[[place, place ^ 1].into_iter().find(is_it)?];
-        (entry.count > 0).then(|| &entry.ids[..entry.count as usize])
+        let entry = &self.entries[self.find(self.place(key), key)?];
+        Some(&entry.ids[..entry.count as usize])
     }
 
-    /// Remember the 1 to 7 ids of a piece that is in neither of its places; the older of two goes. Returns whether one
-    /// went; `None` if there are too many ids.
+    /// Remember the 1 to 7 ids of a piece; the older one goes if all places are taken. Returns whether one went; `None` if
+    /// there are too many ids.
     #[inline]
     pub fn insert(&mut self, key: WideKey, ids: &[u32]) -> Option<bool> {
         if ids.len() > WIDE_IDS_LIMIT {
             return None;
         }
-        let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
-        entry.ids[..ids.len()].copy_from_slice(ids);
         let place = self.place(key);
-        let before = std::mem::replace(&mut self.entries[place], entry);
-        if before.key == key {
+        if self.find(place, key).is_some() {
             // Two of them were missed together.
             return Some(false);
         }
-        let evicted = std::mem::replace(&mut self.entries[place ^ 1], before);
-        Some(evicted.count > 0 && evicted.key != key)
+        let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
+        entry.ids[..ids.len()].copy_from_slice(ids);
+        if let Some(free) = (0..4).map(|way| place ^ way).find(|at| self.is_free(*at)) {
+            self.entries[free] = entry;
+            return Some(false);
+        }
+        let before = std::mem::replace(&mut self.entries[place], entry);
+        self.entries[place ^ 1] = before;
+        Some(true)
+    }
+
+    /// Where a piece is, among the four places that begin with `place`.
+    #[inline]
+    fn find(&self, place: usize, key: WideKey) -> Option<usize> {
+        let is_it = |at: &usize| self.entries[*at].key == key && !self.is_free(*at);
+        let found = [place, place ^ 1].into_iter().find(is_it);
+        if found.is_some() || self.is_free(place) || self.is_free(place ^ 1) {
+            return found;
+        }
+        [place ^ 2, place ^ 3].into_iter().find(is_it)
+    }
+
+    #[inline]
+    fn is_free(&self, at: usize) -> bool {
+        self.entries[at].count == 0
     }
 
     #[inline]
