@@ -1,10 +1,9 @@
 //! Any ids back to bytes, whole and as they come, against a walk over a list of tokens.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use tokd_kernel::config::{AddedToken, Config};
-use tokd_kernel::decode::StreamDecoder;
-use tokd_kernel::encode::Pipeline;
+use tokd_kernel::config::AddedToken;
+use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
 use tokd_kernel::vocabulary::Vocabulary;
 
@@ -23,7 +22,7 @@ fn tokens() -> Vec<Option<Vec<u8>>> {
     (0..LIMIT).map(|id| (id < 356 && !HOLES.contains(&id)).then(|| token(id))).collect()
 }
 
-fn pipeline() -> (Vec<Option<Vec<u8>>>, Pipeline) {
+fn vocabulary() -> (Vec<Option<Vec<u8>>>, TokenBytes) {
     let mut known = tokens();
     let listed = known.iter().enumerate().filter_map(|(id, token)| Some((id as u32, token.clone()?))).collect();
     let literal = "<|the end of all things|>".to_owned();
@@ -37,15 +36,14 @@ fn pipeline() -> (Vec<Option<Vec<u8>>>, Pipeline) {
         single_word: false,
         normalized: false,
     };
-    let config = Config { added_tokens: vec![added], ..Config::default() };
     let vocabulary = Vocabulary::new(listed, Vec::new(), Vec::new()).unwrap();
-    (known, Pipeline::new(Arc::new(vocabulary), &config, 1 << 12).unwrap())
+    (known, TokenBytes::new(&vocabulary, &[added]))
 }
 
 /// Decode the input's ids, with special tokens or without, and in steps.
 pub fn decode(data: &[u8]) {
-    static MADE: OnceLock<(Vec<Option<Vec<u8>>>, Pipeline)> = OnceLock::new();
-    let (known, pipeline) = MADE.get_or_init(pipeline);
+    static MADE: OnceLock<(Vec<Option<Vec<u8>>>, TokenBytes)> = OnceLock::new();
+    let (known, laid_out) = MADE.get_or_init(vocabulary);
     let mut reader = Reader::new(data);
     let skip = reader.byte() % 2 == 1;
     let mut ids = Vec::new();
@@ -54,7 +52,7 @@ pub fn decode(data: &[u8]) {
     }
     // Alone on the heap, so that a sanitizer sees an id read too far.
     let ids = ids.into_boxed_slice();
-    let answer = pipeline.tokens().decode(&ids, skip);
+    let answer = laid_out.decode(&ids, skip);
     if let Some(unknown) = ids.iter().position(|id| known[*id as usize].is_none()) {
         let error = answer.unwrap_err();
         assert_eq!((error.code, error.place), (Code::UnknownTokenId, Place::Index(unknown)), "the first is named");
