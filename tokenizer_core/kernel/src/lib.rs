@@ -34,6 +34,7 @@ pub mod portion;
 mod prefetch;
 pub mod pretokenize;
 pub mod ranks;
+mod ruler;
 pub mod safe_split;
 pub mod scratch;
 pub mod sink;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::decode::TokenBytes;
+use crate::ruler::Ruler;
 use crate::sink::{Sink, Stretch};
-use crate::words::sixteen;
 
 /// What a span counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,45 +17,81 @@ pub enum Unit {
     Utf16,
 }
 
-/// Sink for ids with the byte span of each.
+/// Sink for ids with the span of each.
 #[derive(Debug)]
 pub struct Offsets<'a> {
     tokens: &'a TokenBytes,
+    /// Absent where spans are in bytes, or a byte is a character.
+    ruler: Option<Ruler<'a>>,
     /// The ids.
     pub ids: Vec<u32>,
-    /// Half-open byte spans, one an id: starts and ends never decrease. The text is shorter than 4 GiB.
+    /// Half-open spans, one an id, each the smallest that covers the id's bytes. Starts and ends never decrease. The text
+    /// is shorter than 4 GiB.
     pub spans: Vec<[u32; 2]>,
 }
 
 impl<'a> Offsets<'a> {
-    /// An empty sink for ids of these tokens.
-    pub fn new(tokens: &'a TokenBytes) -> Self {
-        Self { tokens, ids: Vec::new(), spans: Vec::new() }
+    /// An empty sink for ids of these tokens, which are to come from `text`.
+    pub fn new(tokens: &'a TokenBytes, text: &'a str, unit: Unit) -> Self {
+        let ruler = (unit != Unit::Byte && !text.is_ascii()).then(|| Ruler::new(text.as_bytes(), unit == Unit::Utf16));
+        Self { tokens, ruler, ids: Vec::with_capacity(text.len() / 3), spans: Vec::new() }
     }
 
-    /// The spans in another unit: each the smallest that covers the bytes.
-    pub fn into_unit(mut self, text: &str, unit: Unit) -> (Vec<u32>, Vec<[u32; 2]>) {
-        if unit != Unit::Byte && !text.is_ascii() {
-            let (mut starts, mut ends) = (Cursor::default(), Cursor::default());
-            for [start, end] in &mut self.spans {
-                let empty = start == end;
-                // Nearly every token begins where the one before ended, on the border of a character.
-                *start = if ends.byte == *start as usize {
-                    ends.units
-                } else {
-                    starts.units_before(text.as_bytes(), *start as usize, unit)
-                };
-                *end = if empty { *start } else { ends.units_until(text.as_bytes(), *end as usize, unit) };
+    fn span(&self, source: Range<usize>) -> [u32; 2] {
+        match &self.ruler {
+            None => [source.start as u32, source.end as u32],
+            Some(ruler) => {
+                let [start, _] = ruler.around(source.start);
+                [start, if source.is_empty() { start } else { ruler.around(source.end)[1] }]
             }
         }
-        (self.ids, self.spans)
+    }
+
+    /// The spans of tokens that tile the caller's text from `start` on.
+    #[inline(always)]
+    fn tile(&mut self, start: usize) {
+        let ids = &self.ids[self.spans.len()..];
+        self.spans.reserve(ids.len());
+        let spans = self.spans.spare_capacity_mut().iter_mut();
+        match &self.ruler {
+            None => {
+                let mut start = start as u32;
+                for (id, span) in ids.iter().zip(spans) {
+                    let end = start + self.tokens.length(*id);
+                    span.write([start, end]);
+                    start = end;
+                }
+            }
+            Some(ruler) => {
+                let (mut position, [mut start, _]) = (start, ruler.around(start));
+                for (id, span) in ids.iter().zip(spans) {
+                    position += self.tokens.length(*id) as usize;
+                    let [next, end] = ruler.around(position);
+                    span.write([start, end]);
+                    start = next;
+                }
+            }
+        }
+        // SAFETY: there is room for a span of each id, and all of them are written.
+        unsafe { self.spans.set_len(self.ids.len()) };
+    }
+
+    /// As [`Self::tile`]: without this instruction, bits are counted by a dozen others.
+    ///
+    /// # Safety
+    /// The machine counts bits.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt")]
+    unsafe fn tile_by_counting(&mut self, start: usize) {
+        self.tile(start);
     }
 }
 
 impl Sink for Offsets<'_> {
     fn added(&mut self, id: u32, source: Range<usize>) {
+        let span = self.span(source);
         self.ids.push(id);
-        self.spans.push([source.start as u32, source.end as u32]);
+        self.spans.push(span);
     }
 
     #[inline]
@@ -64,76 +100,20 @@ impl Sink for Offsets<'_> {
     }
 
     fn stretch_ended(&mut self, stretch: &Stretch<'_>) {
-        let ids = &self.ids[self.spans.len()..];
         // The tokens of a stretch tile it: merges only ever join bytes.
         if let Some(start) = stretch.verbatim() {
-            let mut start = start as u32;
-            self.spans.extend(ids.iter().map(|id| {
-                let end = start + self.tokens.length(*id);
-                [std::mem::replace(&mut start, end), end]
-            }));
-            return;
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("popcnt") {
+                // SAFETY: it does.
+                return unsafe { self.tile_by_counting(start) };
+            }
+            return self.tile(start);
         }
         let mut start = 0;
-        for id in ids {
-            let end = start + self.tokens.length(*id) as usize;
-            let source = stretch.source(start..end);
-            self.spans.push([source.start as u32, source.end as u32]);
+        for at in self.spans.len()..self.ids.len() {
+            let end = start + self.tokens.length(self.ids[at]) as usize;
+            self.spans.push(self.span(stretch.source(start..end)));
             start = end;
         }
     }
-}
-
-/// Counts units along a text for positions that never decrease.
-#[derive(Debug, Default)]
-struct Cursor {
-    byte: usize,
-    units: u32,
-}
-
-impl Cursor {
-    /// Units that begin before the character that holds the byte at `position`.
-    fn units_before(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
-        let mut position = position.min(text.len());
-        while position < text.len() && is_continuation(text[position]) {
-            position -= 1;
-        }
-        self.advance(text, position, unit)
-    }
-
-    /// Units up to the end of the character that holds the byte before `position`.
-    fn units_until(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
-        let mut position = position.min(text.len());
-        while position < text.len() && is_continuation(text[position]) {
-            position += 1;
-        }
-        self.advance(text, position, unit)
-    }
-
-    fn advance(&mut self, text: &[u8], position: usize, unit: Unit) -> u32 {
-        let mut rest = text.get(self.byte..position).unwrap_or_default();
-        let mut at = self.byte;
-        while !rest.is_empty() {
-            let length = rest.len().min(16);
-            // The first bytes of characters, a bit each; then those of four bytes, which are two units of UTF-16.
-            let word = sixteen(text, at);
-            let inside = u128::MAX >> (128 - 8 * length);
-            let first = !(word & !(word << 1)) & HIGH & inside;
-            self.units += first.count_ones();
-            if unit == Unit::Utf16 {
-                self.units += (word & word << 1 & word << 2 & word << 3 & HIGH & inside).count_ones();
-            }
-            at += length;
-            rest = &rest[length..];
-        }
-        self.byte = self.byte.max(position);
-        self.units
-    }
-}
-
-/// The high bit of each byte.
-const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
-
-fn is_continuation(byte: u8) -> bool {
-    byte & 0xC0 == 0x80
 }

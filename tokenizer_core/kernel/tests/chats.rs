@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
+use tokd_kernel::offsets::{Offsets, Unit};
 
 const END: u32 = 900;
 const TOOL: u32 = 901;
@@ -121,7 +122,7 @@ proptest! {
             text.push_str(part);
         }
         let pipeline = pipeline("[]", normalized);
-        let mut offsets = tokd_kernel::offsets::Offsets::new(pipeline.tokens());
+        let mut offsets = Offsets::new(pipeline.tokens(), &text, Unit::Byte);
         let refused = pipeline.encode_chat(&text, &caller, false, &mut offsets).unwrap();
         for (id, [start, end]) in offsets.ids.iter().zip(&offsets.spans) {
             let touches = |range: &Range<usize>| range.start < *end as usize && (*start as usize) < range.end;

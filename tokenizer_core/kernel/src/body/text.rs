@@ -212,9 +212,9 @@ impl<'a> TextRequest<'a> {
     fn offsets(&self, pipeline: &Pipeline, texts: &[&str], json: &mut Vec<u8>) -> Result<usize> {
         let mut rows = Vec::with_capacity(texts.len());
         for text in texts {
-            let mut offsets = Offsets::new(pipeline.tokens());
+            let mut offsets = Offsets::new(pipeline.tokens(), text, self.unit);
             pipeline.encode(text, self.options, &mut offsets)?;
-            rows.push(offsets.into_unit(text, self.unit));
+            rows.push((offsets.ids, offsets.spans));
         }
         json.extend_from_slice(b"\"ids\":");
         write_rows(self.listed, rows.len(), json, |at, json| write_json(&rows[at].0, json));

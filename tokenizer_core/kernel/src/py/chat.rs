@@ -29,10 +29,9 @@ pub fn encode<'py>(
         return Err(invalid_option(py, message, "caller"));
     };
     let (ids, spans, refused) = run(py, text.len(), || {
-        let mut offsets = Offsets::new(pipeline.tokens());
+        let mut offsets = Offsets::new(pipeline.tokens(), text, unit);
         let refused = pipeline.encode_chat(text, &caller, add_special_tokens, &mut offsets)?;
-        let (ids, spans) = offsets.into_unit(text, unit);
-        Ok((ids, spans, to_characters(text, pipeline, refused)))
+        Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })
     .map_err(|error| exception(py, &error, Some(text)))?;
     let rows = spans.len();

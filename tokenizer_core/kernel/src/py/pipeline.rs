@@ -184,9 +184,9 @@ impl PyPipeline {
         let unit = self::unit(py, unit)?;
         let text = utf8(text, None)?;
         let (ids, spans) = run(py, text.len(), || {
-            let mut offsets = Offsets::new(self.0.tokens());
+            let mut offsets = Offsets::new(self.0.tokens(), text, unit);
             self.0.encode(text, options, &mut offsets)?;
-            Ok(offsets.into_unit(text, unit))
+            Ok((offsets.ids, offsets.spans))
         })
         .map_err(|error| exception(py, &error, Some(text)))?;
         let rows = spans.len();

@@ -133,9 +133,9 @@ fn check_ways_out(case: &Case, text: &str, ids: &[u32]) {
     assert_eq!(streamed, text);
 
     for unit in [Unit::Byte, Unit::Char, Unit::Utf16] {
-        let mut sink = Offsets::new(pipeline.tokens());
+        let mut sink = Offsets::new(pipeline.tokens(), text, unit);
         pipeline.encode(text, OPTIONS, &mut sink).unwrap();
-        let (_, spans) = sink.into_unit(text, unit);
+        let spans = sink.spans;
         let mut start = 0;
         for (id, span) in ids.iter().zip(&spans) {
             let end = start + tokens[*id as usize].len();
