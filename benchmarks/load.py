@@ -92,18 +92,29 @@ def read_wrk(text: str) -> Load:
     }
 
 
+def request(path: str, body: bytes) -> bytes:
+    """Write one request."""
+    head = b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    return head % (path.encode("ascii"), len(body)) + body
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes) -> bool:
+    """Send a request, read the answer, and tell whether it is a 200."""
+    writer.write(sent)
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: *(\d+)", head)
+    await reader.readexactly(int(length[1]) if length else 0)
+    return b" 200 " in head[:16]
+
+
 async def one_connection(port: int, requests: list[bytes], until: float, latencies: list[float]) -> int:
     """Send one request after the other until the time is up; return how many were not answered 200."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     at = errors = 0
     while time.perf_counter() < until:
         start = time.perf_counter()
-        writer.write(requests[at % len(requests)])
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"(?i)content-length: *(\d+)", head)
-        await reader.readexactly(int(length[1]) if length else 0)
+        errors += not await ask(reader, writer, requests[at % len(requests)])
         latencies.append(time.perf_counter() - start)
-        errors += b" 200 " not in head[:16]
         at += 1
     writer.close()
     return errors
@@ -111,11 +122,7 @@ async def one_connection(port: int, requests: list[bytes], until: float, latenci
 
 async def main(port: int, bodies: list[bytes], seconds: int, connections: int, path: str) -> Load:
     """Load the server over raw sockets."""
-    requests = [
-        b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-        % (path.encode("ascii"), len(body), body)
-        for body in bodies
-    ]
+    requests = [request(path, body) for body in bodies]
     latencies: list[float] = []
     until = time.perf_counter() + seconds
     errors = await asyncio.gather(*(one_connection(port, requests, until, latencies) for _ in range(connections)))

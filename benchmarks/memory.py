@@ -1,35 +1,54 @@
-"""``python -m benchmarks memory``: what the server holds after many distinct requests, small and large.
+"""``python -m benchmarks memory``: what the server holds after a million distinct requests, small and large.
 
 Its caches are bounded, so memory must level off: each stretch sends only texts that were never sent before.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
-
-from benchmarks import machine, report, servers
+from benchmarks import load, machine, report, servers
 from service.cli import chart
+from service.memory import TRIM_SECONDS
 
 STRETCHES = 10
+CONNECTIONS = 8
+AT_ONCE = 24
+"""Bodies of a megabyte that are sent together at the end of each stretch."""
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzäöüéñßабвгдежзиклмнопрсту一二三四五六七八九十人口日月"
 
 
 def distinct_text(rng: random.Random, size: int) -> str:
     """Make a text of words that hardly ever repeat: what a cache of pieces likes least."""
-    words = []
-    left = size
-    while left > 0:
-        word = "".join(rng.choices(LETTERS, k=rng.randint(2, 12)))
-        words.append(word)
-        left -= len(word) + 1
-    return " ".join(words)[:size]
+    letters = rng.choices(LETTERS, k=size)
+    at = rng.randint(2, 12)
+    while at < size:
+        letters[at] = " "
+        at += rng.randint(3, 13)
+    return "".join(letters)
+
+
+async def send(port: int, texts: Iterator[str], connections: int) -> None:
+    """Send texts to ``/encode``, one after the other on each connection."""
+
+    async def one_connection() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
+        for text in texts:
+            body = json.dumps({"text": text}, ensure_ascii=False).encode()
+            if not await load.ask(reader, writer, load.request("/encode", body)):
+                raise SystemExit("the server answered with an error: nothing is shown")
+        writer.close()
+
+    await asyncio.gather(*(one_connection() for _ in range(connections)))
 
 
 def table(document: dict[str, Any]) -> str:
@@ -38,8 +57,8 @@ def table(document: dict[str, Any]) -> str:
     points = document["points"]
     lines = [
         f"Resident MB of one server process with {servers.VOCABULARY} after so many distinct requests to `/encode`,"
-        f" each with new words: {document['small']:,} of 1,000 characters and {document['large']} of 100,000 a stretch;"
-        f" {on['cpu']}, Python {on['python']}.",
+        f" each with new words: {document['small']:,} of 200 characters, {document['large']} of 100,000 and {AT_ONCE}"
+        f" of a million at once a stretch; {on['cpu']}, Python {on['python']}.",
         "",
         report.row(["requests", *(f"{count:,}" for count, _ in points)]),
         report.row(["---"] * (len(points) + 1)),
@@ -50,20 +69,20 @@ def table(document: dict[str, Any]) -> str:
 
 def main(*, short: bool) -> int:
     """Measure, write ``results/memory.json``, ``.md`` and ``.svg``, print the table; fail when it keeps growing."""
-    small, large = (200, 2) if short else (5_000, 50)
+    small, large = (500, 2) if short else (100_000, 20)
     rng = random.Random(2026)
     with tempfile.TemporaryDirectory() as name:
         artifact = servers.make_artifact(Path(name))
-        with servers.running("tokd", artifact, None) as server, httpx.Client() as client:
+        with servers.running("tokd", artifact, None, ("--worker", "false")) as server:
             points = [(0, server.resident())]
             for number in range(STRETCHES):
                 print(f"stretch {number + 1} of {STRETCHES}", file=sys.stderr)
-                for size in [1_000] * small + [100_000] * large:
-                    body = json.dumps({"text": distinct_text(rng, size)})
-                    headers = {"content-type": "application/json"}
-                    answer = client.post(f"http://127.0.0.1:{server.port}/encode", content=body, headers=headers)
-                    answer.raise_for_status()
-                points.append(((number + 1) * (small + large), server.resident()))
+                sizes = [200] * small + [100_000] * large
+                asyncio.run(send(server.port, (distinct_text(rng, size) for size in sizes), CONNECTIONS))
+                asyncio.run(send(server.port, (distinct_text(rng, 1_000_000) for _ in range(AT_ONCE)), AT_ONCE))
+                # What the many at once left is given back a little later.
+                time.sleep(2 * TRIM_SECONDS)
+                points.append(((number + 1) * (small + large + AT_ONCE), server.resident()))
     document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
     text = table(document)
     if not short:

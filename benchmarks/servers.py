@@ -77,6 +77,12 @@ CONTENDERS = {
         "/encode",
         lambda text: {"text": text},
     ),
+    "lists": Contender(
+        lambda: "bare ASGI, our kernel, ids as a list",
+        lambda port, _: _uvicorn("bare_service:app_with_lists", port),
+        "/encode",
+        lambda text: {"text": text},
+    ),
     "smg": Contender(
         lambda: f"smg {_smg_version()}",
         _start_smg,

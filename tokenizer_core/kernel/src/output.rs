@@ -45,16 +45,23 @@ const fn four_digits() -> [[u8; 4]; 10_000] {
     table
 }
 
+/// Ids that are written between two looks at the room there is.
+const BLOCK: usize = 64;
+
 /// Write `ids` as a JSON array. Ids are below `vocabulary::MAX_IDS`.
 pub fn write_json(ids: &[u32], json: &mut Vec<u8>) {
     json.reserve(ids.len() * 8 + 2);
     json.push(b'[');
-    for id in ids {
-        let (word, length) = digits_and_comma(*id);
-        // A copy of fixed size and a shorter length: cheaper than a copy of `length`.
-        let end = json.len() + length;
-        json.extend_from_slice(&word.to_le_bytes());
-        json.truncate(end);
+    let mut block = [0; 8 * BLOCK];
+    for ids in ids.chunks(BLOCK) {
+        let mut end = 0;
+        for id in ids {
+            let (word, length) = digits_and_comma(*id);
+            // A copy of fixed size that the next one overlaps: cheaper than a copy of `length`.
+            block[end..end + 8].copy_from_slice(&word.to_le_bytes());
+            end += length;
+        }
+        json.extend_from_slice(&block[..end]);
     }
     if ids.is_empty() {
         json.push(b']');
@@ -79,23 +86,17 @@ pub fn write_number(number: u64, json: &mut Vec<u8>) {
 const _: () = assert!(crate::vocabulary::MAX_IDS < 10_000_000);
 
 /// The digits of a number below 10^7 and a comma, first byte lowest, and how many bytes they are.
+///
+/// Without a branch, for how long an id is cannot be foreseen.
 #[inline]
 fn digits_and_comma(number: u32) -> (u64, usize) {
-    let (high, low) = (number / 10_000, number % 10_000);
-    let (word, length) = if high == 0 {
-        significant(low)
-    } else {
-        let (word, length) = significant(high);
-        (word | four_digits_of(low) << (8 * length), length + 4)
-    };
-    (word | u64::from(b',') << (8 * length), length + 1)
-}
-
-/// The digits of a number below 10,000 without leading zeros, first byte lowest, and how many they are.
-#[inline]
-fn significant(number: u32) -> (u64, usize) {
-    let zeros = usize::from(number < 1_000) + usize::from(number < 100) + usize::from(number < 10);
-    (four_digits_of(number) >> (8 * zeros), 4 - zeros)
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    // The last of eight digits is written even if it is a zero.
+    const LAST: u64 = 1 << 56;
+    let digits = four_digits_of(number / 10_000) | four_digits_of(number % 10_000) << 32;
+    let zeros = ((digits ^ ZEROS) | LAST).trailing_zeros() / 8;
+    let length = 8 - zeros;
+    (digits >> (8 * zeros) | u64::from(b',') << (8 * length), length as usize + 1)
 }
 
 #[inline]

@@ -45,7 +45,7 @@ fn key_of(text: &[u8], start: usize, end: usize, part: bool) -> Option<Key> {
 
 proptest! {
     #[test]
-    fn json_is_what_serde_writes(ids in prop::collection::vec(0_u32..4_194_304, 0..50)) {
+    fn json_is_what_serde_writes(ids in prop::collection::vec(0_u32..4_194_304, 0..200)) {
         let mut json = Vec::new();
         write_json(&ids, &mut json);
         prop_assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&ids).unwrap());

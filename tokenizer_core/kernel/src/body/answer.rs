@@ -1,5 +1,6 @@
 //! Answers as JSON bytes, equal to those of the service's own writer.
 
+use super::plain::plain_run;
 use crate::output::write_number;
 
 /// Write one value, or several in a list.
@@ -32,28 +33,14 @@ pub fn write_spans(spans: &[[u32; 2]], json: &mut Vec<u8>) {
     json.push(b']');
 }
 
-/// Whether a byte of a string is written as it is.
-static IS_PLAIN: [bool; 256] = is_plain();
-
-const fn is_plain() -> [bool; 256] {
-    let mut plain = [true; 256];
-    let mut byte = 0;
-    while byte < b' ' as usize {
-        plain[byte] = false;
-        byte += 1;
-    }
-    plain[b'"' as usize] = false;
-    plain[b'\\' as usize] = false;
-    plain
-}
-
 /// Write a string with the escapes that JSON asks for and no other.
 pub fn write_string(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|byte| !IS_PLAIN[*byte as usize]) {
+    loop {
+        let at = plain_run(rest);
         json.extend_from_slice(&rest[..at]);
-        let byte = rest[at];
+        let Some(byte) = rest.get(at).copied() else { break };
         match byte {
             b'"' | b'\\' => json.extend_from_slice(&[b'\\', byte]),
             b'\n' => json.extend_from_slice(b"\\n"),
@@ -68,6 +55,5 @@ pub fn write_string(text: &str, json: &mut Vec<u8>) {
         }
         rest = &rest[at + 1..];
     }
-    json.extend_from_slice(rest);
     json.push(b'"');
 }

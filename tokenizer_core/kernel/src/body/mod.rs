@@ -6,6 +6,7 @@
 
 mod answer;
 mod ids;
+mod plain;
 mod scan;
 mod text;
 

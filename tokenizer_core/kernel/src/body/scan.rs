@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memchr2;
+use super::plain::plain_run;
 
 /// Where a string stands: in the body, or with its escapes resolved in the scanner's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,14 +128,14 @@ impl<'a> Scanner<'a> {
         let mut escaped = false;
         loop {
             let start = self.at;
-            let end = start + memchr2(b'"', b'\\', &body.as_bytes()[start..])?;
+            let end = start + plain_run(&body.as_bytes()[start..]);
             let run = body.get(start..end)?;
-            // Without an early exit the compiler makes vector code of it.
-            if run.bytes().fold(false, |found, byte| found | (byte < b' ')) {
-                return None;
-            }
             self.at = end + 1;
-            let closed = body.as_bytes()[end] == b'"';
+            let closed = match body.as_bytes().get(end)? {
+                b'"' => true,
+                b'\\' => false,
+                _ => return None,
+            };
             if closed && !escaped {
                 return Some(Place::Body(start..end));
             }
