@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::piece_cache::Key;
-use crate::ranks::NEVER_RANK;
+use crate::ranks::NEVER;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
 
@@ -173,9 +173,9 @@ fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: u
         }
     }
     if below > 2 {
-        let (rank, product) = tables.merges.of_bytes(rest[0], rest[1]);
-        if rank != NEVER_RANK {
-            return Some((product, 2));
+        let rank = tables.merges.rank_of_bytes(rest[0], rest[1]);
+        if rank != NEVER {
+            return Some((tables.merges.product(rank), 2));
         }
     }
     (below > 1).then(|| (tables.merges.byte_id(rest[0]), 1))

@@ -4,18 +4,16 @@
 //! a least number, two look-ups and a few bits, without a branch on what the text is.
 
 use crate::path::Path;
-use crate::ranks::{Address, MergeTable, NEVER_RANK};
+use crate::ranks::{self, Address, MergeTable};
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Lane<const N: usize> {
-    /// The rank of what the symbol of a place and the next one become, above the place itself: the least of them is
-    /// the leftmost of the lowest rank.
+    /// The rank of the symbol of a place and the next one, above the place itself: the least of them is the leftmost of
+    /// the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
-    /// What the symbol of a place and the next one become.
-    products: [u32; N],
     /// A bit for each place that begins a symbol.
     taken: u64,
     /// The symbol that was made last, and its neighbours.
@@ -31,16 +29,12 @@ struct Lane<const N: usize> {
 const PLACE_BITS: u32 = 6;
 
 /// A key that is not less stands for no merge.
-const NEVER: u32 = NEVER_RANK << PLACE_BITS;
-
-/// No token has it.
-const BORDER: u32 = u32::MAX;
+const NEVER: u32 = ranks::NEVER << PLACE_BITS;
 
 impl<const N: usize> Lane<N> {
     const IDLE: Self = Self {
         keys: [NEVER; N],
-        ids: [BORDER; N],
-        products: [0; N],
+        ids: [0; N],
         taken: 0,
         before: 0,
         made: 0,
@@ -55,14 +49,12 @@ impl<const N: usize> Lane<N> {
         let length = piece.len().min(N - 2);
         self.keys = [NEVER; N];
         for (at, bytes) in piece[..length].windows(2).enumerate() {
-            let (rank, product) = table.of_bytes(bytes[0], bytes[1]);
-            self.keys[at + 1] = rank << PLACE_BITS | (at + 1) as u32;
-            self.products[at + 1] = product;
+            self.keys[at + 1] = table.rank_of_bytes(bytes[0], bytes[1]) << PLACE_BITS | (at + 1) as u32;
         }
         for (id, byte) in self.ids[1..].iter_mut().zip(&piece[..length]) {
             *id = table.byte_id(*byte);
         }
-        self.ids[length + 1] = BORDER;
+        (self.ids[0], self.ids[length + 1]) = (table.no_token(), table.no_token());
         self.taken = u64::MAX >> (62 - length);
     }
 
@@ -78,7 +70,7 @@ impl<const N: usize> Lane<N> {
         self.taken &= !(1 << right);
         let after = self.after(at);
         let before = 63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize;
-        let product = self.products[at];
+        let product = table.product(least >> PLACE_BITS);
         self.ids[at] = product;
         self.keys[right % N] = NEVER;
         (self.before, self.made, self.after) = (before % N, at, after % N);
@@ -90,10 +82,10 @@ impl<const N: usize> Lane<N> {
     /// Look up what the symbol that was made and its neighbours become.
     #[inline(always)]
     fn look(&mut self, table: &MergeTable) {
-        for (at, address) in [(self.before, self.left), (self.made, self.right)] {
-            let (rank, product) = table.at(address);
-            self.keys[at] = rank << PLACE_BITS | at as u32;
-            self.products[at] = product;
+        for (left, right, address) in [(self.before, self.made, self.left), (self.made, self.after, self.right)] {
+            let rank = table.rank_at(address, self.ids[left], self.ids[right]);
+            table.prefetch_product(rank);
+            self.keys[left] = rank << PLACE_BITS | left as u32;
         }
     }
 
@@ -117,8 +109,8 @@ impl<const N: usize> Lane<N> {
     }
 }
 
-/// Pieces merged at the same time: about as many loads as a core has under way.
-pub const LANES: usize = 8;
+/// Pieces merged at the same time: nearly all that a portion has, as what each waits for is memory.
+pub const LANES: usize = 16;
 
 /// Up to [`LANES`] pieces of 1 to `N - 2` bytes each, where `N` is a power of two and at most 64.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first merge
 //! across a border would be one between two neighbours.
 
-use crate::ranks::{AHEAD, MergeTable, Merged};
+use crate::ranks::{AHEAD, MergeTable, NEVER};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// By id: when the token is made, and of what.
@@ -25,10 +25,7 @@ impl Lineage {
     /// what is said above about ranks does not hold; and where a product is not the bytes of its parts.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
         let mut lineage = Self::of_bytes(vocabulary, table);
-        let counts = |rank: usize, left, right| {
-            let merged = table.get(left, right);
-            merged != Merged::NEVER && merged.rank() as usize == rank
-        };
+        let counts = |rank: usize, left, right| table.rank(left, right) as usize == rank;
         for (rank, merge) in vocabulary.merges().iter().enumerate() {
             if let Some(later) = vocabulary.merges().get(rank + AHEAD) {
                 table.prefetch(later.left, later.right);
@@ -85,7 +82,7 @@ impl Lineage {
     /// Whether merges can leave two tokens, both of which they make, side by side.
     #[inline]
     pub fn can_stand(&self, table: &MergeTable, left: u32, right: u32) -> bool {
-        table.get(left, right) == Merged::NEVER && self.stays(table, left, right)
+        table.rank(left, right) == NEVER && self.stays(table, left, right)
     }
 
     /// Whether no merge crosses the border between two tokens before both are made.
@@ -104,8 +101,8 @@ impl Lineage {
             } else {
                 return true;
             };
-            let crossing = table.get(left, right);
-            if crossing != Merged::NEVER && crossing.rank() + 1 < limit {
+            // No token is made as late as a pair that does not merge would be.
+            if table.rank(left, right) + 1 < limit {
                 return false;
             }
         }

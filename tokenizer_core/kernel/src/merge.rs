@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::lane::Lanes;
-use crate::ranks::{MergeTable, Merged};
+use crate::ranks::{MergeTable, NEVER};
 
 /// Up to this many bytes a scan for the least rank beats the queue, and the search from left to right.
 pub const SCAN_LIMIT: usize = Lanes::<64>::LIMIT;
@@ -14,9 +14,10 @@ pub const SCAN_LIMIT: usize = Lanes::<64>::LIMIT;
 pub struct Merger {
     lanes: Lanes<64>,
     ids: Vec<u32>,
-    pairs: Vec<Merged>,
+    ranks: Vec<u32>,
     links: Vec<Links>,
-    queue: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Ranks above places.
+    queue: BinaryHeap<Reverse<u64>>,
 }
 
 /// Neighbours of a symbol in the queue's linked list, by position of their first byte.
@@ -50,10 +51,10 @@ impl Merger {
     pub fn shrink(&mut self, entries: usize) {
         // Cleared first: a buffer never shrinks below its length.
         self.ids.clear();
-        self.pairs.clear();
+        self.ranks.clear();
         self.links.clear();
         self.ids.shrink_to(entries);
-        self.pairs.shrink_to(entries);
+        self.ranks.shrink_to(entries);
         self.links.shrink_to(entries);
         self.queue.shrink_to(entries);
     }
@@ -62,40 +63,36 @@ impl Merger {
     ///
     /// A queued pair may have changed since; it is checked on pop against the rank that its place has now.
     fn merge_by_queue(&mut self, table: &MergeTable) {
-        let Self { ids, pairs, links, queue, .. } = self;
+        let Self { ids, ranks, links, queue, .. } = self;
         let count = ids.len() as u32;
         links.clear();
         links.extend(
             (0..count)
                 .map(|at| Links { previous: at.wrapping_sub(1), next: if at + 1 < count { at + 1 } else { NONE } }),
         );
-        pairs.clear();
-        pairs.extend(ids.windows(2).map(|pair| table.get(pair[0], pair[1])));
-        pairs.push(Merged::NEVER);
+        ranks.clear();
+        ranks.extend(ids.windows(2).map(|pair| table.rank(pair[0], pair[1])));
+        ranks.push(NEVER);
         queue.clear();
-        queue.extend(
-            (0..count)
-                .filter(|at| pairs[*at as usize] != Merged::NEVER)
-                .map(|at| Reverse((pairs[at as usize].rank(), at))),
-        );
-        while let Some(Reverse((rank, at))) = queue.pop() {
-            let merged = pairs[at as usize];
-            if merged == Merged::NEVER || merged.rank() != rank {
+        queue.extend((0..count).filter(|at| ranks[*at as usize] != NEVER).map(|at| queued(ranks[at as usize], at)));
+        while let Some(Reverse(first)) = queue.pop() {
+            let (rank, at) = ((first >> 32) as u32, first as u32);
+            if ranks[at as usize] != rank {
                 continue;
             }
             let right = links[at as usize].next;
             let next = links[right as usize].next;
-            ids[at as usize] = merged.product();
+            ids[at as usize] = table.product(rank);
             links[at as usize].next = next;
-            pairs[right as usize] = Merged::NEVER;
-            pairs[at as usize] = Merged::NEVER;
+            ranks[right as usize] = NEVER;
+            ranks[at as usize] = NEVER;
             if next != NONE {
                 links[next as usize].previous = at;
-                requeue(table, ids, pairs, queue, at, next);
+                requeue(table, ids, ranks, queue, at, next);
             }
             let previous = links[at as usize].previous;
             if previous != NONE {
-                requeue(table, ids, pairs, queue, previous, at);
+                requeue(table, ids, ranks, queue, previous, at);
             }
         }
         let (mut at, mut kept) = (0, 0);
@@ -112,14 +109,18 @@ impl Merger {
 fn requeue(
     table: &MergeTable,
     ids: &[u32],
-    pairs: &mut [Merged],
-    queue: &mut BinaryHeap<Reverse<(u32, u32)>>,
+    ranks: &mut [u32],
+    queue: &mut BinaryHeap<Reverse<u64>>,
     at: u32,
     next: u32,
 ) {
-    let merged = table.get(ids[at as usize], ids[next as usize]);
-    pairs[at as usize] = merged;
-    if merged != Merged::NEVER {
-        queue.push(Reverse((merged.rank(), at)));
+    let rank = table.rank(ids[at as usize], ids[next as usize]);
+    ranks[at as usize] = rank;
+    if rank != NEVER {
+        queue.push(queued(rank, at));
     }
+}
+
+fn queued(rank: u32, at: u32) -> Reverse<u64> {
+    Reverse(u64::from(rank) << 32 | u64::from(at))
 }

@@ -16,7 +16,7 @@ use crate::sink::Sink;
 use crate::tables::Tables;
 
 /// Pieces looked up together: few enough that their text and their cache lines stay in the first cache.
-pub const PIECES: usize = 256;
+pub const PIECES: usize = 512;
 
 /// A count that says that the ids are elsewhere: from the first to before the second of the four.
 const MANY: u8 = u8::MAX;

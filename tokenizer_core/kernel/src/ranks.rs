@@ -2,103 +2,83 @@
 
 use std::collections::HashSet;
 
+use rustc_hash::FxHashMap;
+
 use crate::error::{Code, Error, Result};
 use crate::path::Path;
 use crate::prefetch::prefetch;
 use crate::vocabulary::{Merge, Vocabulary};
 
-/// What a pair of neighbours becomes; ordered by rank, so the least is merged first.
-///
-/// The rank stands in the high half and the product in the low half of one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Merged(u64);
+/// Above the rank of every merge: the pair does not merge.
+pub const NEVER: u32 = (1 << 26) - 1;
 
-impl Merged {
-    /// Greater than every merge: the pair does not merge.
-    pub const NEVER: Self = Self(u64::MAX);
+/// So many merges ahead of the one at hand their lines are asked for, by whoever goes through all of them.
+pub(crate) const AHEAD: usize = 16;
 
-    const fn new(rank: u32, product: u32) -> Self {
-        Self((rank as u64) << 32 | product as u64)
-    }
-
-    /// Position in the list of merges.
-    #[inline]
-    pub const fn rank(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// The token that the two become.
-    #[inline]
-    pub const fn product(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// Rank and product, the rank as lanes have it.
-    #[inline(always)]
-    fn of_lane(self) -> (u32, u32) {
-        (self.rank().min(NEVER_RANK), self.product())
-    }
-}
-
-/// In lanes: above every rank.
-pub const NEVER_RANK: u32 = (1 << 26) - 1;
+const WAYS: usize = 8;
 
 /// A cache line of merges, filled from the first on.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Line {
-    pairs: [u64; WAYS],
-    merged: [Merged; WAYS],
+    /// What tells a pair from the others whose line this is.
+    rests: [u32; WAYS],
+    /// How far below [`NEVER`] the rank is.
+    below: [u32; WAYS],
 }
-
-const WAYS: usize = 4;
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-impl Line {
-    const EMPTY: Self = Self { pairs: [EMPTY_PAIR; WAYS], merged: [Merged::NEVER; WAYS] };
+/// That of no pair, as a rest has at most 31 bits.
+const NO_REST: u32 = u32::MAX;
 
-    /// What a pair becomes, or [`Merged::NEVER`]; by all that are there, since a branch on which one it is cannot be foreseen.
+impl Line {
+    const EMPTY: Self = Self { rests: [NO_REST; WAYS], below: [0; WAYS] };
+
+    /// The rank of a pair or [`NEVER`]: all of the line is looked at, since a branch on which it is cannot be foreseen.
     #[inline(always)]
-    fn get(&self, pair: u64) -> Merged {
-        let mut found = Merged::NEVER;
-        for (other, merged) in self.pairs.iter().zip(&self.merged) {
-            found = if *other == pair { *merged } else { found };
-        }
-        found
+    fn rank(&self, rest: u32) -> u32 {
+        let below = self.rests.iter().zip(&self.below).map(|(other, below)| if *other == rest { *below } else { 0 });
+        NEVER - below.fold(0, |all, below| all | below)
     }
 
     #[inline(always)]
     fn is_full(&self) -> bool {
-        self.pairs[WAYS - 1] != EMPTY_PAIR
+        self.rests[WAYS - 1] != NO_REST
     }
 }
 
-/// Where the table tells what a pair becomes.
+/// Where the table tells the rank of a pair.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
-    pair: u64,
-    line: usize,
+    line: u32,
+    rest: u32,
 }
 
 impl Address {
     /// That of no pair.
-    pub const NOWHERE: Self = Self { pair: EMPTY_PAIR - 1, line: 0 };
+    pub const NOWHERE: Self = Self { line: 0, rest: NO_REST - 1 };
 }
 
-/// So many merges ahead of the one at hand their slots are asked for, by whoever goes through all of them.
-pub(crate) const AHEAD: usize = 16;
+/// Odd, so that multiplying loses nothing: other pairs are other words, and their upper bits depend on every bit.
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-const EMPTY_PAIR: u64 = u64::MAX;
-
-/// From a pair of ids to its merge: an open-addressed table of cache lines, at most half full.
+/// From a pair of ids to its merge.
+///
+/// A pair is one word of twice the bits of an id, which is mixed without loss: the upper bits tell the line, so the
+/// lower ones alone tell the pair within it, and rank and pair take eight bytes. What finds its line full, a few in a
+/// hundred, lies apart.
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
-    /// By the first byte times 256 and the second: every piece begins with as many of these as it has neighbours.
-    byte_pairs: Box<[Merged]>,
+    /// Ranks by the first byte times 256 and the second: every piece begins with as many of these as it has neighbours.
+    byte_pairs: Box<[u32]>,
     lines: Box<[Line]>,
-    shift: u32,
+    apart: FxHashMap<(u32, u32), u32>,
+    /// By rank.
+    products: Vec<u32>,
+    id_bits: u32,
+    rest_bits: u32,
     path: Path,
 }
 
@@ -120,7 +100,7 @@ impl MergeTable {
             }
         }
         let pairs = (0..=u16::MAX).map(u16::to_be_bytes);
-        table.byte_pairs = pairs.map(|[left, right]| table.get(table.byte_id(left), table.byte_id(right))).collect();
+        table.byte_pairs = pairs.map(|[left, right]| table.rank(table.byte_id(left), table.byte_id(right))).collect();
         Ok(table)
     }
 
@@ -129,15 +109,22 @@ impl MergeTable {
     /// # Errors
     /// As [`Self::new`].
     pub(crate) fn with_room(vocabulary: &Vocabulary, merges: usize) -> Result<Self> {
-        if merges >= NEVER_RANK as usize {
-            return Err(Error::new(Code::InvalidFile, format!("{merges} merges are not fewer than {NEVER_RANK}")));
+        if merges >= NEVER as usize {
+            return Err(Error::new(Code::InvalidFile, format!("{merges} merges are not fewer than {NEVER}")));
         }
-        let lines = (merges.max(8) * 2 / WAYS).next_power_of_two();
+        let byte_ids = vocabulary.byte_ids()?;
+        let id_bits = vocabulary.id_limit().ilog2() + 1;
+        // Half full, and enough lines that a rest has no more than 31 bits.
+        let line_bits =
+            (merges * 2 / WAYS).next_power_of_two().ilog2().clamp((2 * id_bits).saturating_sub(31), 2 * id_bits);
         Ok(Self {
-            byte_ids: vocabulary.byte_ids()?,
+            byte_ids,
             byte_pairs: Box::default(),
-            lines: vec![Line::EMPTY; lines].into_boxed_slice(),
-            shift: 64 - lines.trailing_zeros(),
+            lines: vec![Line::EMPTY; 1 << line_bits].into_boxed_slice(),
+            apart: FxHashMap::default(),
+            products: vec![0; merges],
+            id_bits,
+            rest_bits: 2 * id_bits - line_bits,
             path: Path::chosen()?,
         })
     }
@@ -156,82 +143,93 @@ impl MergeTable {
 
     /// Add a merge. Of two of one pair the later counts.
     pub(crate) fn insert(&mut self, merge: Merge, rank: u32) {
-        let pair = pair_key(merge.left, merge.right);
-        let mut at = self.home(pair);
-        loop {
-            let line = &mut self.lines[at];
-            if let Some(way) = line.pairs.iter().position(|other| *other == pair || *other == EMPTY_PAIR) {
-                line.pairs[way] = pair;
-                line.merged[way] = Merged::new(rank, merge.product);
-                return;
+        self.products[rank as usize] = merge.product;
+        let Address { line, rest } = self.home(merge.left, merge.right);
+        let line = &mut self.lines[line as usize];
+        match line.rests.iter().position(|other| *other == rest || *other == NO_REST) {
+            Some(way) => {
+                line.rests[way] = rest;
+                line.below[way] = NEVER - rank;
             }
-            at = (at + 1) & (self.lines.len() - 1);
+            None => {
+                self.apart.insert((merge.left, merge.right), rank);
+            }
         }
     }
 
-    /// The rank and the product of what the tokens of two single bytes become; [`NEVER_RANK`] if nothing.
+    /// The rank of the tokens of two single bytes, or [`NEVER`].
     #[inline(always)]
-    pub fn of_bytes(&self, left: u8, right: u8) -> (u32, u32) {
-        self.byte_pairs[usize::from(left) << 8 | usize::from(right)].of_lane()
-    }
-
-    /// Begin to load what `left` and `right` become.
-    #[inline]
-    pub fn prefetch(&self, left: u32, right: u32) {
-        prefetch(&self.lines, self.home(pair_key(left, right)));
+    pub fn rank_of_bytes(&self, left: u8, right: u8) -> u32 {
+        self.byte_pairs[usize::from(left) << 8 | usize::from(right)]
     }
 
     /// The id of a single byte.
-    #[inline]
+    #[inline(always)]
     pub fn byte_id(&self, byte: u8) -> u32 {
         self.byte_ids[byte as usize]
     }
 
-    /// What `left` and `right` become, or [`Merged::NEVER`].
-    #[inline]
-    pub fn get(&self, left: u32, right: u32) -> Merged {
-        let pair = pair_key(left, right);
-        self.find(Address { pair, line: self.home(pair) })
+    /// An id that is no token's and that [`Self::address`] takes.
+    #[inline(always)]
+    pub fn no_token(&self) -> u32 {
+        (1 << self.id_bits) - 1
     }
 
-    /// Where it is told what `left` and `right` become; begins to load it.
+    /// What the merge of a rank makes.
+    #[inline(always)]
+    pub fn product(&self, rank: u32) -> u32 {
+        self.products[rank as usize]
+    }
+
+    /// Begin to load what the merge of a rank makes.
+    #[inline(always)]
+    pub fn prefetch_product(&self, rank: u32) {
+        prefetch(&self.products, rank as usize);
+    }
+
+    /// Begin to load the rank of `left` and `right`.
+    #[inline]
+    pub fn prefetch(&self, left: u32, right: u32) {
+        prefetch(&self.lines, self.home(left, right).line as usize);
+    }
+
+    /// The rank of two tokens, or [`NEVER`].
+    #[inline]
+    pub fn rank(&self, left: u32, right: u32) -> u32 {
+        self.rank_at(self.home(left, right), left, right)
+    }
+
+    /// Where the rank of two tokens is told; begins to load it.
     #[inline(always)]
     pub fn address(&self, left: u32, right: u32) -> Address {
-        let pair = pair_key(left, right);
-        let line = self.home(pair);
-        prefetch(&self.lines, line);
-        Address { pair, line }
+        let border = self.no_token();
+        let home = self.home(left, right);
+        let home = if left == border || right == border { Address::NOWHERE } else { home };
+        prefetch(&self.lines, home.line as usize);
+        home
     }
 
-    /// The rank and the product of what a pair becomes; [`NEVER_RANK`] if nothing.
+    /// The rank of two tokens whose address this is, or [`NEVER`].
     #[inline(always)]
-    pub fn at(&self, address: Address) -> (u32, u32) {
-        self.find(address).of_lane()
-    }
-
-    #[inline(always)]
-    fn find(&self, Address { pair, line }: Address) -> Merged {
-        let mask = self.lines.len() - 1;
-        let mut at = line & mask;
-        loop {
-            let line = &self.lines[at];
-            let found = line.get(pair);
-            // A full line is rare, one without the pair that is full more so.
-            if found != Merged::NEVER || !line.is_full() {
-                return found;
-            }
-            at = (at + 1) & mask;
+    pub fn rank_at(&self, address: Address, left: u32, right: u32) -> u32 {
+        let line = &self.lines[address.line as usize & (self.lines.len() - 1)];
+        let rank = line.rank(address.rest);
+        // In this order, as a full line is rare and a pair that never merges is not.
+        if line.is_full() && rank == NEVER {
+            return self.rank_apart(left, right);
         }
+        rank
+    }
+
+    #[cold]
+    fn rank_apart(&self, left: u32, right: u32) -> u32 {
+        self.apart.get(&(left, right)).copied().unwrap_or(NEVER)
     }
 
     #[inline(always)]
-    fn home(&self, pair: u64) -> usize {
-        // Fibonacci hashing: the high bits of the product depend on every bit of the pair.
-        (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize & (self.lines.len() - 1)
+    fn home(&self, left: u32, right: u32) -> Address {
+        let pair = u64::from(left) << self.id_bits | u64::from(right);
+        let mixed = pair.wrapping_mul(FACTOR) << (64 - 2 * self.id_bits) >> (64 - 2 * self.id_bits);
+        Address { line: (mixed >> self.rest_bits) as u32, rest: (mixed & !(u64::MAX << self.rest_bits)) as u32 }
     }
-}
-
-#[inline(always)]
-fn pair_key(left: u32, right: u32) -> u64 {
-    u64::from(left) << 32 | u64::from(right)
 }
