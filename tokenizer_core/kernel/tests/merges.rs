@@ -10,9 +10,9 @@ use tokd_kernel::backtrack::Backtracker;
 use tokd_kernel::lane::{LANES, Lanes};
 use tokd_kernel::merge::Merger;
 use tokd_kernel::path::Path;
-use tokd_kernel::ranks::MergeTable;
+use tokd_kernel::ranks::{MergeTable, NEVER};
 use tokd_kernel::tables::Tables;
-use tokd_kernel::vocabulary::Vocabulary;
+use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 #[test]
 fn the_leftmost_of_equals_merges_first() {
@@ -34,6 +34,30 @@ fn a_later_merge_of_the_same_pair_takes_the_place_of_the_earlier() {
     let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
     // With (a, b) at rank 2, (b, c) at rank 1 goes first.
     assert_eq!(Merger::default().merge(&table, b"abc"), [u32::from(b'a'), 257]);
+}
+
+/// Every other pair of bytes by chance: of so many, hundreds find their line of the table full.
+#[test]
+fn every_pair_has_its_rank_and_no_other_has_one() {
+    let mut chance = 1_u64;
+    let mut merges = Vec::new();
+    let mut tokens: Vec<(u32, Vec<u8>)> = (0..=255_u8).map(|byte| (u32::from(byte), vec![byte])).collect();
+    let mut ranks = vec![NEVER; 1 << 16];
+    for (pair, rank) in (0..=u16::MAX).map(u16::to_be_bytes).zip(&mut ranks) {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if chance >> 63 == 0 {
+            let product = tokens.len() as u32;
+            *rank = merges.len() as u32;
+            merges.push(Merge { left: u32::from(pair[0]), right: u32::from(pair[1]), product });
+            tokens.push((product, pair.to_vec()));
+        }
+    }
+    let vocabulary = Vocabulary::new(tokens, merges, Vec::new()).unwrap();
+    let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
+    for (number, rank) in (0..).zip(ranks) {
+        assert_eq!(table.rank(number >> 8, number & 255), rank);
+        assert_eq!(table.rank(number & 255, 256 + (number >> 8)), NEVER);
+    }
 }
 
 #[test]
