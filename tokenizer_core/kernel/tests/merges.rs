@@ -36,7 +36,7 @@ fn a_later_merge_of_the_same_pair_takes_the_place_of_the_earlier() {
     assert_eq!(Merger::default().merge(&table, b"abc"), [u32::from(b'a'), 257]);
 }
 
-/// Every other pair of bytes by chance: of so many, hundreds find their line of the table full.
+/// Every other pair of bytes by chance: of so many, a few find their line of the table full.
 #[test]
 fn every_pair_has_its_rank_and_no_other_has_one() {
     let mut chance = 1_u64;
