@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -24,6 +25,11 @@ LINGER_SECONDS = 2.0
 """How long the rest of a refused body is thrown away, so that the caller reads an answer, not a broken connection."""
 
 
+def _cores() -> int:
+    """Return how many cores this process may run on, which a container or ``taskset`` may have bounded."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 class Disconnected(Exception):
     """The caller went away before the body was complete."""
 
@@ -39,7 +45,7 @@ class Limits:
         self.requests = 0
         self.held_bytes = 0
         self._trimmer = Trimmer()
-        self.threads = settings.threads or os.cpu_count() or 1
+        self.threads = settings.threads or _cores()
         self.turns = Turns(settings)
         self._work = Threads(
             self.threads,

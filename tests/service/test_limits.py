@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -11,7 +13,8 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.limits import Disconnected
+from service.limits import Disconnected, Limits
+from service.settings import Settings
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
@@ -155,3 +158,16 @@ def test_caller_who_goes_away_is_no_error(make_client: MakeClient) -> None:
     assert sent == []
     assert issubclass(Disconnected, Exception)
     assert app.tokd.limits.held_bytes == 0
+
+
+def test_threads_are_as_many_as_the_cores_that_the_process_may_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 3, 5}, raising=False)
+
+    async def threads(settings: Settings) -> int:
+        limits = Limits(settings)
+        limits.close()
+        return limits.threads
+
+    assert asyncio.run(threads(Settings())) == 3
+    assert asyncio.run(threads(Settings(threads=2))) == 2
