@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sized
 from functools import partial
 from typing import Any
 
 from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from service.direct import DirectProtocol
@@ -48,6 +50,21 @@ AT_ONCE = "tokd.at_once"
 and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
 
 
+class _Flow(FlowControl):
+    """Reads no further while requests wait in line, or a caller who sends without end would fill the memory with them.
+
+    The bodies of those before them are complete, so nobody waits for what is not read.
+    """
+
+    def __init__(self, transport: asyncio.Transport, waiting: Sized) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
+
+
 class BoundedProtocol(DirectProtocol):
     """One connection."""
 
@@ -60,6 +77,7 @@ class BoundedProtocol(DirectProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         self._expect_a_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
