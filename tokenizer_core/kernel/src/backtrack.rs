@@ -111,6 +111,9 @@ impl Backtracker {
     /// The ids of a piece that is not empty, or `None` where the tables cannot tell.
     pub fn encode(&mut self, tables: &Tables, piece: &[u8]) -> Option<&[u32]> {
         let (lineage, lengths) = (tables.lineage.as_ref()?, tables.lengths.as_ref()?);
+        if !lineage.is_clear(piece) {
+            return None;
+        }
         self.ids.clear();
         self.starts.clear();
         self.dead.clear();

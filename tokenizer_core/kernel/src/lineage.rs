@@ -6,6 +6,8 @@
 //! and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first merge
 //! across a border would be one between two neighbours.
 
+use aho_corasick::AhoCorasick;
+
 use crate::ranks::{AHEAD, MergeTable, NEVER};
 use crate::vocabulary::{Merge, Vocabulary};
 
@@ -15,14 +17,23 @@ pub struct Lineage {
     /// 0 for a single byte, else one more than the rank of the merge.
     made: Box<[u32]>,
     parts: Box<[[u32; 2]]>,
+    /// What the merges make that stand before those of their parts.
+    unclear: Option<AhoCorasick>,
 }
 
 /// No merge makes it.
 const UNREACHED: u32 = u32::MAX;
 
+/// More such merges than this, and hardly a text is without one.
+const UNCLEAR_LIMIT: usize = 1 << 12;
+
 impl Lineage {
-    /// Follow the merges of a vocabulary. `None` where a token could be made after a merge that needs it and leads on: then
-    /// what is said above about ranks does not hold; and where a product is not the bytes of its parts.
+    /// Follow the merges of a vocabulary. `None` where a product is not the bytes of its parts, and where too many merges
+    /// are unclear.
+    ///
+    /// Where a token is made after a merge that needs it and leads on, what is said above about ranks does not hold. Such a
+    /// merge can only come about in bytes that hold its product's, so nothing is said about those, and of all others
+    /// it holds as if there were no such merge. A token of such bytes counts as not made.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
         let mut lineage = Self::of_bytes(vocabulary, table);
         let counts = |rank: usize, left, right| table.rank(left, right) as usize == rank;
@@ -50,11 +61,35 @@ impl Lineage {
             let (part, product) = (lineage.made[part as usize], lineage.made[product as usize]);
             part == UNREACHED || part as usize <= rank || product < part
         };
-        let ordered = vocabulary.merges().iter().enumerate().all(|(rank, merge)| {
-            let in_order = |part| in_order(part, rank, merge.product);
-            in_order(merge.left) && in_order(merge.right) || !counts(rank, merge.left, merge.right)
-        });
-        ordered.then_some(lineage)
+        let mut unclear = Vec::new();
+        for (rank, Merge { left, right, product }) in vocabulary.merges().iter().enumerate() {
+            let ordered = in_order(*left, rank, *product) && in_order(*right, rank, *product);
+            if !ordered && counts(rank, *left, *right) {
+                unclear.push([vocabulary.bytes(*left)?, vocabulary.bytes(*right)?].concat());
+            }
+        }
+        match unclear.len() {
+            0 => Some(lineage),
+            1..=UNCLEAR_LIMIT => lineage.without(&unclear, vocabulary),
+            _ => None,
+        }
+    }
+
+    /// Say nothing about bytes that hold one of `unclear`.
+    fn without(mut self, unclear: &[Vec<u8>], vocabulary: &Vocabulary) -> Option<Self> {
+        self.unclear = Some(AhoCorasick::new(unclear).ok()?);
+        for (id, bytes) in vocabulary.tokens() {
+            if !self.is_clear(bytes) {
+                self.made[id as usize] = UNREACHED;
+            }
+        }
+        Some(self)
+    }
+
+    /// Whether what is said about tokens holds where merges make them of these bytes.
+    #[inline]
+    pub fn is_clear(&self, bytes: &[u8]) -> bool {
+        self.unclear.as_ref().is_none_or(|unclear| !unclear.is_match(bytes))
     }
 
     /// The lineage before the first merge.
@@ -64,7 +99,7 @@ impl Lineage {
         for byte in 0..=u8::MAX {
             made[table.byte_id(byte) as usize] = 0;
         }
-        Self { made, parts: vec![[0; 2]; ids].into_boxed_slice() }
+        Self { made, parts: vec![[0; 2]; ids].into_boxed_slice(), unclear: None }
     }
 
     /// Go on with a merge of two tokens that stay side by side until then.
@@ -73,7 +108,7 @@ impl Lineage {
         self.parts[merge.product as usize] = [merge.left, merge.right];
     }
 
-    /// Whether merges make this token.
+    /// Whether merges make this token, as far as that is clear.
     #[inline]
     pub fn is_made(&self, id: u32) -> bool {
         self.made[id as usize] != UNREACHED

@@ -155,6 +155,23 @@ proptest! {
         }
     }
 
+    /// Merges in any order: pieces are refused, or the definition is followed.
+    #[test]
+    fn backtracking_follows_the_definition_in_any_order_of_merges(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..30),
+        order in any::<u64>(),
+        pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"abcd".to_vec()), 1..40), 1..8),
+    ) {
+        let vocabulary = common::reordered(&common::drawn_vocabulary(&[b"abcd"], &draws), order);
+        let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+        let mut backtracker = Backtracker::default();
+        for piece in pieces {
+            if let Some(ids) = backtracker.encode(&tables, &piece) {
+                prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
+            }
+        }
+    }
+
     /// Long runs, as in white space: many tokens of more than thirty bytes begin with one another.
     #[test]
     fn backtracking_over_long_tokens_follows_the_definition(

@@ -43,6 +43,17 @@ pub fn merge_slowly(vocabulary: &Vocabulary, piece: &[u8]) -> Vec<u32> {
     }
 }
 
+/// The same merges in another order: most then have one before those that make its parts.
+pub fn reordered(vocabulary: &Vocabulary, order: u64) -> Vocabulary {
+    let tokens: Vec<(u32, Vec<u8>)> = vocabulary.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+    let mut merges = vocabulary.merges().to_vec();
+    let count = merges.len().max(1);
+    for at in 0..merges.len() {
+        merges.swap(at, (order.rotate_left(at as u32 * 7) % count as u64) as usize);
+    }
+    Vocabulary::new(tokens, merges, Vec::new()).unwrap()
+}
+
 /// A vocabulary trained by chance: merges of tokens that exist, drawn with `draws`.
 pub fn drawn_vocabulary(alphabet: &[&[u8]], draws: &[(u16, u16)]) -> Vocabulary {
     let mut parts: Vec<Vec<u8>> = alphabet.iter().flat_map(|text| text.iter().map(|byte| vec![*byte])).collect();
