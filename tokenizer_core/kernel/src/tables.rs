@@ -8,8 +8,12 @@ use crate::lineage::Lineage;
 use crate::path::Path;
 use crate::ranks::MergeTable;
 use crate::safe_split::SafeSplit;
+use crate::spread::beside;
 use crate::token_index::TokenIndex;
 use crate::vocabulary::Vocabulary;
+
+/// From so many tokens on a thread is worth its start.
+const LARGE: u32 = 10_000;
 
 /// All of them; made once, shared between threads.
 #[derive(Debug)]
@@ -30,11 +34,17 @@ impl Tables {
     /// # Errors
     /// `missing_byte`.
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, ignore_merges: bool) -> Result<Self> {
-        let merges = MergeTable::new(vocabulary, never)?;
-        let lineage = Lineage::new(vocabulary, &merges);
-        let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
-        let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
         let path = Path::chosen()?;
-        Ok(Self { safe_split: SafeSplit::new(vocabulary, path), merges, lineage, lengths, tokens, path })
+        let split = || SafeSplit::new(vocabulary, path);
+        let build = || {
+            let merges = MergeTable::new(vocabulary, never)?;
+            let lineage = Lineage::new(vocabulary, &merges);
+            let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
+            let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
+            Ok((merges, lineage, lengths, tokens))
+        };
+        let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { beside(build, split) };
+        let (merges, lineage, lengths, tokens) = built?;
+        Ok(Self { merges, lineage, lengths, tokens, safe_split, path })
     }
 }

@@ -1,6 +1,7 @@
 //! The vocabulary as the source has it: bytes by id, with holes, and the merges in rank order.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -10,6 +11,9 @@ use crate::load::bytes_to_text;
 /// No id, no matter what a file says, may reach this: tables are sized by the highest id.
 /// 16 times the largest public vocabulary (o200k_base has about 200,000 entries; 262,144 is the largest in use).
 pub const MAX_IDS: u32 = 1 << 22;
+
+/// Numbers that are hashed at once.
+const HASHED: usize = 1024;
 
 /// One merge in rank order: the ids of the two parts and of their product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +32,8 @@ pub struct Vocabulary {
     arena: Vec<u8>,
     /// `offsets[id]..offsets[id + 1]` is the token in the arena; an empty range is a hole.
     offsets: Vec<u32>,
-    merges: Vec<Merge>,
+    /// Shared, since leaving entries out changes no merge.
+    merges: Arc<Vec<Merge>>,
     /// Ids whose entry is no string of the byte alphabet: kept for the way back, never produced by merges.
     opaque: Vec<u32>,
 }
@@ -40,11 +45,13 @@ impl Vocabulary {
     ///
     /// # Errors
     /// `duplicate_id`, `id_out_of_range`, `invalid_file` (an empty token), `merge_out_of_vocab`.
-    pub fn new(mut tokens: Vec<(u32, Vec<u8>)>, merges: Vec<Merge>, mut opaque: Vec<u32>) -> Result<Self> {
+    pub fn new<B: AsRef<[u8]>>(mut tokens: Vec<(u32, B)>, merges: Vec<Merge>, mut opaque: Vec<u32>) -> Result<Self> {
         tokens.sort_unstable_by_key(|(id, _)| *id);
-        let mut arena = Vec::with_capacity(tokens.iter().map(|(_, bytes)| bytes.len()).sum());
-        let mut offsets = vec![0_u32];
+        let mut arena = Vec::with_capacity(tokens.iter().map(|(_, bytes)| bytes.as_ref().len()).sum());
+        let mut offsets = Vec::with_capacity(tokens.len() + 1);
+        offsets.push(0_u32);
         for (id, bytes) in &tokens {
+            let bytes = bytes.as_ref();
             if *id >= MAX_IDS {
                 return Err(Error::new(Code::IdOutOfRange, format!("id {id} is not below {MAX_IDS}")));
             }
@@ -60,7 +67,7 @@ impl Vocabulary {
             offsets.push(arena_offset(&arena)?);
         }
         opaque.sort_unstable();
-        let vocabulary = Self { arena, offsets, merges, opaque };
+        let vocabulary = Self { arena, offsets, merges: Arc::new(merges), opaque };
         for (rank, merge) in vocabulary.merges.iter().enumerate() {
             if [merge.left, merge.right, merge.product].iter().any(|id| vocabulary.bytes(*id).is_none()) {
                 return Err(Error::new(Code::MergeOutOfVocab, "a merge names an id that is not in the vocabulary")
@@ -73,7 +80,7 @@ impl Vocabulary {
     /// The same tokens with other merges, each of which names tokens that are there.
     #[must_use]
     pub fn with_merges(self, merges: Vec<Merge>) -> Self {
-        Self { merges, ..self }
+        Self { merges: Arc::new(merges), ..self }
     }
 
     /// The token's bytes, or `None` for a hole.
@@ -132,7 +139,13 @@ impl Vocabulary {
     /// The same vocabulary with holes in the place of `ids`, which no merge may name.
     #[must_use]
     pub fn without(&self, ids: &HashSet<u32>) -> Self {
-        let mut kept = Self { arena: Vec::new(), offsets: vec![0], merges: self.merges.clone(), opaque: Vec::new() };
+        let mut kept = Self {
+            arena: Vec::with_capacity(self.arena.len()),
+            offsets: Vec::with_capacity(self.offsets.len()),
+            merges: Arc::clone(&self.merges),
+            opaque: Vec::new(),
+        };
+        kept.offsets.push(0);
         for (id, bytes) in self.tokens().filter(|(id, _)| !ids.contains(id)) {
             kept.offsets.resize(id as usize + 1, kept.arena.len() as u32);
             kept.arena.extend_from_slice(bytes);
@@ -148,18 +161,25 @@ impl Vocabulary {
         hasher.update(b"tokd vocabulary 1\n");
         for table in [&self.offsets, &self.opaque] {
             hasher.update((table.len() as u64).to_le_bytes());
-            for word in table {
-                hasher.update(word.to_le_bytes());
-            }
+            hash_words(&mut hasher, table.iter().copied());
         }
         hasher.update(&self.arena);
-        for merge in &self.merges {
-            for id in [merge.left, merge.right, merge.product] {
-                hasher.update(id.to_le_bytes());
-            }
-        }
+        hash_words(&mut hasher, self.merges.iter().flat_map(|merge| [merge.left, merge.right, merge.product]));
         hasher.finalize().into()
     }
+}
+
+/// A few together: the hasher takes longer to begin than to hash four bytes.
+fn hash_words(hasher: &mut Sha256, words: impl Iterator<Item = u32>) {
+    let mut bytes = Vec::with_capacity(4 * HASHED);
+    for word in words {
+        bytes.extend_from_slice(&word.to_le_bytes());
+        if bytes.len() == 4 * HASHED {
+            hasher.update(&bytes);
+            bytes.clear();
+        }
+    }
+    hasher.update(&bytes);
 }
 
 fn arena_offset(arena: &[u8]) -> Result<u32> {

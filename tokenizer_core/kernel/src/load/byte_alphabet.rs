@@ -31,10 +31,21 @@ const fn build() -> ([char; 256], [u16; CHAR_LIMIT]) {
 /// The bytes behind a string of the byte alphabet, or `None` if a character is outside it.
 pub fn text_to_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
+    append_bytes(text, &mut bytes).then_some(bytes)
+}
+
+/// Append the bytes behind a string of the byte alphabet; `false`, and nothing appended, if a character is outside it.
+pub fn append_bytes(text: &str, bytes: &mut Vec<u8>) -> bool {
+    let start = bytes.len();
     for char in text.chars() {
-        bytes.push(u8::try_from(*BYTE_OF_CHAR.get(char as usize)?).ok()?);
+        let byte = BYTE_OF_CHAR.get(char as usize).and_then(|byte| u8::try_from(*byte).ok());
+        let Some(byte) = byte else {
+            bytes.truncate(start);
+            return false;
+        };
+        bytes.push(byte);
     }
-    Some(bytes)
+    true
 }
 
 /// The string of the byte alphabet for `bytes`.

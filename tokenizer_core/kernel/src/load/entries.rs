@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::byte_alphabet::text_to_bytes;
+use super::byte_alphabet::append_bytes;
 use super::json::{key_path, quote};
 use super::lookup::Lookup;
 use crate::error::{Code, Error, Result};
@@ -33,15 +33,20 @@ impl Entries<'_, '_> {
         self.check_ids()?;
         let merges = self.resolve(&ids)?;
         drop(ids);
+        // All in one place: a vector for each took a fifth of the time.
+        let mut bytes = Vec::with_capacity(self.vocab.iter().map(|(entry, _)| entry.len()).sum());
         let mut opaque = Vec::new();
-        let tokens = self.vocab.iter().map(|(entry, id)| {
-            let bytes = text_to_bytes(entry).unwrap_or_else(|| {
+        let mut ends = Vec::with_capacity(self.vocab.len());
+        for (entry, id) in self.vocab {
+            if !append_bytes(entry, &mut bytes) {
                 opaque.push(*id);
-                entry.as_bytes().to_vec()
-            });
-            (*id, bytes)
-        });
-        let tokens = tokens.collect();
+                bytes.extend_from_slice(entry.as_bytes());
+            }
+            ends.push(bytes.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let ranges = starts.zip(&ends).map(|(start, end)| &bytes[start..*end]);
+        let tokens = self.vocab.iter().map(|(_, id)| *id).zip(ranges).collect();
         let vocabulary = Vocabulary::new(tokens, merges, opaque)?;
         vocabulary.byte_ids().map_err(|error| error.at_field(self.vocab_path))?;
         Ok(vocabulary)

@@ -1,5 +1,6 @@
 //! `Vocabulary` as Python sees it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -48,7 +49,11 @@ impl PyVocabulary {
 
     fn reserve(&self, py: Python<'_>, added: Vec<(u32, String)>) -> PyResult<Self> {
         let added: Vec<(u32, &str)> = added.iter().map(|(id, literal)| (*id, literal.as_str())).collect();
-        load(py, 0, || load::reserve(&self.0, &added)).map(wrap)
+        let reserved = load(py, 0, || load::reserve(&self.0, &added))?;
+        Ok(match reserved {
+            Cow::Borrowed(_) => Self(Arc::clone(&self.0)),
+            Cow::Owned(vocabulary) => wrap(vocabulary),
+        })
     }
 
     #[getter]
