@@ -16,7 +16,7 @@ pub mod config;
 pub mod decode;
 pub mod encode;
 pub mod error;
-mod expression;
+pub mod expression;
 mod guard;
 mod hashing;
 pub mod lane;

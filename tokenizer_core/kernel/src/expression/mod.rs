@@ -17,7 +17,7 @@ use fancy_regex::Expr;
 use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
 pub(crate) use self::machine::{OutOfSteps, Steps};
-pub(crate) use self::portable::from_tiktoken;
+pub use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
 use crate::error::{Code, Error, Result};
 use crate::unicode::utf8::decode;

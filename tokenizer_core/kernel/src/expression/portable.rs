@@ -17,7 +17,7 @@ const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]";
 ///
 /// # Errors
 /// `invalid_pattern`: it does not compile, or has a part that cannot be written so.
-pub(crate) fn from_tiktoken(pattern: &str) -> Result<String> {
+pub fn from_tiktoken(pattern: &str) -> Result<String> {
     let refuse = |reason: String| refusal(pattern, &reason);
     if pattern.len() > MAX_LENGTH {
         return Err(refuse(format!("it is longer than {MAX_LENGTH} bytes")));
