@@ -63,7 +63,9 @@ def run(port: int, bodies: Path, seconds: int, core: int, path: str) -> Load:
         return answer
     script = bodies.with_suffix(".lua")
     script.write_text(WRK_SCRIPT, encoding="utf-8")
-    options = ["--threads", "1", "--connections", str(CONNECTIONS), "--duration", f"{seconds}s", "--latency"]
+    # By default wrk waits for two seconds: too few for the slowest server and 1 MB on every connection.
+    options = ["--threads", "1", "--connections", str(CONNECTIONS), "--timeout", "60s"]
+    options += ["--duration", f"{seconds}s", "--latency"]
     url = f"http://127.0.0.1:{port}{path}"
     command = [*pinned, "wrk", *options, "--script", str(script), url, "--", str(bodies)]
     return read_wrk(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
