@@ -31,7 +31,6 @@ pub struct EncodeOptions {
 /// A whole tokenizer but for its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
-    path: Path,
     tokens: TokenBytes,
     tables: Tables,
     added_tokens: AddedTokens,
@@ -64,7 +63,6 @@ impl Pipeline {
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
         Ok(Self {
-            path: Path::chosen()?,
             tokens,
             tables: Tables::new(&vocabulary, &specials, config.ignore_merges)?,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
@@ -79,7 +77,7 @@ impl Pipeline {
 
     /// Which instructions are used.
     pub fn path(&self) -> Path {
-        self.path
+        self.tables.path
     }
 
     /// The bytes of every id, added tokens included.

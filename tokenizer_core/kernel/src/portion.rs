@@ -15,13 +15,14 @@ use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
 
-/// Pieces looked up together: few enough that their text and their cache lines stay in the first cache.
+/// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked for
+/// is still near.
 pub const PIECES: usize = 512;
 
-/// A count that says that the ids are elsewhere: from the first to before the second of the four.
+/// A count that says that the ids are elsewhere: from the first to before the second of the eight.
 const MANY: u8 = u8::MAX;
 
-/// Bytes of the pieces that are merged in turns, the shorter ones together.
+/// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged together.
 const SHORT: usize = 16;
 const MIDDLE: usize = 32;
 

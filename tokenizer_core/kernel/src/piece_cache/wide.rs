@@ -1,4 +1,4 @@
-//! Longer pieces, and short ones of many ids: an entry is a cache line.
+//! Longer pieces: an entry is a cache line.
 
 use super::key::WideKey;
 use crate::pages::{Table, Zeroed};
