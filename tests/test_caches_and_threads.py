@@ -37,6 +37,16 @@ def test_threads_never_change_an_id(name: str) -> None:
 
 
 @every_tokenizer
+def test_threads_never_change_a_batch(name: str) -> None:
+    tokenizer = vocabularies.tokenizer(name)
+    texts = [long_text()[start : start + 3_001] for start in range(0, len(long_text()), 3_001)]
+    rows = [tokenizer.encode(text, special_tokens="parse").tolist() for text in texts]
+    for threads in (0, 1, 2, 3):
+        batch = tokenizer.encode_batch(texts, special_tokens="parse", threads=threads)
+        assert [row.tolist() for row in batch] == rows
+
+
+@every_tokenizer
 def test_a_text_without_a_place_to_cut_is_encoded_all_the_same(name: str) -> None:
     tokenizer = vocabularies.tokenizer(name)
     text = "a \n" * 250_000

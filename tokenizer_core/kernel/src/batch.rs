@@ -1,10 +1,9 @@
 //! Many texts at once over scoped threads; ids do not depend on how many there are.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
-use crate::spread::{spread, threads_for};
+use crate::scratch::Scratch;
+use crate::spread::threads_for;
 
 /// Text that one thread takes at a time, in bytes: large against the taking, small against a batch.
 const SHARE: usize = 64 * 1024;
@@ -36,41 +35,48 @@ impl Pipeline {
     /// # Errors
     /// As [`Pipeline::encode`], of the first row that fails, with its row.
     pub fn encode_batch(&self, texts: &[&str], options: EncodeOptions, threads: usize) -> Result<Batch> {
+        self.scratch().with(|scratch| self.encode_texts(texts, options, threads, scratch))
+    }
+
+    fn encode_texts(
+        &self,
+        texts: &[&str],
+        options: EncodeOptions,
+        threads: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Batch> {
         let shares = shares(texts);
-        if shares.len() < 2 {
-            // To ask how many cores there are would take longer than a short text does.
-            return self.encode_rows(texts, 0, options);
-        }
-        let threads = threads_for(threads, shares.len());
+        // To ask how many cores there are would take longer than a short text does.
+        let threads = if shares.len() < 2 { 1 } else { threads_for(threads, shares.len()) };
         if threads < 2 {
-            return self.encode_rows(texts, 0, options);
+            return self.encode_rows(texts, 0, options, scratch);
         }
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            while let Some(share) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
-                done.push((share.start, self.encode_rows(&texts[share.clone()], share.start, options)));
-            }
-            done
-        };
-        let mut done = spread(threads, work)?;
-        done.sort_unstable_by_key(|(start, _)| *start);
+        let done = self.scratch().spread(scratch, threads, shares.len(), |scratch, at| {
+            let share = &shares[at];
+            self.encode_rows(&texts[share.clone()], share.start, options, scratch)
+        })?;
         let mut batch = Batch::new();
-        let ids = done.iter().filter_map(|(_, rows)| rows.as_ref().ok()).map(|rows| rows.ids.len()).sum();
+        let ids = done.iter().flatten().map(|rows| rows.ids.len()).sum();
         batch.ids.reserve_exact(ids);
         batch.row_offsets.reserve_exact(texts.len());
-        for (_, rows) in done {
+        for rows in done {
             batch.append(rows?);
         }
         Ok(batch)
     }
 
-    fn encode_rows(&self, texts: &[&str], first: usize, options: EncodeOptions) -> Result<Batch> {
+    fn encode_rows(
+        &self,
+        texts: &[&str],
+        first: usize,
+        options: EncodeOptions,
+        scratch: &mut Scratch,
+    ) -> Result<Batch> {
         let mut batch = Batch::new();
         batch.ids.reserve(texts.iter().map(|text| text.len()).sum::<usize>() / 3);
         batch.row_offsets.reserve(texts.len());
         for (row, text) in texts.iter().enumerate() {
-            self.encode(text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
+            self.encode_with(scratch, text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
             batch.row_offsets.push(batch.ids.len() as i64);
         }
         Ok(batch)

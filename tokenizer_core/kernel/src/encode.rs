@@ -112,6 +112,17 @@ impl Pipeline {
         self.encode_with_threads(text, options, 1, sink)
     }
 
+    /// As [`Self::encode`], with a scratch that the caller has.
+    pub(crate) fn encode_with(
+        &self,
+        scratch: &mut Scratch,
+        text: &str,
+        options: EncodeOptions,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.encode_as(text, &mut Reading::plain(options.policy, 1), options.add_special_tokens, scratch, sink)
+    }
+
     /// Encode `text` over `threads` threads, 0 being one a core; what `sink` gets does not depend on how many there are.
     ///
     /// # Errors
@@ -123,7 +134,8 @@ impl Pipeline {
         threads: usize,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        self.encode_as(text, &mut Reading::plain(options.policy, threads), options.add_special_tokens, sink)
+        let mut reading = Reading::plain(options.policy, threads);
+        self.scratch.with(|scratch| self.encode_as(text, &mut reading, options.add_special_tokens, scratch, sink))
     }
 
     /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
@@ -140,7 +152,7 @@ impl Pipeline {
         sink: &mut impl Sink,
     ) -> Result<Vec<(Range<usize>, u32)>> {
         let mut reading = Reading::guarded(Guard::new(caller));
-        self.encode_as(text, &mut reading, add_special_tokens, sink)?;
+        self.scratch.with(|scratch| self.encode_as(text, &mut reading, add_special_tokens, scratch, sink))?;
         Ok(reading.refused())
     }
 
@@ -149,6 +161,7 @@ impl Pipeline {
         text: &str,
         reading: &mut Reading<'_>,
         add_special_tokens: bool,
+        scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
         if u32::try_from(text.len()).is_err() {
@@ -157,7 +170,7 @@ impl Pipeline {
         if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }
-        self.scratch.with(|scratch| self.encode_text(text, reading, scratch, sink))?;
+        self.encode_text(text, reading, scratch, sink)?;
         if add_special_tokens {
             self.suffix_ids.iter().for_each(|id| sink.added(*id, text.len()..text.len()));
         }

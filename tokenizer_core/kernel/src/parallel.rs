@@ -4,14 +4,11 @@
 //! if the text began there. And a newline behind something visible ends its match there in any case, at the end of a
 //! text too. So an ASCII letter behind a newline behind a visible ASCII character begins a piece that can be cut to alone.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use crate::encode::Pipeline;
 use crate::error::Result;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
-use crate::spread::{spread, threads_for};
+use crate::spread::threads_for;
 
 /// Text that one thread takes at a time, in bytes: large against a cache that has to learn it, small against the text.
 const SHARE: usize = 256 * 1024;
@@ -33,28 +30,12 @@ impl Pipeline {
         if threads < 2 {
             return Ok(false);
         }
-        let (next, own) = (AtomicUsize::new(0), Mutex::new(Some(scratch)));
-        let work = || {
-            let mut done = Vec::new();
-            let mut take = |scratch: &mut Scratch| {
-                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < ends.len()) {
-                    let start = if at == 0 { 0 } else { ends[at - 1] };
-                    let mut ids = Vec::with_capacity((ends[at] - start) / 3);
-                    let outcome = self.encode_cut(&text[start..ends[at]], scratch, &mut ids);
-                    done.push((at, outcome.map(|()| ids)));
-                }
-            };
-            // One of the threads goes on with the caches of the call.
-            let own = own.lock().unwrap_or_else(PoisonError::into_inner).take();
-            match own {
-                Some(scratch) => take(scratch),
-                None => self.scratch().with(take),
-            }
-            done
-        };
-        let mut done = spread(threads, work)?;
-        done.sort_unstable_by_key(|(at, _)| *at);
-        for (_, ids) in done {
+        let done = self.scratch().spread(scratch, threads, ends.len(), |scratch, at| {
+            let start = if at == 0 { 0 } else { ends[at - 1] };
+            let mut ids = Vec::with_capacity((ends[at] - start) / 3);
+            self.encode_cut(&text[start..ends[at]], scratch, &mut ids).map(|()| ids)
+        })?;
+        for ids in done {
             sink.pieces(&ids?);
         }
         Ok(true)

@@ -82,18 +82,18 @@ pub struct Scratch {
     pub(crate) mergers: Mergers,
     pub(crate) portion: Portion,
     pub(crate) cuts: Cuts,
-    /// Goes back to the pool.
-    kept: bool,
+    /// Its place in the pool, to which it goes back; none if it was made for one call.
+    place: Option<usize>,
 }
 
 impl Scratch {
-    fn new(cache_bytes: usize, kept: bool) -> Self {
+    fn new(cache_bytes: usize, place: Option<usize>) -> Self {
         Self {
             caches: Caches::new(cache_bytes),
             mergers: Mergers::default(),
             portion: Portion::default(),
             cuts: Cuts::default(),
-            kept,
+            place,
         }
     }
 }
@@ -112,8 +112,8 @@ pub struct ScratchPool {
 #[derive(Debug, Default)]
 struct PoolState {
     statistics: CacheStatistics,
-    idle: Vec<Box<Scratch>>,
-    made: usize,
+    /// Those that were made; empty where one is in use.
+    places: Vec<Option<Box<Scratch>>>,
 }
 
 impl ScratchPool {
@@ -128,7 +128,7 @@ impl ScratchPool {
         let mut scratch = self.take();
         let outcome = work(&mut scratch);
         let statistics = std::mem::take(&mut scratch.caches.statistics);
-        if scratch.kept {
+        if scratch.place.is_some() {
             scratch.mergers.backtracker.shrink(BUFFER_LIMIT);
             scratch.mergers.queue.shrink(BUFFER_LIMIT);
             scratch.portion.shrink(BUFFER_LIMIT);
@@ -136,8 +136,8 @@ impl ScratchPool {
         }
         let mut state = self.lock();
         state.statistics.add(&statistics);
-        if scratch.kept {
-            state.idle.push(scratch);
+        if let Some(place) = scratch.place {
+            state.places[place] = Some(scratch);
         }
         outcome
     }
@@ -149,15 +149,18 @@ impl ScratchPool {
 
     fn take(&self) -> Box<Scratch> {
         let mut state = self.lock();
-        if let Some(scratch) = state.idle.pop() {
+        // The first was used most, so its caches know most.
+        if let Some(scratch) = state.places.iter_mut().find_map(Option::take) {
             return scratch;
         }
-        let kept = state.made < self.most;
-        state.made += usize::from(kept);
+        let place = Some(state.places.len()).filter(|place| *place < self.most);
+        if place.is_some() {
+            state.places.push(None);
+        }
         drop(state);
-        let bytes = if kept { self.cache_bytes } else { self.cache_bytes.min(PASSING_CACHE_BYTES) };
-        let scratch = Box::new(Scratch::new(bytes, kept));
-        if kept {
+        let bytes = if place.is_some() { self.cache_bytes } else { self.cache_bytes.min(PASSING_CACHE_BYTES) };
+        let scratch = Box::new(Scratch::new(bytes, place));
+        if place.is_some() {
             self.lock().statistics.bytes += scratch.caches.bytes();
         }
         scratch
