@@ -10,11 +10,11 @@ import pytest
 
 from tests.data import needs_data, shared
 from tests.tiny_tokenizer import write_layout
-from tokenizer_core.check import CheckReport, Status, check, check_artifact
-from tokenizer_core.check.audit import NAMES
-from tokenizer_core.check.report import MAX_EXAMPLES
-from tokenizer_core.check.template import template
-from tokenizer_core.check.throughput import throughput
+from tokenizer_core.checking import CheckReport, Status, check, check_artifact
+from tokenizer_core.checking.audit import NAMES
+from tokenizer_core.checking.report import MAX_EXAMPLES
+from tokenizer_core.checking.template import template
+from tokenizer_core.checking.throughput import throughput
 from tokenizer_core.config import AddedToken, Pattern, Rewrite, Split, Strip
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.tokenizer import Offsets, Tokenizer

@@ -2,17 +2,15 @@
 
 >>> from tokenizer_core import Tokenizer
 >>> tokenizer = Tokenizer.open("artifacts/base")
+
+What text to ids and back does not need, such as training and chats, is imported when it is first asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tokenizer_core._kernel import CACHE_BYTES, VERSION
-from tokenizer_core.bounds import Bounds
-from tokenizer_core.characters import CharacterMerges, train_characters
-from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
-from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
-from tokenizer_core.check import CheckReport, Point, Status, check, check_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
-from tokenizer_core.corpus import Files
-from tokenizer_core.counting import Counts
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -41,19 +39,28 @@ from tokenizer_core.errors import (
     UnknownTokenId,
     Unsupported,
 )
-from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
-from tokenizer_core.fertility import Fertility, fertility, fertility_by_language
-from tokenizer_core.plans import TrainingWarning
-from tokenizer_core.progress import Progress
-from tokenizer_core.recipe import Recipe
-from tokenizer_core.sample import sample_corpus
-from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
-from tokenizer_core.template import Span, Turn, in_turns
 from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, Tokenizer
-from tokenizer_core.train import counted, extend, train, train_sizes
-from tokenizer_core.train_settings import TrainSettings
-from tokenizer_core.training_report import TrainingReport
-from tokenizer_core.training_run import TrainingRun
+
+if TYPE_CHECKING:
+    from tokenizer_core.bounds import Bounds
+    from tokenizer_core.characters import CharacterMerges, train_characters
+    from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
+    from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
+    from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
+    from tokenizer_core.corpus import Files
+    from tokenizer_core.costs import Fertility, fertility, fertility_by_language
+    from tokenizer_core.counting import Counts
+    from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+    from tokenizer_core.plans import TrainingWarning
+    from tokenizer_core.progress import Progress
+    from tokenizer_core.recipe import Recipe
+    from tokenizer_core.sample import sample_corpus
+    from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
+    from tokenizer_core.template import Span, Turn, in_turns
+    from tokenizer_core.train_settings import TrainSettings
+    from tokenizer_core.training import counted, extend, train, train_sizes
+    from tokenizer_core.training_report import TrainingReport
+    from tokenizer_core.training_run import TrainingRun
 
 __all__ = [
     "CACHE_BYTES",
@@ -137,3 +144,44 @@ __all__ = [
     "train_characters",
     "train_sizes",
 ]
+
+_LATER = {
+    name: module
+    for module, names in {
+        "bounds": ("Bounds",),
+        "characters": ("CharacterMerges", "train_characters"),
+        "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan", "Unit"),
+        "chat_rendering": ("Message", "RenderedChat", "RenderingOptions"),
+        "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
+        "corpus": ("Files",),
+        "counting": ("Counts",),
+        "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
+        "costs": ("Fertility", "fertility", "fertility_by_language"),
+        "plans": ("TrainingWarning",),
+        "progress": ("Progress",),
+        "recipe": ("Recipe",),
+        "sample": ("sample_corpus",),
+        "shaping": ("Cut", "Padding", "Row", "Side", "padded_width", "shape_rows"),
+        "template": ("Span", "Turn", "in_turns"),
+        "training": ("counted", "extend", "train", "train_sizes"),
+        "train_settings": ("TrainSettings",),
+        "training_report": ("TrainingReport",),
+        "training_run": ("TrainingRun",),
+    }.items()
+    for name in names
+}
+"""The module of every name that is imported when it is first asked for."""
+
+
+if not TYPE_CHECKING:  # A checker would believe that every name is there.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -24,9 +24,8 @@ from tokenizer_core.errors import (
     InvalidArtifact,
     Unsupported,
 )
-from tokenizer_core.formats import files, hf_json, hf_write, pair_table
+from tokenizer_core.formats import files, hf_json, pair_table
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.publish import publish
 
 SCHEMA = 1
 """The version of the manifest; another one is refused."""
@@ -67,6 +66,9 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
         InvalidArtifact: ``invalid_name``, or something else stands at ``path``.
         Unsupported: Hugging Face's layout cannot say this pipeline.
     """
+    from tokenizer_core.formats import hf_write
+    from tokenizer_core.formats.publish import publish
+
     path = Path(path)
     name = files.name_from(path.absolute()) if name is None else files.check_name(name)
     rendered = hf_write.render(parts)

@@ -21,8 +21,8 @@ from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.progress import Progress, Report, Watch
-from tokenizer_core.train import counted
 from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
+from tokenizer_core.training import counted
 
 WORDS = r"\s+|\S+"
 """White space and what lies between: the usual words of character-level vocabularies."""

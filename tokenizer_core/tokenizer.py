@@ -7,26 +7,31 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from tokenizer_core import artifact, chat, chat_rendering, template
+from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Pipeline, StreamDecoder
-from tokenizer_core.chat import ChatPolicy, EncodedChat, Unit
-from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
-Ids = npt.NDArray[np.uint32]
-IdsLike = Ids | Sequence[int]
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokenizer_core.chat import ChatPolicy, EncodedChat, Unit
+    from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
+    from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+
+    Ids = npt.NDArray[np.uint32]
+    IdsLike = Ids | Sequence[int]
+    JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]
+    """JSON, as an array if it is long, and the number of ids in it."""
+
 SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 """What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
 matches at all, special or not."""
 TextRoute = Literal["encode", "count", "offsets"]
-JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]
-"""JSON, as an array if it is long, and the number of ids in it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,6 +204,8 @@ class Tokenizer:
         Raises:
             TemplateFailed: one of them is no Jinja template.
         """
+        from tokenizer_core import template
+
         sources = self.settings.templates
         return MappingProxyType({name: template.compiled(source).hash for name, source in sources.items()})
 
@@ -342,6 +349,8 @@ class Tokenizer:
         Raises:
             TemplateFailed: the source is no Jinja template.
         """
+        from tokenizer_core import template
+
         template.compiled(source)
         twin = Tokenizer.__new__(Tokenizer)
         settings = replace(self.settings, chat_template=source, named_templates=())
@@ -371,6 +380,8 @@ class Tokenizer:
         Raises:
             InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable
         """
+        from tokenizer_core import chat_rendering
+
         return chat_rendering.render(
             self.settings,
             messages,
@@ -395,6 +406,8 @@ class Tokenizer:
         Raises:
             ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText, and as ``render_chat``
         """
+        from tokenizer_core import chat
+
         return chat.encode(self._pipeline, self._special_ids, self.render_chat(messages, **options), special_tokens)
 
     def chat_offsets(
@@ -406,6 +419,8 @@ class Tokenizer:
         **options: Unpack[RenderingOptions],
     ) -> tuple[Offsets, RenderedChat]:
         """Render messages and encode the text with the span of every id in it; the ids are those of ``encode_chat``."""
+        from tokenizer_core import chat
+
         rendered = self.render_chat(messages, **options)
         ids, spans, _ = chat.places(self._pipeline, rendered, unit, special_tokens)
         return Offsets(ids, spans), rendered

@@ -7,32 +7,35 @@ An error is one line on standard error: ``tokd: error: <code>: <message>``.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from service.cli import (
-    bench,
-    check,
-    decode,
-    encode,
-    export_artifact,
-    import_artifact,
-    inspect,
-    key,
-    serve,
-    train,
-    worker,
-)
 from service.cli.options import Parser
 from service.cli.streams import CommandError, excerpt, forget_output, note, reason, write_line
-from tokenizer_core import TokdError
+from tokenizer_core import VERSION, TokdError
 
-COMMANDS = (serve, worker, encode, decode, import_artifact, export_artifact, inspect, check, key, train, bench)
+COMMANDS = {
+    "serve": "serve",
+    "worker": "worker",
+    "encode": "encode",
+    "decode": "decode",
+    "import": "import_artifact",
+    "export": "export_artifact",
+    "inspect": "inspect",
+    "check": "check",
+    "key": "key",
+    "train": "train",
+    "bench": "bench",
+}
+"""The module of every command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    argv = sys.argv[1:] if argv is None else argv
     try:
-        args = _parser().parse_args(argv)
+        args = _parser(argv).parse_args(argv)
         status: int = args.run(args)
         return status
     except CommandError as error:
@@ -48,24 +51,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> Parser:
+def _parser(argv: Sequence[str]) -> Parser:
+    """Make the parser of the command that ``argv`` names, so that only this one is imported, or else of all."""
     parser = Parser(
         prog="tokd",
         description="Text to token ids and back, exactly as the model's own tokenizer does.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for command in COMMANDS:
-        command.add(commands)
+    for name in COMMANDS.keys() & argv[:1] or COMMANDS:
+        import_module(f"{__name__}.{COMMANDS[name]}").add(commands)
     return parser
 
 
 class _Version(argparse.Action):
-    """Print the version; the module that has it is imported only now, since it brings the web framework with it."""
+    """Print the version."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from tokenizer_core import VERSION
-
         write_line(f"tokd {VERSION}")
         parser.exit()
 

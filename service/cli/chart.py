@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from html import escape
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 84, 24, 52, 56
@@ -133,7 +133,7 @@ def _document(width: int, height: int, parts: Sequence[str]) -> str:
 
 def _text(x: float, y: float, text: str, *, anchor: str, bold: bool = False, colour: str = "#333333") -> str:
     weight = ' font-weight="bold"' if bold else ""
-    shown = escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text))
+    shown = escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text), quote=False)
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>{shown}</text>'
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.cli.options import Parser, add_policy, add_tokenizer
 from service.cli.streams import (
@@ -17,7 +17,10 @@ from service.cli.streams import (
     write_json,
     write_line,
 )
-from tokenizer_core import ReservedLiteral, Tokenizer, Unit
+from tokenizer_core import ReservedLiteral, Tokenizer
+
+if TYPE_CHECKING:
+    from tokenizer_core import Unit
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -5,7 +5,9 @@ Little-endian, six bytes a merge in rank order: the ids of the left part, the ri
 
 from __future__ import annotations
 
-import numpy as np
+import sys
+from array import array
+from itertools import chain
 
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidArtifact
@@ -23,7 +25,10 @@ def render(parts: TokenizerParts) -> bytes:
     """Write the table."""
     if parts.vocabulary.id_limit > 1 << 16:
         raise InvalidArtifact("the vocabulary has ids that do not fit into 16 bits", field=NAME)
-    return np.array(parts.vocabulary.merge_ids(), dtype="<u2").tobytes()
+    numbers = array("H", chain.from_iterable(parts.vocabulary.merge_ids()))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
 
 
 def check(parts: TokenizerParts, data: bytes) -> None:

@@ -57,8 +57,8 @@ def timed(documents: Sequence[str]) -> tuple[Counter[bytes], float]:
 
 def kernel(documents: Sequence[str], vocab_size: int, tie_break: str) -> tuple[list[Pair], float, float]:
     """Train as the package does."""
-    from tokenizer_core.train import counted, train
     from tokenizer_core.train_settings import TrainSettings
+    from tokenizer_core.training import counted, train
 
     start = time.perf_counter()
     counts = counted(iter(documents), TrainSettings(vocab_size=vocab_size, pattern=PATTERN))

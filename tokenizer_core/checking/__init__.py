@@ -3,7 +3,7 @@
 One file a point; ``audit`` runs them in order, ``report`` is what they say, ``texts`` what they try.
 """
 
-from tokenizer_core.check.audit import check, check_artifact
-from tokenizer_core.check.report import CheckReport, Point, Status
+from tokenizer_core.checking.audit import check, check_artifact
+from tokenizer_core.checking.report import CheckReport, Point, Status
 
 __all__ = ["CheckReport", "Point", "Status", "check", "check_artifact"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenizer_core.check.report import Finding, failed, not_applicable, passed
-from tokenizer_core.check.texts import PROSE
+from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
+from tokenizer_core.checking.texts import PROSE
 from tokenizer_core.shaping import Row, Side, shape_rows
 from tokenizer_core.tokenizer import Tokenizer
 

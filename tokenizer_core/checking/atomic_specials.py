@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokenizer_core.check.report import MAX_EXAMPLES, Finding, excerpt, failed, not_applicable, passed
+from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, not_applicable, passed
 from tokenizer_core.tokenizer import Tokenizer
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokenizer_core.check.report import Finding, failed, passed
-from tokenizer_core.check.texts import PROSE
-from tokenizer_core.fertility import fertility as fertility_of
+from tokenizer_core.checking.report import Finding, failed, passed
+from tokenizer_core.checking.texts import PROSE
+from tokenizer_core.costs import fertility as fertility_of
 from tokenizer_core.tokenizer import Tokenizer
 
 MIN_MERGES = 1_000

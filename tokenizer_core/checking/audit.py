@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tokenizer_core.check.atomic_specials import atomic_specials
-from tokenizer_core.check.determinism import determinism
-from tokenizer_core.check.embedding import embedding
-from tokenizer_core.check.fertility import fertility
-from tokenizer_core.check.file_hashes import file_hashes
-from tokenizer_core.check.offsets import offsets
-from tokenizer_core.check.padding import padding
-from tokenizer_core.check.report import CheckReport, Finding, Point, failed, not_applicable
-from tokenizer_core.check.reserved_literals import reserved_literals
-from tokenizer_core.check.round_trip import round_trip
-from tokenizer_core.check.template import template
-from tokenizer_core.check.throughput import throughput
+from tokenizer_core.checking.atomic_specials import atomic_specials
+from tokenizer_core.checking.determinism import determinism
+from tokenizer_core.checking.embedding import embedding
+from tokenizer_core.checking.fertility import fertility
+from tokenizer_core.checking.file_hashes import file_hashes
+from tokenizer_core.checking.offsets import offsets
+from tokenizer_core.checking.padding import padding
+from tokenizer_core.checking.report import CheckReport, Finding, Point, failed, not_applicable
+from tokenizer_core.checking.reserved_literals import reserved_literals
+from tokenizer_core.checking.round_trip import round_trip
+from tokenizer_core.checking.template import template
+from tokenizer_core.checking.throughput import throughput
 from tokenizer_core.errors import HashMismatch, InvalidOption, TokdError
 from tokenizer_core.tokenizer import Tokenizer
 

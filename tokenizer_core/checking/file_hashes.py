@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tokenizer_core.check.report import Finding, failed, not_applicable, passed
+from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
 from tokenizer_core.tokenizer import Tokenizer
 
 

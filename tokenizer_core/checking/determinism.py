@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from tokenizer_core.check.report import Finding, failed, passed
-from tokenizer_core.check.texts import HARD, PROSE
+from tokenizer_core.checking.report import Finding, failed, passed
+from tokenizer_core.checking.texts import HARD, PROSE
 from tokenizer_core.tokenizer import Tokenizer
 
 THREADS = (1, 2, 4)

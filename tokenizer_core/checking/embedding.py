@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokenizer_core.check.report import Finding, failed, not_applicable, passed
+from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
 from tokenizer_core.tokenizer import Tokenizer
 
 

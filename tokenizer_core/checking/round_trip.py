@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from tokenizer_core.check.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
-from tokenizer_core.check.texts import HARD, PROSE, every_character
+from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
+from tokenizer_core.checking.texts import HARD, PROSE, every_character
 from tokenizer_core.tokenizer import Tokenizer
 
 CONTEXT = 24

@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import Any, get_args
 
 from tokenizer_core.chat import Unit
-from tokenizer_core.check.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
-from tokenizer_core.check.texts import HARD, PROSE
+from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
+from tokenizer_core.checking.texts import HARD, PROSE
 from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
 UNITS: tuple[Unit, ...] = get_args(Unit)

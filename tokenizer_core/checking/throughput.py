@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 
-from tokenizer_core.check.report import Finding, failed, passed
-from tokenizer_core.check.texts import PROSE
+from tokenizer_core.checking.report import Finding, failed, passed
+from tokenizer_core.checking.texts import PROSE
 from tokenizer_core.tokenizer import Tokenizer
 
 FLOOR_MB_S = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from tokenizer_core.check.report import Finding, failed, not_applicable, passed
+from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
 from tokenizer_core.tokenizer import Tokenizer
 
 _COMMENT = regex.compile(r"\{#.*?#\}", regex.DOTALL)
