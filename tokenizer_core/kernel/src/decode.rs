@@ -4,7 +4,9 @@ use std::mem::MaybeUninit;
 
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
+use crate::offsets::Unit;
 use crate::pages::{Table, Zeroed};
+use crate::steps::{StepTables, Steps};
 use crate::vocabulary::Vocabulary;
 
 /// A token as decoding wants it, in one load: its bytes, or where they are.
@@ -48,6 +50,7 @@ pub struct TokenBytes {
     /// Small enough to stay in the second cache: the first of two passes needs no more.
     lengths: Vec<u8>,
     arena: Vec<u8>,
+    steps: StepTables,
 }
 
 /// What ids decode to.
@@ -64,7 +67,8 @@ impl TokenBytes {
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
         let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
         let limit = vocabulary.id_limit().max(added_limit) as usize;
-        let mut tokens = Self { cells: Table::new(limit), lengths: vec![0; limit], arena: Vec::new() };
+        let (cells, lengths) = (Table::new(limit), vec![0; limit]);
+        let mut tokens = Self { cells, lengths, arena: Vec::new(), steps: StepTables::default() };
         for (id, bytes) in vocabulary.tokens() {
             tokens.put(id, bytes, false);
         }
@@ -117,6 +121,11 @@ impl TokenBytes {
             0 => self.get(id).map_or(0, <[u8]>::len) as u32,
             length => u32::from(length),
         }
+    }
+
+    /// How far each token leads in a text.
+    pub(crate) fn steps(&self, unit: Unit) -> Steps<'_> {
+        self.steps.of(self, unit)
     }
 
     /// What [`Self::write`] needs to know before.

@@ -263,6 +263,7 @@ impl Pipeline {
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
+        sink.stretch_begins(&stretch, text.len());
         if !self.encode_in_shares(text, threads, scratch, sink)? {
             self.encode_cut(text, scratch, sink).map_err(|error| error.moved(|range| stretch.source(range)))?;
         }

@@ -39,6 +39,7 @@ pub mod safe_split;
 pub mod scratch;
 pub mod sink;
 mod spread;
+mod steps;
 pub mod tables;
 pub mod token_index;
 pub mod train;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::decode::TokenBytes;
 use crate::ruler::Ruler;
 use crate::sink::{Sink, Stretch};
+use crate::steps::{Step, Steps};
 
 /// What a span counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +19,24 @@ pub enum Unit {
 }
 
 /// Sink for ids with the span of each.
+///
+/// Tokens tile the text where it is not rewritten, so a span begins where the one before ends, and the tokens themselves
+/// say how far they lead; only other places are looked up in the text.
 #[derive(Debug)]
 pub struct Offsets<'a> {
     tokens: &'a TokenBytes,
-    /// Absent where spans are in bytes, or a byte is a character.
+    text: &'a str,
+    /// Bytes where a character is one.
+    unit: Unit,
+    steps: Steps<'a>,
+    /// Where tokens have led to: always the border of a character, but for `units` between the ids of a stretch.
+    position: usize,
+    units: u32,
+    /// Units of the last character that was begun.
+    open: u32,
+    /// The ids that come tile the text.
+    is_tiling: bool,
+    /// Laid along the text once a place is looked up.
     ruler: Option<Ruler<'a>>,
     /// The ids.
     pub ids: Vec<u32>,
@@ -33,86 +48,100 @@ pub struct Offsets<'a> {
 impl<'a> Offsets<'a> {
     /// An empty sink for ids of these tokens, which are to come from `text`.
     pub fn new(tokens: &'a TokenBytes, text: &'a str, unit: Unit) -> Self {
-        let ruler = (unit != Unit::Byte && !text.is_ascii()).then(|| Ruler::new(text.as_bytes(), unit == Unit::Utf16));
-        Self { tokens, ruler, ids: Vec::with_capacity(text.len() / 3), spans: Vec::new() }
-    }
-
-    fn span(&self, source: Range<usize>) -> [u32; 2] {
-        match &self.ruler {
-            None => [source.start as u32, source.end as u32],
-            Some(ruler) => {
-                let [start, _] = ruler.around(source.start);
-                [start, if source.is_empty() { start } else { ruler.around(source.end)[1] }]
-            }
+        let unit = if text.is_ascii() { Unit::Byte } else { unit };
+        let expected = text.len() / 3;
+        Self {
+            tokens,
+            text,
+            unit,
+            steps: tokens.steps(unit),
+            position: 0,
+            units: 0,
+            open: 0,
+            is_tiling: false,
+            ruler: None,
+            ids: Vec::with_capacity(expected),
+            spans: Vec::with_capacity(expected),
         }
     }
 
-    /// The spans of tokens that tile the caller's text from `start` on.
+    /// Units before the character at a byte, and those up to its end; on a border both are the units before.
+    fn around(&mut self, position: usize) -> [u32; 2] {
+        if position == self.position {
+            [self.units; 2]
+        } else if self.unit == Unit::Byte {
+            [position as u32; 2]
+        } else {
+            let (text, unit) = (self.text.as_bytes(), self.unit);
+            self.ruler.get_or_insert_with(|| Ruler::new(text, unit == Unit::Utf16)).around(position)
+        }
+    }
+
+    fn span(&mut self, source: Range<usize>) -> [u32; 2] {
+        let [start, _] = self.around(source.start);
+        [start, if source.is_empty() { start } else { self.around(source.end)[1] }]
+    }
+
+    /// The spans of the next ids of a stretch that tiles the text.
     #[inline(always)]
-    fn tile(&mut self, start: usize) {
-        let ids = &self.ids[self.spans.len()..];
+    fn tile<const PAIRS: bool>(&mut self, ids: &[u32]) {
         self.spans.reserve(ids.len());
-        let spans = self.spans.spare_capacity_mut().iter_mut();
-        match &self.ruler {
-            None => {
-                let mut start = start as u32;
-                for (id, span) in ids.iter().zip(spans) {
-                    let end = start + self.tokens.length(*id);
-                    span.write([start, end]);
-                    start = end;
-                }
-            }
-            Some(ruler) => {
-                let (mut position, [mut start, _]) = (start, ruler.around(start));
-                for (id, span) in ids.iter().zip(spans) {
-                    position += self.tokens.length(*id) as usize;
-                    let [next, end] = ruler.around(position);
-                    span.write([start, end]);
-                    start = next;
-                }
+        let (mut end, mut open) = (self.units, if PAIRS { self.open } else { 1 });
+        for (id, span) in ids.iter().zip(self.spans.spare_capacity_mut()) {
+            let Step { units, inside, pair } = self.steps.get(*id);
+            let start = if inside { end - open } else { end };
+            end += units;
+            span.write([start, end]);
+            if PAIRS && units > 0 {
+                open = 1 + u32::from(pair);
             }
         }
+        (self.units, self.open) = (end, open);
         // SAFETY: there is room for a span of each id, and all of them are written.
-        unsafe { self.spans.set_len(self.ids.len()) };
-    }
-
-    /// As [`Self::tile`]: without this instruction, bits are counted by a dozen others.
-    ///
-    /// # Safety
-    /// The machine counts bits.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "popcnt")]
-    unsafe fn tile_by_counting(&mut self, start: usize) {
-        self.tile(start);
+        unsafe { self.spans.set_len(self.spans.len() + ids.len()) };
     }
 }
 
 impl Sink for Offsets<'_> {
     fn added(&mut self, id: u32, source: Range<usize>) {
-        let span = self.span(source);
         self.ids.push(id);
+        let is_next = source.start == self.position;
+        let span = match self.text.get(source.clone()).filter(|_| is_next) {
+            Some(literal) => {
+                let start = self.units;
+                self.units += Step::of(literal.as_bytes(), self.unit).units;
+                self.position = source.end;
+                [start, self.units]
+            }
+            None => self.span(source),
+        };
         self.spans.push(span);
     }
 
     #[inline]
     fn pieces(&mut self, ids: &[u32]) {
         self.ids.pieces(ids);
+        if self.is_tiling {
+            if self.unit == Unit::Utf16 { self.tile::<true>(ids) } else { self.tile::<false>(ids) }
+        }
+    }
+
+    fn stretch_begins(&mut self, stretch: &Stretch<'_>, bytes: usize) {
+        let start = stretch.verbatim();
+        self.is_tiling = start.is_some();
+        if let Some(start) = start {
+            [self.units, _] = self.around(start);
+            self.position = start + bytes;
+        }
     }
 
     fn stretch_ended(&mut self, stretch: &Stretch<'_>) {
         // The tokens of a stretch tile it: merges only ever join bytes.
-        if let Some(start) = stretch.verbatim() {
-            #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("popcnt") {
-                // SAFETY: it does.
-                return unsafe { self.tile_by_counting(start) };
-            }
-            return self.tile(start);
-        }
         let mut start = 0;
         for at in self.spans.len()..self.ids.len() {
             let end = start + self.tokens.length(self.ids[at]) as usize;
-            self.spans.push(self.span(stretch.source(start..end)));
+            let span = self.span(stretch.source(start..end));
+            self.spans.push(span);
             start = end;
         }
     }

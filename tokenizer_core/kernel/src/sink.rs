@@ -39,6 +39,9 @@ pub trait Sink {
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
 
-    /// The pieces since the last added token or stretch were all of `stretch`.
+    /// The pieces that come are those of `stretch`, which has so many bytes.
+    fn stretch_begins(&mut self, _stretch: &Stretch<'_>, _bytes: usize) {}
+
+    /// These were all of them.
     fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
 }

@@ -1,0 +1,134 @@
+//! How far each token leads in a text, in any unit, in one byte a token.
+
+use std::sync::OnceLock;
+
+use crate::decode::TokenBytes;
+use crate::offsets::Unit;
+
+/// The token begins inside a character.
+const INSIDE: u8 = 0x80;
+
+/// The last character that the token begins is two units.
+const PAIR: u8 = 0x40;
+
+/// Units of the characters that the token begins.
+const UNITS: u8 = 0x3F;
+
+/// What a token does to a place in a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Units of all characters that begin in the token.
+    pub units: u32,
+    /// It begins inside a character, which a token before has begun.
+    pub inside: bool,
+    /// The last character that begins in it is two units.
+    pub pair: bool,
+}
+
+impl Step {
+    /// The step of a token of these bytes, which are a part of valid UTF-8.
+    pub fn of(bytes: &[u8], unit: Unit) -> Self {
+        if unit == Unit::Byte {
+            return Self { units: bytes.len() as u32, ..Self::default() };
+        }
+        let units = |byte: u8| match byte {
+            0x80..0xC0 => 0,
+            0xF0.. if unit == Unit::Utf16 => 2,
+            _ => 1,
+        };
+        let last = bytes.iter().rev().map(|byte| units(*byte)).find(|units| *units > 0);
+        Self {
+            units: bytes.iter().map(|byte| units(*byte)).sum(),
+            inside: bytes.first().is_some_and(|byte| units(*byte) == 0),
+            pair: last == Some(2),
+        }
+    }
+
+    /// In a byte, unless that is too small for it.
+    fn pack(self) -> Option<u8> {
+        let units = u8::try_from(self.units).ok().filter(|units| *units <= UNITS)?;
+        Some(units | if self.inside { INSIDE } else { 0 } | if self.pair { PAIR } else { 0 })
+    }
+
+    #[inline(always)]
+    fn unpack(packed: u8) -> Self {
+        Self { units: u32::from(packed & UNITS), inside: packed & INSIDE != 0, pair: packed & PAIR != 0 }
+    }
+}
+
+/// The steps of all tokens in each unit, made when the first text is measured in it.
+#[derive(Debug, Default)]
+pub struct StepTables([OnceLock<Box<[u8]>>; 3]);
+
+impl StepTables {
+    /// The steps in `unit` of these tokens, which are always the same.
+    pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> Steps<'a> {
+        let packed = self.0[unit as usize].get_or_init(|| {
+            let step = |id| tokens.get(id).and_then(|bytes| Step::of(bytes, unit).pack()).unwrap_or(0);
+            (0..tokens.id_limit()).map(step).collect()
+        });
+        Steps { packed, tokens, unit }
+    }
+}
+
+/// The steps of all tokens in one unit.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps<'a> {
+    /// 0 for what no byte holds.
+    packed: &'a [u8],
+    tokens: &'a TokenBytes,
+    unit: Unit,
+}
+
+impl Steps<'_> {
+    /// The step of a token; of a hole none at all.
+    #[inline(always)]
+    pub fn get(&self, id: u32) -> Step {
+        match self.packed.get(id as usize) {
+            Some(packed) if *packed > 0 => Step::unpack(*packed),
+            _ => self.long(id),
+        }
+    }
+
+    #[cold]
+    fn long(&self, id: u32) -> Step {
+        self.tokens.get(id).map_or_else(Step::default, |bytes| Step::of(bytes, self.unit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ruler::Ruler;
+
+    proptest! {
+        #[test]
+        fn steps_lead_where_the_text_says(
+            parts in prop::collection::vec(prop::sample::select(vec!["a", "é", "中", "👍", "sixteen ASCII ch"]), 0..60),
+            lengths in prop::collection::vec(1..80_usize, 1..60),
+            unit in prop::sample::select(vec![Unit::Byte, Unit::Char, Unit::Utf16]),
+        ) {
+            let text = parts.concat();
+            let ruler = Ruler::new(text.as_bytes(), unit == Unit::Utf16);
+            let around = |at: usize| if unit == Unit::Byte { [at as u32; 2] } else { ruler.around(at) };
+            let (mut position, mut units, mut open) = (0, 0, 0);
+            for length in lengths.into_iter().cycle() {
+                let next = text.len().min(position + length);
+                if next == position {
+                    break;
+                }
+                let step = Step::of(&text.as_bytes()[position..next], unit);
+                prop_assert_eq!(step.pack().map_or(step, Step::unpack), step);
+                prop_assert_eq!(units - if step.inside { open } else { 0 }, around(position)[0]);
+                units += step.units;
+                prop_assert_eq!(units, around(next)[1]);
+                if step.units > 0 {
+                    open = 1 + u32::from(step.pair);
+                }
+                position = next;
+            }
+        }
+    }
+}
