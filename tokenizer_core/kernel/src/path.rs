@@ -14,7 +14,7 @@ pub enum Path {
     Portable,
     /// 32 bytes at a time, and BMI2.
     Avx2,
-    /// 64 bytes at a time, with VL, VBMI and VBMI2.
+    /// 64 bytes at a time, with DQ, VL, VBMI and VBMI2.
     Avx512,
 }
 
@@ -77,6 +77,7 @@ impl Path {
             Self::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("avx512vbmi2")

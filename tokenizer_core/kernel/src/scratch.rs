@@ -48,7 +48,8 @@ pub struct Caches {
 }
 
 impl Caches {
-    fn new(bytes: usize) -> Self {
+    /// Empty caches of at most about so many bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
         let (short, wide, long) = (ShortCache::new(bytes / 2), WideCache::new(bytes / 4), LongCache::new(bytes / 4));
         Self { short, wide, long, statistics: CacheStatistics::default() }
     }

@@ -3,44 +3,16 @@
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::output::write_json;
-use tokd_kernel::path::Path;
-#[cfg(target_arch = "x86_64")]
-use tokd_kernel::piece_cache::Avx512;
-use tokd_kernel::piece_cache::{IDS_LIMIT, Key, LongCache, Lookup, Portable, ShortCache, WideCache, WideKey};
+use tokd_kernel::piece_cache::{IDS_LIMIT, Key, LongCache, ShortCache, WideCache, WideKey};
 
-/// What `get` finds of a piece in its own bucket or beside it, by a path that the machine has.
-fn found<L: Lookup>(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
+/// What is found of a piece in its own bucket or beside it.
+fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
-    // SAFETY: as the caller says.
-    let mut count = unsafe { L::get(cache, place, key, &mut ids) };
+    let mut count = cache.get(place, key, &mut ids);
     if count == 0 {
         count = cache.get_beside(place, key, &mut ids);
     }
     (count > 0).then(|| ids[..count].to_vec())
-}
-
-/// As `found`, by every path there is.
-fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
-    let portable = found::<Portable>(cache, key);
-    #[cfg(target_arch = "x86_64")]
-    if Path::Avx512.is_available() {
-        assert_eq!(found::<Avx512>(cache, key), portable);
-    }
-    portable
-}
-
-/// The key of a piece of a text, by every path there is; they agree unless the piece is too long.
-fn key_of(text: &[u8], start: usize, end: usize, part: bool) -> Option<Key> {
-    #[cfg(target_arch = "x86_64")]
-    if Path::Avx512.is_available() {
-        // SAFETY: the machine has it.
-        let key = unsafe { Avx512::key(text, start, end, part) };
-        match Key::new(text, start, end, part) {
-            Some(other) => assert_eq!(key, other),
-            None => assert_eq!(recalled(&ShortCache::new(128), key), None),
-        }
-    }
-    Key::new(text, start, end, part)
 }
 
 proptest! {
@@ -77,7 +49,7 @@ proptest! {
         let mut cache = ShortCache::new(64 * buckets);
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
-            let Some(key) = key_of(piece.as_bytes(), 0, piece.len(), *part) else { continue };
+            let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
             match recalled(&cache, key) {
                 Some(found) => prop_assert_eq!(&found, ids),
@@ -130,9 +102,9 @@ proptest! {
         let (text, other) = (text.into_bytes(), other.into_bytes());
         if let (Some(piece), true) = (text.get(..length), other.len() < 40) {
             let elsewhere = [other.as_slice(), piece, b"x", other.as_slice()].concat();
-            let key = key_of(&elsewhere, other.len(), other.len() + length, false);
-            prop_assert_eq!(key, key_of(&text, 0, length, false));
-            prop_assert_eq!(key, key_of(piece, 0, length, false));
+            let key = Key::new(&elsewhere, other.len(), other.len() + length, false);
+            prop_assert_eq!(key, Key::new(&text, 0, length, false));
+            prop_assert_eq!(key, Key::new(piece, 0, length, false));
             let wide = WideKey::new(&elsewhere, other.len(), other.len() + length, false);
             prop_assert_eq!(wide, WideKey::new(&text, 0, length, false));
             prop_assert_eq!(wide, WideKey::new(piece, 0, length, false));
@@ -147,8 +119,8 @@ fn a_long_piece_has_no_key() {
     assert!(WideKey::new(&[b'a'; 32], 0, 32, false).is_none());
     // What stands for it in a portion is found in no cache, not even in an empty one.
     assert_eq!(recalled(&ShortCache::new(128), Key::or_none(&[0; 40], 0, 16, false)), None);
-    assert_eq!(key_of(&[0; 40], 0, 16, false), None);
-    assert_eq!(key_of(&[1; 40], 3, 40, true), None);
+    assert_eq!(Key::new(&[0; 40], 0, 16, false), None);
+    assert_eq!(Key::new(&[1; 40], 3, 40, true), None);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub struct Key(pub(super) u128);
 
 const LENGTH_SHIFT: u32 = 120;
 /// In the byte above the text.
-pub(super) const PART_BIT: u32 = 4;
+pub(crate) const PART_BIT: u32 = 4;
 const PART_SHIFT: u32 = LENGTH_SHIFT + PART_BIT;
 
 /// By length: the bytes that belong to the piece.
@@ -25,10 +25,11 @@ const MASKS: [u128; KEY_LIMIT + 2] = {
         masks[length] = (1 << (8 * length)) - 1;
         length += 1;
     }
+    masks[KEY_LIMIT + 1] = masks[KEY_LIMIT];
     masks
 };
 
-/// By length: what stands above the text. That of a longer piece is in no key of a piece.
+/// By length: what stands above the text. A longer piece has the length 0, which is in no key of a piece.
 const TAGS: [u128; KEY_LIMIT + 2] = {
     let mut tags = [0; KEY_LIMIT + 2];
     let mut length = 0;
@@ -36,7 +37,6 @@ const TAGS: [u128; KEY_LIMIT + 2] = {
         tags[length] = (length as u128) << LENGTH_SHIFT;
         length += 1;
     }
-    tags[KEY_LIMIT + 1] = 1;
     tags
 };
 
@@ -106,9 +106,12 @@ impl WideKey {
     }
 }
 
+/// What the low and the high half of a key are multiplied by.
+pub(crate) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
+
+/// A hash of which the upper bits are the good ones.
 #[inline(always)]
 fn mix(word: u128) -> u64 {
     let (low, high) = (word as u64, (word >> 64) as u64);
-    let mixed = (low ^ high.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed ^ high).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+    low.wrapping_mul(MULTIPLIERS[0]).wrapping_add(high.wrapping_mul(MULTIPLIERS[1]))
 }

@@ -6,14 +6,12 @@
 
 mod key;
 mod long;
-mod lookup;
 mod short;
 mod wide;
 
 pub use key::{KEY_LIMIT, Key, WideKey};
+pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
 pub use long::LongCache;
-#[cfg(target_arch = "x86_64")]
-pub use lookup::Avx512;
-pub use lookup::{Lookup, Portable};
+pub(crate) use short::{COUNT_SHIFT, HALF, ID};
 pub use short::{IDS_LIMIT, ShortCache};
 pub use wide::WideCache;

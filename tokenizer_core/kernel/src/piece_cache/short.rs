@@ -8,21 +8,21 @@ use crate::prefetch::prefetch;
 pub const IDS_LIMIT: usize = 8;
 
 /// Most ids of a piece beside which another one has room in the line.
-pub(super) const HALF: usize = IDS_LIMIT / 2;
+pub(crate) const HALF: usize = IDS_LIMIT / 2;
 
 /// The number of ids stands above the first of them.
-pub(super) const COUNT_SHIFT: u32 = 28;
-pub(super) const ID: u32 = (1 << COUNT_SHIFT) - 1;
+pub(crate) const COUNT_SHIFT: u32 = 28;
+pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
 
 /// Two pieces of up to four ids, or one of up to eight.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Bucket {
-    pub(super) ids: [[u32; HALF]; 2],
+pub(crate) struct Bucket {
+    pub(crate) ids: [[u32; HALF]; 2],
     /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty.
-    pub(super) keys: [u128; 2],
+    pub(crate) keys: [u128; 2],
 }
 
 const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, ids) == 0);
@@ -79,16 +79,26 @@ impl ShortCache {
         size_of_val(&*self.buckets)
     }
 
-    /// Where a piece is looked for; its cache line is being loaded from now on.
+    /// How many of the upper bits of a hash are a place.
+    #[inline(always)]
+    pub(crate) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Where a piece is looked for.
     #[inline(always)]
     pub fn place(&self, key: Key) -> usize {
-        let place = key.place(self.bits) & (self.buckets.len() - 1);
+        key.place(self.bits)
+    }
+
+    /// Begin to load what is remembered at a place.
+    #[inline(always)]
+    pub fn prefetch(&self, place: usize) {
         prefetch(&self.buckets, place);
-        place
     }
 
     #[inline(always)]
-    pub(super) fn bucket(&self, place: usize) -> &Bucket {
+    pub(crate) fn bucket(&self, place: usize) -> &Bucket {
         &self.buckets[place & (self.buckets.len() - 1)]
     }
 
@@ -119,7 +129,7 @@ impl ShortCache {
         if ids.len() > IDS_LIMIT {
             return None;
         }
-        let mut place = key.place(self.bits) & (self.buckets.len() - 1);
+        let mut place = self.place(key);
         let is_known = |place: usize| self.buckets[place].keys.contains(&key.0);
         if is_known(place) || self.buckets[place].is_full() && is_known(place ^ 1) {
             // Two of them were missed together.

@@ -96,6 +96,6 @@ impl WideCache {
 
     #[inline]
     fn place(&self, key: WideKey) -> usize {
-        (key.hash() >> 32) as usize & (self.entries.len() - 1)
+        (key.hash() >> (u64::BITS - self.entries.len().ilog2())) as usize
     }
 }

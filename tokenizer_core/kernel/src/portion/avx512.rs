@@ -1,0 +1,235 @@
+//! Keys of sixteen pieces at once, and both keys of a bucket compared at once.
+
+use core::arch::x86_64::{
+    __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256,
+    _mm256_setr_epi32, _mm256_storeu_si256, _mm512_add_epi64, _mm512_alignr_epi32, _mm512_castsi128_si512,
+    _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
+    _mm512_mask_mov_epi8, _mm512_mask_shuffle_epi32, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8,
+    _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
+    _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_shuffle_epi32, _mm512_slli_epi32,
+    _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+};
+
+use super::look_up::LookUp;
+use super::{Found, Keys, Miss, PIECES, Pieces};
+use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT};
+use crate::scratch::Caches;
+use crate::words::sixteen;
+
+/// Pieces whose keys are made together: as many as a vector has words of 32 bits.
+const GROUP: usize = 16;
+
+/// Keys in a vector.
+const QUARTER: usize = 4;
+
+/// Bytes of a key.
+const BYTES: usize = KEY_LIMIT + 1;
+
+const _: () = assert!(PIECES.is_multiple_of(GROUP) && GROUP == QUARTER * QUARTER && BYTES == 16);
+
+/// 64 bytes to load.
+#[repr(align(64))]
+struct Vector<T>(T);
+
+/// By quarter of a group: the byte of the group's words of length and tag that says which bytes of a key are text, and
+/// for the highest byte what it is.
+static SPREAD: Vector<[[u8; 64]; QUARTER]> = {
+    let mut spread = [[0; 64]; QUARTER];
+    let mut at = 0;
+    while at < 64 * QUARTER {
+        let (quarter, byte) = (at / 64, at % 64);
+        let tag = byte % BYTES == KEY_LIMIT;
+        spread[quarter][byte] = (4 * (QUARTER * quarter + byte / BYTES)) as u8 + tag as u8;
+        at += 1;
+    }
+    Vector(spread)
+};
+
+/// The place of each byte within its key; the highest byte is not below any length.
+static WITHIN: Vector<[u8; 64]> = {
+    let mut within = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        let byte = at % BYTES;
+        within[at] = if byte == KEY_LIMIT { u8::MAX } else { byte as u8 };
+        at += 1;
+    }
+    Vector(within)
+};
+
+/// The highest byte of each key.
+const TAGS: u64 = 0x8000_8000_8000_8000;
+
+/// The hash of piece `QUARTER * quarter + lane` comes about at `QUARTER * lane + quarter`.
+static ORDER: Vector<[u32; GROUP]> = {
+    let mut order = [0; GROUP];
+    let mut at = 0;
+    while at < GROUP {
+        order[at] = (QUARTER * (at % QUARTER) + at / QUARTER) as u32;
+        at += 1;
+    }
+    Vector(order)
+};
+
+static MULTIPLIERS: Vector<[[u64; 2]; QUARTER]> = Vector([KEY_MULTIPLIERS; QUARTER]);
+
+/// By which halves of the two keys of a bucket are equal: 1 if all of the second key is.
+static SECOND: [u8; 16] = {
+    let mut second = [0; 16];
+    let mut equal = 0b1100;
+    while equal < 16 {
+        second[equal] = 1;
+        equal += 1;
+    }
+    second
+};
+
+/// By the same: ones if all of either key is.
+static HIT: [u8; 16] = {
+    let mut hit = [0; 16];
+    let mut equal = 0;
+    while equal < 16 {
+        if equal & 0b11 == 0b11 || equal & 0b1100 == 0b1100 {
+            hit[equal] = u8::MAX;
+        }
+        equal += 1;
+    }
+    hit
+};
+
+/// Load a vector.
+///
+/// # Safety
+/// The machine has AVX-512; there are 64 bytes.
+#[inline(always)]
+unsafe fn load<T>(from: &T) -> __m512i {
+    const { assert!(size_of::<T>() == 64) };
+    // SAFETY: the caller's promise; the size is checked.
+    unsafe { _mm512_loadu_si512(std::ptr::from_ref(from).cast()) }
+}
+
+/// The bits of the first `count` pieces of a group.
+#[inline(always)]
+fn lowest(count: usize) -> u16 {
+    if count < GROUP { (1 << count) - 1 } else { u16::MAX }
+}
+
+/// Make the keys of a group, whose bytes are at `bytes_of`, and the upper `bits` bits of their hashes; `words` has the length
+/// of each piece, of up to 16, in its lowest byte, and in the next the tag of its key.
+///
+/// # Safety
+/// The machine has AVX-512; sixteen bytes can be read at each place.
+#[inline(always)]
+unsafe fn make(
+    words: __m512i,
+    bits: u32,
+    bytes_of: impl Fn(usize) -> *const u8,
+    keys: &mut [Key; GROUP],
+    places: &mut [u32; GROUP],
+) {
+    // SAFETY: the caller's promise, for all of this function; four vectors of four keys are the sixteen there are.
+    unsafe {
+        let mut hashes = _mm512_setzero_si512();
+        for quarter in 0..QUARTER {
+            let at = |lane| _mm_loadu_si128(bytes_of(QUARTER * quarter + lane).cast());
+            let bytes = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(at(0)), at(1));
+            let bytes = _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(bytes, at(2)), at(3));
+            let spread = _mm512_permutexvar_epi8(load(&SPREAD.0[quarter]), words);
+            let within = _mm512_cmplt_epu8_mask(load(&WITHIN.0), spread);
+            let key = _mm512_mask_mov_epi8(_mm512_maskz_mov_epi8(TAGS, spread), within, bytes);
+            _mm512_storeu_si512(keys.as_mut_ptr().add(QUARTER * quarter).cast(), key);
+            let products = _mm512_mullo_epi64(key, load(&MULTIPLIERS.0));
+            let sums = _mm512_add_epi64(products, _mm512_shuffle_epi32::<0b01_00_11_10>(products));
+            // The upper half of each hash.
+            hashes = _mm512_mask_shuffle_epi32::<0b01_01_01_01>(hashes, 0x1111 << quarter, sums);
+        }
+        let hashes = _mm512_permutexvar_epi32(load(&ORDER.0), hashes);
+        let shift = _mm_cvtsi32_si128(u32::BITS as i32 - bits as i32);
+        _mm512_storeu_si512(places.as_mut_ptr().cast(), _mm512_srl_epi32(hashes, shift));
+    }
+}
+
+/// Call `work` with the place of each bit.
+#[inline(always)]
+fn each_bit(mut bits: u16, mut work: impl FnMut(usize)) {
+    while bits != 0 {
+        work(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+pub(super) struct Avx512;
+
+impl LookUp for Avx512 {
+    #[inline(always)]
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+        keys.wide.clear();
+        let count = pieces.count();
+        let mut start = pieces.start;
+        for group in (0..count).step_by(GROUP) {
+            let lanes = lowest(count - group);
+            let ends = &pieces.ends[group..count.min(group + GROUP)];
+            // SAFETY: the caller's promise. There are as many ends, and as many parts, as lanes that are loaded.
+            let (words, wide) = unsafe {
+                let last = _mm512_maskz_loadu_epi32(lanes, ends.as_ptr().cast());
+                let starts = _mm512_alignr_epi32::<15>(last, _mm512_set1_epi32(start as i32));
+                let lengths = _mm512_sub_epi32(last, starts);
+                let short = _mm512_cmple_epu32_mask(lengths, _mm512_set1_epi32(KEY_LIMIT as i32));
+                let mut tags = _mm512_maskz_mov_epi32(short, lengths);
+                if let Some(parts) = pieces.parts.get(group..group + ends.len()) {
+                    let parts = _mm_maskz_loadu_epi8(lanes, parts.as_ptr().cast());
+                    tags = _mm512_or_si512(tags, _mm512_slli_epi32::<PART_BIT>(_mm512_cvtepu8_epi32(parts)));
+                }
+                let clipped = _mm512_min_epu32(lengths, _mm512_set1_epi32(BYTES as i32));
+                (_mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags)), lanes & !short)
+            };
+            let room = keys.keys[group..].first_chunk_mut().zip(keys.places[group..].first_chunk_mut());
+            let Some((room, places)) = room else { break };
+            let whole = ends.first_chunk::<GROUP>().filter(|e| e[GROUP - 2] as usize + BYTES <= pieces.text.len());
+            if let Some(ends) = whole {
+                let text = pieces.text.as_ptr();
+                let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] as usize };
+                // SAFETY: the caller's promise. The last piece begins sixteen bytes before the text's end or earlier.
+                unsafe { make(words, caches.short.bits(), |lane| text.add(start_of(lane)), room, places) };
+            } else {
+                let mut copies = [0; GROUP];
+                let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize));
+                for (copy, start) in copies.iter_mut().zip(starts) {
+                    *copy = sixteen(pieces.text, start);
+                }
+                // SAFETY: the caller's promise; each copy has sixteen bytes.
+                unsafe { make(words, caches.short.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
+            }
+            start = ends.last().map_or(start, |end| *end as usize);
+            each_bit(wide, |lane| keys.widen(pieces, group + lane, caches));
+        }
+        keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));
+    }
+
+    #[inline(always)]
+    unsafe fn take(count: usize, caches: &Caches, keys: &Keys, found: &mut Found) {
+        let (mut end, mut missed) = (0, 0);
+        let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
+        for (at, (key, place)) in keys.keys[..count].iter().zip(&keys.places).enumerate() {
+            let bucket = std::ptr::from_ref(caches.short.bucket(*place as usize));
+            // SAFETY: the caller's promise. A bucket has two keys of 16 bytes each and before them two times four ids, so that
+            // eight words from the second four on are in it too. There is room for eight ids and a miss of every piece.
+            unsafe {
+                let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
+                let keys = _mm256_loadu_si256((&raw const (*bucket).keys).cast());
+                let equal = usize::from(_mm256_cmpeq_epi64_mask(keys, key)) % 16;
+                let words = bucket.cast::<u32>().add(HALF * usize::from(SECOND[equal]));
+                let words = _mm256_loadu_si256(words.cast());
+                let first = _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32;
+                let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
+                _mm256_storeu_si256(ids.add(end).cast(), plain);
+                *misses.add(missed) = Miss { at: at as u16, end: end as u16 };
+                let known = (first >> COUNT_SHIFT) as usize & usize::from(HIT[equal]);
+                missed += usize::from(known == 0);
+                end += known;
+            }
+        }
+        (found.end, found.missed) = (end, missed);
+    }
+}

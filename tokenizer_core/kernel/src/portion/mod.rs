@@ -1,0 +1,168 @@
+//! From pieces to ids, a portion of the text at a time.
+//!
+//! Each step is done for all pieces of a portion before the next begins, so that what has to come from memory is under
+//! way for many pieces at once: keys (`look_up`, `avx512`); then what is remembered; then what is missed (`misses`).
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod look_up;
+mod misses;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use self::avx512::Avx512;
+use self::look_up::{LookUp, Portable};
+use self::misses::{Missed, Misses};
+use crate::path::Path;
+use crate::piece_cache::{IDS_LIMIT, Key, WideKey};
+use crate::scratch::{Caches, Mergers};
+use crate::sink::Sink;
+use crate::tables::Tables;
+
+/// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked for
+/// is still near.
+pub const PIECES: usize = 512;
+
+/// The pieces of one portion, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Pieces<'a> {
+    /// The whole text.
+    pub text: &'a [u8],
+    /// Where the first piece begins.
+    pub start: usize,
+    /// Where each piece ends; at most [`PIECES`], none before the one before it.
+    pub ends: &'a [u32],
+    /// Which of them are parts of a piece; empty where none is.
+    pub parts: &'a [bool],
+}
+
+impl Pieces<'_> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.ends.len().min(PIECES)
+    }
+
+    #[inline]
+    fn range(&self, at: usize) -> Range<usize> {
+        let start = if at == 0 { self.start } else { self.ends[at - 1] as usize };
+        start..self.ends[at] as usize
+    }
+
+    #[inline]
+    fn is_part(&self, at: usize) -> bool {
+        self.parts.get(at).copied().unwrap_or(false)
+    }
+}
+
+/// Pieces as the caches know them.
+#[derive(Debug)]
+struct Keys {
+    keys: [Key; PIECES],
+    /// The bucket of each in the first cache.
+    places: [u32; PIECES],
+    /// Pieces too long for a key, with the key they have instead.
+    wide: Vec<(u16, WideKey)>,
+}
+
+/// What the first cache knows of a portion.
+#[derive(Debug)]
+struct Found {
+    /// The ids of all pieces that it knows, in order, and `end` how many there are.
+    ids: [u32; PIECES * IDS_LIMIT],
+    end: usize,
+    /// The first `missed` are the pieces that it does not know.
+    misses: [Miss; PIECES],
+    missed: usize,
+}
+
+/// A piece that the first cache does not know, and how many of the ids that it knows stand before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Miss {
+    at: u16,
+    end: u16,
+}
+
+/// What is known of each piece of a portion.
+#[derive(Debug)]
+pub struct Portion {
+    keys: Keys,
+    found: Found,
+    misses: Misses,
+}
+
+impl Default for Portion {
+    fn default() -> Self {
+        Self {
+            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], wide: Vec::with_capacity(PIECES) },
+            found: Found { ids: [0; PIECES * IDS_LIMIT], end: 0, misses: [Miss::default(); PIECES], missed: 0 },
+            misses: Misses::default(),
+        }
+    }
+}
+
+impl Portion {
+    /// Give the ids of all pieces to `sink`.
+    #[inline]
+    pub fn encode(
+        &mut self,
+        pieces: Pieces<'_>,
+        tables: &Tables,
+        mergers: &mut Mergers,
+        caches: &mut Caches,
+        sink: &mut impl Sink,
+    ) {
+        match tables.path {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: tables are made for a path that the machine has.
+            Path::Avx512 => unsafe { self.look_up_avx512(&pieces, caches) },
+            // SAFETY: every machine has it.
+            _ => unsafe { self.look_up::<Portable>(&pieces, caches) },
+        }
+        caches.statistics.pieces += pieces.count() as u64;
+        let Found { ids, end, misses, missed } = &self.found;
+        let misses = &misses[..*missed];
+        if !misses.is_empty() {
+            self.misses.resolve(Missed { misses, keys: &self.keys, pieces }, tables, mergers, caches);
+        }
+        let mut given = 0;
+        for (miss, resolved) in misses.iter().zip(self.misses.ids()) {
+            let end = usize::from(miss.end);
+            sink.pieces(&ids[given..end]);
+            sink.pieces(resolved);
+            given = end;
+        }
+        sink.pieces(&ids[given..*end]);
+    }
+
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub fn shrink(&mut self, entries: usize) {
+        self.misses.shrink(entries);
+    }
+
+    /// As [`Self::look_up`].
+    ///
+    /// # Safety
+    /// The machine has [`Path::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn look_up_avx512(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+        // SAFETY: the caller's promise.
+        unsafe { self.look_up::<Avx512>(pieces, caches) }
+    }
+
+    /// Take over what the first cache knows.
+    ///
+    /// # Safety
+    /// The machine has what `L` needs.
+    #[inline(always)]
+    unsafe fn look_up<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            L::keys(pieces, caches, &mut self.keys);
+            L::take(pieces.count(), caches, &self.keys, &mut self.found);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Every path against the caches asked for one piece after the other.
+
+use proptest::prelude::*;
+
+use super::look_up::Portable;
+use super::{Found, IDS_LIMIT, Key, Keys, PIECES, Pieces, Portion};
+use crate::path::Path;
+use crate::piece_cache::WideKey;
+use crate::scratch::Caches;
+
+/// What a path says of pieces: the keys, the places, the wide pieces, the ids that are known, and which are missed where.
+#[derive(Debug, PartialEq)]
+struct Said {
+    keys: Vec<Key>,
+    places: Vec<u32>,
+    wide: Vec<(u16, WideKey)>,
+    ids: Vec<u32>,
+    misses: Vec<(u16, u16)>,
+}
+
+fn said(portion: &Portion, count: usize) -> Said {
+    let (Keys { keys, places, wide }, Found { ids, end, misses, missed }) = (&portion.keys, &portion.found);
+    Said {
+        keys: keys[..count].to_vec(),
+        places: places[..count].to_vec(),
+        wide: wide.clone(),
+        ids: ids[..*end].to_vec(),
+        misses: misses[..*missed].iter().map(|miss| (miss.at, miss.end)).collect(),
+    }
+}
+
+/// What every path says, which is the same.
+fn said_by_all(pieces: &Pieces<'_>, caches: &Caches) -> Said {
+    let mut portion = Portion::default();
+    // SAFETY: every machine has it.
+    unsafe { portion.look_up::<Portable>(pieces, caches) };
+    let portable = said(&portion, pieces.count());
+    #[cfg(target_arch = "x86_64")]
+    if Path::Avx512.is_available() {
+        let mut portion = Portion::default();
+        // SAFETY: the machine has it.
+        unsafe { portion.look_up_avx512(pieces, caches) };
+        assert_eq!(said(&portion, pieces.count()), portable);
+    }
+    portable
+}
+
+/// By definition.
+fn truth(pieces: &Pieces<'_>, caches: &Caches) -> Said {
+    let mut said = Said { keys: vec![], places: vec![], wide: vec![], ids: vec![], misses: vec![] };
+    for at in 0..pieces.count() {
+        let (range, part) = (pieces.range(at), pieces.is_part(at));
+        let key = Key::or_none(pieces.text, range.start, range.end, part);
+        let (mut ids, place) = ([0; IDS_LIMIT], caches.short.place(key));
+        let count = match Key::new(pieces.text, range.start, range.end, part) {
+            Some(key) => caches.short.get(place, key, &mut ids),
+            None => 0,
+        };
+        if range.len() > 15 {
+            said.wide.extend(WideKey::new(pieces.text, range.start, range.end, part).map(|key| (at as u16, key)));
+        }
+        if count == 0 {
+            said.misses.push((at as u16, said.ids.len() as u16));
+        }
+        said.ids.extend(&ids[..count]);
+        said.keys.push(key);
+        said.places.push(place as u32);
+    }
+    said
+}
+
+proptest! {
+    #[test]
+    fn every_path_makes_the_same_keys_and_finds_the_same_ids(
+        words in prop::collection::vec(("[ab\\x00é]{1,12}|[a\\x00]{13,18}|[xé]{30,40}", any::<bool>()), 1..120),
+        known in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(0_u32..1 << 22, 1..9)), 0..80),
+        skipped in 0_usize..40,
+        has_parts in any::<bool>(),
+    ) {
+        let text: String = words.iter().map(|(word, _)| word.as_str()).collect();
+        // No byte behind the text, so that a sanitizer sees every load beyond it.
+        let text = text.into_bytes().into_boxed_slice();
+        let mut end = 0;
+        let ends: Vec<u32> = words.iter().map(|(word, _)| { end += word.len() as u32; end }).collect();
+        let parts: Vec<bool> = words.iter().filter(|_| has_parts).map(|(_, part)| *part).collect();
+        let skipped = skipped.min(ends.len() - 1);
+        let start = if skipped == 0 { 0 } else { ends[skipped - 1] as usize };
+        let parts = parts.get(skipped..).unwrap_or_default();
+        let pieces = Pieces { text: &text, start, ends: &ends[skipped..], parts };
+        // So few buckets that pieces collide.
+        let mut caches = Caches::new(1024);
+        for (index, ids) in known {
+            let at = index.index(pieces.count());
+            let range = pieces.range(at);
+            if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
+                caches.short.insert(key, &ids);
+            }
+        }
+        prop_assert_eq!(said_by_all(&pieces, &caches), truth(&pieces, &caches));
+    }
+}
+
+#[test]
+fn a_portion_may_be_full_of_pieces_and_of_ids() {
+    let text: Vec<u8> = (0..PIECES).flat_map(|at| [b'a' + (at % 26) as u8, b'a' + (at / 26) as u8]).collect();
+    let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
+    let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
+    let mut caches = Caches::new(1 << 20);
+    let nothing = said_by_all(&pieces, &caches);
+    assert_eq!(nothing.misses.len(), PIECES);
+    for at in 0..PIECES {
+        let range = pieces.range(at);
+        caches.remember(&text, range, false, &[at as u32; IDS_LIMIT]);
+    }
+    let all = said_by_all(&pieces, &caches);
+    assert_eq!(all, truth(&pieces, &caches));
+    assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
+}
