@@ -56,6 +56,28 @@ fn between_characters_of_ascii_nothing_is_cut() {
     assert_eq!(parts(&split, "ab文字cd"), ["ab", "文", "字", "cd"]);
 }
 
+#[test]
+fn behind_a_space_nothing_is_cut() {
+    let split = SafeSplit::new(&common::vocabulary(&[]), Path::Portable).unwrap();
+    assert_eq!(parts(&split, " 文字 a"), [" 文", "字", " a"]);
+}
+
+#[test]
+fn few_pairs_that_no_token_spans_are_left_uncut() {
+    let ideograph = |at: u32| char::from_u32(0x4E00 + at).unwrap().to_string();
+    let pairs: Vec<_> = (0..500).map(|at| (ideograph(at * 28), ideograph(at * 44 % 14_000))).collect();
+    let mut merges: Vec<_> = pairs.iter().map(|(left, right)| (left.as_bytes(), right.as_bytes())).collect();
+    let characters: Vec<&[u8]> = merges.iter().flat_map(|(left, right)| [*left, *right]).collect();
+    let within = characters.iter().flat_map(|bytes| [(&bytes[..1], &bytes[1..2]), (&bytes[..2], &bytes[2..])]);
+    merges.splice(0..0, within);
+    let split = SafeSplit::new(&common::vocabulary_of_bytes(&merges), Path::Portable).unwrap();
+    for (left, right) in &pairs {
+        assert_eq!(parts(&split, &format!("{left}{right}")).len(), 1);
+    }
+    let others: String = (0..5_000).map(|at| ideograph(15_000 + at * 37 % 5_000)).collect();
+    assert!(parts(&split, &others).len() > 4_500);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -76,7 +98,7 @@ proptest! {
     #[test]
     fn every_path_cuts_alike(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..60),
-        pieces in prop::collection::vec("[a-cé中丮文👍 ß\u{10000}]{1,30}", 0..20),
+        pieces in prop::collection::vec("[a-cé中丮文👍 ß\u{10000}]{1,30}|[é中]{1,99}|👍{1,40}|[a文]{60,70}", 0..20),
         skipped in 0..3_usize,
     ) {
         let vocabulary = common::drawn_vocabulary(&["abcé中丮文👍 ß".as_bytes()], &draws);
