@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::lineage::Lineage;
 use crate::piece_cache::Key;
 use crate::ranks::NEVER;
 use crate::tables::Tables;
@@ -16,6 +17,11 @@ const TOKEN_LIMIT: usize = 256;
 
 /// Lengths below this have a bit each; the highest bit says that there are longer ones.
 const LONG: usize = 31;
+
+/// So many answers about neighbours are remembered: 16 KB.
+const NEIGHBOUR_BITS: u32 = 11;
+
+const _: () = assert!(crate::vocabulary::MAX_IDS < 1 << 31);
 
 /// How long the tokens are that begin with three given bytes.
 #[derive(Debug)]
@@ -97,9 +103,10 @@ fn place(bytes: &[u8]) -> usize {
     (word.wrapping_mul(0x9E37_79B1) >> 16) as usize
 }
 
-/// Buffers of the search, kept between pieces.
+/// Buffers of the search, kept between pieces, and what it found out about neighbours: all pieces are of one vocabulary.
 #[derive(Debug, Default)]
 pub struct Backtracker {
+    neighbours: Neighbours,
     ids: Vec<u32>,
     /// Where each of the ids begins.
     starts: Vec<u32>,
@@ -130,7 +137,7 @@ impl Backtracker {
             };
             let end = at + length;
             let is_dead = self.dead[end / 64] >> (end % 64) & 1 != 0;
-            if !is_dead && self.ids.last().is_none_or(|last| lineage.can_stand(&tables.merges, *last, id)) {
+            if !is_dead && self.ids.last().is_none_or(|last| self.neighbours.can_stand(tables, lineage, *last, id)) {
                 self.ids.push(id);
                 self.starts.push(at as u32);
                 (at, below) = (end, usize::MAX);
@@ -149,6 +156,33 @@ impl Backtracker {
         self.ids.shrink_to(entries);
         self.starts.shrink_to(entries);
         self.dead.shrink_to(entries);
+    }
+}
+
+/// Which tokens can be neighbours, as far as that was asked lately: runs of white space ask for the same ones again and
+/// again.
+#[derive(Debug)]
+struct Neighbours {
+    /// The left one, the right one, and the answer in the lowest bit; one place a hash.
+    answers: Box<[u64]>,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Self { answers: vec![u64::MAX; 1 << NEIGHBOUR_BITS].into_boxed_slice() }
+    }
+}
+
+impl Neighbours {
+    #[inline]
+    fn can_stand(&mut self, tables: &Tables, lineage: &Lineage, left: u32, right: u32) -> bool {
+        let pair = u64::from(left) << 32 | u64::from(right) << 1;
+        let place = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NEIGHBOUR_BITS)) as usize;
+        let answer = &mut self.answers[place];
+        if *answer & !1 != pair {
+            *answer = pair | u64::from(lineage.can_stand(&tables.merges, left, right));
+        }
+        *answer & 1 != 0
     }
 }
 

@@ -75,8 +75,10 @@ pub struct MergeTable {
     byte_pairs: Box<[u32]>,
     lines: Box<[Line]>,
     apart: FxHashMap<(u32, u32), u32>,
-    /// By rank.
+    /// By rank; empty where the products are [in a row](Self::first_product).
     products: Vec<u32>,
+    /// Of the lowest rank, where each product is one more than that of the rank below: nothing has to be loaded then.
+    first_product: Option<u32>,
     id_bits: u32,
     rest_bits: u32,
     path: Path,
@@ -100,6 +102,10 @@ impl MergeTable {
             }
         }
         let pairs = (0..=u16::MAX).map(u16::to_be_bytes);
+        let first = merges.first().map_or(0, |merge| merge.product);
+        if merges.iter().zip(first..).all(|(merge, product)| merge.product == product) {
+            (table.first_product, table.products) = (Some(first), Vec::new());
+        }
         table.byte_pairs = pairs.map(|[left, right]| table.rank(table.byte_id(left), table.byte_id(right))).collect();
         Ok(table)
     }
@@ -123,6 +129,7 @@ impl MergeTable {
             lines: vec![Line::EMPTY; 1 << line_bits].into_boxed_slice(),
             apart: FxHashMap::default(),
             products: vec![0; merges],
+            first_product: None,
             id_bits,
             rest_bits: 2 * id_bits - line_bits,
             path: Path::chosen()?,
@@ -178,13 +185,18 @@ impl MergeTable {
     /// What the merge of a rank makes.
     #[inline(always)]
     pub fn product(&self, rank: u32) -> u32 {
-        self.products[rank as usize]
+        match self.first_product {
+            Some(first) => first + rank,
+            None => self.products[rank as usize],
+        }
     }
 
     /// Begin to load what the merge of a rank makes.
     #[inline(always)]
     pub fn prefetch_product(&self, rank: u32) {
-        prefetch(&self.products, rank as usize);
+        if self.first_product.is_none() {
+            prefetch(&self.products, rank as usize);
+        }
     }
 
     /// Begin to load the rank of `left` and `right`.
@@ -214,8 +226,8 @@ impl MergeTable {
     pub fn rank_at(&self, address: Address, left: u32, right: u32) -> u32 {
         let line = &self.lines[address.line as usize & (self.lines.len() - 1)];
         let rank = line.rank(address.rest);
-        // In this order, as a full line is rare and a pair that never merges is not.
-        if line.is_full() && rank == NEVER {
+        // One branch, which is hardly ever taken: whether a pair merges cannot be foreseen.
+        if line.is_full() & (rank == NEVER) {
             return self.rank_apart(left, right);
         }
         rank

@@ -152,11 +152,11 @@ impl TokenIndex {
     #[inline]
     fn in_bucket(&self, key: Key) -> Option<u32> {
         let place = key.place(self.bits);
-        let Bucket(keys) = &self.buckets[place];
-        match keys.iter().position(|other| *other == key) {
-            Some(way) => Some(self.ids[place][way]),
-            None => (keys[WAYS - 1] == Key::EMPTY).then_some(NO_TOKEN),
-        }
+        let (Bucket(keys), ids) = (&self.buckets[place], &self.ids[place]);
+        // All of them are looked at, since a branch on which it is cannot be foreseen.
+        let tagged = keys.iter().zip(ids).map(|(other, id)| if *other == key { *id } else { NO_TOKEN });
+        let tagged = tagged.fold(NO_TOKEN, |all, id| all & id);
+        (tagged != NO_TOKEN || keys[WAYS - 1] == Key::EMPTY).then_some(tagged)
     }
 
     fn find(&self, hash: u64, bytes: &[u8]) -> usize {

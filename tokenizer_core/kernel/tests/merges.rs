@@ -122,13 +122,15 @@ fn check_lanes<const N: usize>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// One after the other in the same lanes, each time as many as there are or fewer.
+    /// One after the other in the same lanes, each time as many as there are or fewer; products in a row and in any order.
     #[test]
     fn lanes_follow_the_definition(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
+        order in any::<Option<u64>>(),
         pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 1..=62), 1..20),
     ) {
-        let vocabulary = common::drawn_vocabulary(&[b"abc"], &draws);
+        let drawn = common::drawn_vocabulary(&[b"abc"], &draws);
+        let vocabulary = order.map_or_else(|| drawn.clone(), |order| common::reordered(&drawn, order));
         for path in Path::available() {
             let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
             check_lanes::<16>(&vocabulary, &table, &pieces)?;

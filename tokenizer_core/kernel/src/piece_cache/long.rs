@@ -4,6 +4,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
+use super::short::IDS_LIMIT;
 use crate::pages::{Table, Zeroed};
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
@@ -53,7 +54,8 @@ impl LongCache {
     /// The ids of a piece, if it is remembered.
     #[inline]
     pub fn get(&self, piece: &[u8], part: bool) -> Option<&[u32]> {
-        if piece.len() > PIECE_LIMIT {
+        if !(IDS_LIMIT + 1..=PIECE_LIMIT).contains(&piece.len()) {
+            // A shorter one has no more ids than [`super::ShortCache`] takes.
             return None;
         }
         let Entry { length, count, bytes, ids } = self.entries[self.place(piece)];
