@@ -13,11 +13,15 @@ use crate::load::text_to_bytes;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::path::Path;
 use crate::portion::{PIECES, Pieces};
+use crate::prefetch::prefetch;
 use crate::pretokenize::Pretokenizer;
 use crate::scratch::{CacheStatistics, Scratch, ScratchPool};
 use crate::sink::{Sink, Stretch};
 use crate::tables::Tables;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
+
+/// Bytes of a text that are asked for before the first is looked at.
+const READ_AHEAD: usize = 1024;
 
 /// How a text is to be read.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +171,8 @@ impl Pipeline {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }
+        // Short texts are read before the processor sees that they are read one line after the other.
+        (0..text.len().min(READ_AHEAD)).step_by(64).for_each(|at| prefetch(text.as_bytes(), at));
         if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }

@@ -2,7 +2,8 @@
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
 use crate::backtrack::Backtracker;
@@ -32,6 +33,7 @@ pub struct CacheStatistics {
 
 impl CacheStatistics {
     fn add(&mut self, other: &Self) {
+        self.bytes += other.bytes;
         self.pieces += other.pieces;
         self.misses += other.misses;
         self.evictions += other.evictions;
@@ -83,92 +85,174 @@ pub struct Scratch {
     pub(crate) mergers: Mergers,
     pub(crate) portion: Portion,
     pub(crate) cuts: Cuts,
-    /// Its place in the pool, to which it goes back; none if it was made for one call.
-    place: Option<usize>,
 }
 
 impl Scratch {
-    fn new(cache_bytes: usize, place: Option<usize>) -> Self {
+    fn new(cache_bytes: usize) -> Self {
         Self {
             caches: Caches::new(cache_bytes),
             mergers: Mergers::default(),
             portion: Portion::default(),
             cuts: Cuts::default(),
-            place,
         }
+    }
+
+    /// Give back what a long text took.
+    fn shrink(&mut self) {
+        self.mergers.backtracker.shrink(BUFFER_LIMIT);
+        self.mergers.queue.shrink(BUFFER_LIMIT);
+        self.portion.shrink(BUFFER_LIMIT);
+        self.cuts.shrink(BUFFER_LIMIT);
     }
 }
 
 /// The scratch of every call that may run at the same time: as many as there are cores, however many callers.
 ///
 /// Each lives as long as the tokenizer, so a core's caches stay warm from call to call and die with it; nothing is
-/// kept in thread-locals, which would outlive the tokenizer and be lost in a fork.
+/// kept in thread-locals, which would outlive the tokenizer and be lost in a fork. No call waits for another one.
 #[derive(Debug)]
 pub struct ScratchPool {
     cache_bytes: usize,
-    most: usize,
-    state: Mutex<PoolState>,
+    /// The first is used most, so its caches know most.
+    places: Box<[Place]>,
+    /// Of calls that found no place.
+    passing: Mutex<CacheStatistics>,
 }
 
+/// One scratch, held while it is used. Two places share no cache line.
 #[derive(Debug, Default)]
-struct PoolState {
-    statistics: CacheStatistics,
-    /// Those that were made; empty where one is in use.
-    places: Vec<Option<Box<Scratch>>>,
+#[repr(align(128))]
+struct Place {
+    /// Made when it is first used.
+    scratch: Mutex<Option<Box<Scratch>>>,
+    tally: Tally,
+}
+
+/// Statistics that one thread at a time changes and any may read.
+#[derive(Debug, Default)]
+struct Tally {
+    bytes: AtomicU64,
+    pieces: AtomicU64,
+    misses: AtomicU64,
+    evictions: AtomicU64,
+}
+
+impl Tally {
+    fn add(&self, more: &CacheStatistics) {
+        let CacheStatistics { bytes, pieces, misses, evictions } = more;
+        // No other thread writes, so this loses nothing, and costs less than an addition that no other may come between.
+        let add = |to: &AtomicU64, more: &u64| to.store(to.load(Relaxed) + more, Relaxed);
+        add(&self.bytes, bytes);
+        add(&self.pieces, pieces);
+        add(&self.misses, misses);
+        add(&self.evictions, evictions);
+    }
+
+    fn read(&self) -> CacheStatistics {
+        let Self { bytes, pieces, misses, evictions } = self;
+        CacheStatistics {
+            bytes: bytes.load(Relaxed),
+            pieces: pieces.load(Relaxed),
+            misses: misses.load(Relaxed),
+            evictions: evictions.load(Relaxed),
+        }
+    }
+}
+
+impl Place {
+    /// What it holds, unless another call has it.
+    fn enter(&self) -> Option<MutexGuard<'_, Option<Box<Scratch>>>> {
+        match self.scratch.try_lock() {
+            Ok(held) => Some(held),
+            Err(TryLockError::WouldBlock) => None,
+            // A call died in the middle of its work: nothing it left is trusted.
+            Err(TryLockError::Poisoned(error)) => {
+                let mut held = error.into_inner();
+                *held = None;
+                self.scratch.clear_poison();
+                Some(held)
+            }
+        }
+    }
 }
 
 impl ScratchPool {
     /// An empty pool; `cache_bytes` bounds the piece cache of each scratch.
     pub fn new(cache_bytes: usize) -> Self {
         let most = thread::available_parallelism().map_or(1, NonZero::get);
-        Self { cache_bytes, most, state: Mutex::default() }
+        let places = std::iter::repeat_with(Place::default).take(most).collect();
+        Self { cache_bytes, places, passing: Mutex::default() }
     }
 
     /// Run `work` with a scratch that no other call has.
     pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
-        let mut scratch = self.take();
+        let Some((place, mut held)) = self.places.iter().find_map(|place| Some((place, place.enter()?))) else {
+            return self.pass(work);
+        };
+        let scratch = held.get_or_insert_with(|| {
+            let scratch = Box::new(Scratch::new(self.cache_bytes));
+            place.tally.add(&CacheStatistics { bytes: scratch.caches.bytes(), ..CacheStatistics::default() });
+            scratch
+        });
+        let outcome = work(scratch);
+        scratch.shrink();
+        place.tally.add(&std::mem::take(&mut scratch.caches.statistics));
+        outcome
+    }
+
+    /// Run `work` with a scratch that is made for it.
+    #[cold]
+    fn pass<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = Box::new(Scratch::new(self.cache_bytes.min(PASSING_CACHE_BYTES)));
         let outcome = work(&mut scratch);
-        let statistics = std::mem::take(&mut scratch.caches.statistics);
-        if scratch.place.is_some() {
-            scratch.mergers.backtracker.shrink(BUFFER_LIMIT);
-            scratch.mergers.queue.shrink(BUFFER_LIMIT);
-            scratch.portion.shrink(BUFFER_LIMIT);
-            scratch.cuts.shrink(BUFFER_LIMIT);
-        }
-        let mut state = self.lock();
-        state.statistics.add(&statistics);
-        if let Some(place) = scratch.place {
-            state.places[place] = Some(scratch);
-        }
+        self.passing().add(&scratch.caches.statistics);
         outcome
     }
 
     /// What the caches of all calls that have ended did.
     pub fn statistics(&self) -> CacheStatistics {
-        self.lock().statistics
+        let mut all = *self.passing();
+        self.places.iter().for_each(|place| all.add(&place.tally.read()));
+        all
     }
 
-    fn take(&self) -> Box<Scratch> {
-        let mut state = self.lock();
-        // The first was used most, so its caches know most.
-        if let Some(scratch) = state.places.iter_mut().find_map(Option::take) {
-            return scratch;
-        }
-        let place = Some(state.places.len()).filter(|place| *place < self.most);
-        if place.is_some() {
-            state.places.push(None);
-        }
-        drop(state);
-        let bytes = if place.is_some() { self.cache_bytes } else { self.cache_bytes.min(PASSING_CACHE_BYTES) };
-        let scratch = Box::new(Scratch::new(bytes, place));
-        if place.is_some() {
-            self.lock().statistics.bytes += scratch.caches.bytes();
-        }
-        scratch
+    fn passing(&self) -> MutexGuard<'_, CacheStatistics> {
+        // A panic while the lock is held cannot leave half a sum.
+        self.passing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_used_again_after_a_call_died_in_it_and_its_caches_are_new() {
+        let pool = ScratchPool::new(1 << 16);
+        let bytes = pool.with(|scratch| {
+            scratch.caches.remember(b"known", 0..5, false, &[7]);
+            scratch.caches.bytes()
+        });
+        assert_eq!(pool.statistics(), CacheStatistics { bytes, misses: 1, ..CacheStatistics::default() });
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.with(|_| panic!("in the middle"))));
+        assert!(died.is_err());
+        pool.with(|scratch| scratch.caches.remember(b"known", 0..5, false, &[7]));
+        assert_eq!(pool.statistics().misses, 2);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, PoolState> {
-        // A panic while the lock is held cannot leave a half-changed list.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    #[test]
+    fn calls_within_calls_have_a_scratch_each_however_many_they_are() {
+        fn nest(pool: &ScratchPool, depth: u64) {
+            if depth > 0 {
+                pool.with(|scratch| {
+                    scratch.caches.statistics.pieces += depth;
+                    nest(pool, depth - 1);
+                });
+            }
+        }
+        let pool = ScratchPool::new(1 << 16);
+        let depth = pool.places.len() as u64 + 3;
+        nest(&pool, depth);
+        assert_eq!(pool.statistics().pieces, depth * (depth + 1) / 2);
     }
 }

@@ -6,6 +6,7 @@ use rustc_hash::FxHasher;
 
 use super::short::IDS_LIMIT;
 use crate::pages::{Table, Zeroed};
+use crate::prefetch::prefetch;
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;
@@ -49,6 +50,12 @@ impl LongCache {
     /// What it may take, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.entries) + 3 * self.arena_limit
+    }
+
+    /// Begin to load where a piece may be.
+    #[inline]
+    pub fn prefetch(&self, piece: &[u8]) {
+        prefetch(&self.entries, self.place(piece));
     }
 
     /// The ids of a piece, if it is remembered.

@@ -82,6 +82,9 @@ impl Misses {
                 }
             } else if let Some(key) = missed.key(miss) {
                 tables.tokens.prefetch(key.whole());
+                if may_be_long(missed.bytes(miss)) {
+                    caches.long.prefetch(missed.bytes(miss));
+                }
             }
         }
         for miss in 0..missed.misses.len() {
@@ -140,7 +143,9 @@ impl Misses {
             self.learn(miss, missed, caches, &[id]);
             return true;
         }
-        if let Some(ids) = caches.long.get(bytes, part) {
+        if may_be_long(bytes)
+            && let Some(ids) = caches.long.get(bytes, part)
+        {
             self.set(miss, ids);
             return true;
         }
@@ -194,4 +199,9 @@ impl Misses {
         caches.remember(pieces.text, pieces.range(at), pieces.is_part(at), ids);
         self.set(miss, ids);
     }
+}
+
+/// Whether a piece can have too many ids for the first cache: it has no more than bytes.
+fn may_be_long(piece: &[u8]) -> bool {
+    piece.len() > IDS_LIMIT
 }
