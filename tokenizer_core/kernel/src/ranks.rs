@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
+use crate::pages::{Table, Zeroed};
 use crate::path::Path;
 use crate::prefetch::prefetch;
 use crate::vocabulary::{Merge, Vocabulary};
@@ -21,7 +22,7 @@ const WAYS: usize = 8;
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Line {
-    /// What tells a pair from the others whose line this is.
+    /// What tells a pair from the others whose line this is; zero is free.
     rests: [u32; WAYS],
     /// How far below [`NEVER`] the rank is.
     below: [u32; WAYS],
@@ -29,12 +30,10 @@ struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// That of no pair, as a rest has at most 31 bits.
-const NO_REST: u32 = u32::MAX;
+// SAFETY: integers alone.
+unsafe impl Zeroed for Line {}
 
 impl Line {
-    const EMPTY: Self = Self { rests: [NO_REST; WAYS], below: [0; WAYS] };
-
     /// The rank of a pair or [`NEVER`]: all of the line is looked at, since a branch on which it is cannot be foreseen.
     #[inline(always)]
     fn rank(&self, rest: u32) -> u32 {
@@ -44,7 +43,7 @@ impl Line {
 
     #[inline(always)]
     fn is_full(&self) -> bool {
-        self.rests[WAYS - 1] != NO_REST
+        self.rests[WAYS - 1] != 0
     }
 }
 
@@ -52,12 +51,13 @@ impl Line {
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
     line: u32,
+    /// One more than the lower bits of the mixed pair, of which there are at most 31.
     rest: u32,
 }
 
 impl Address {
     /// That of no pair.
-    pub const NOWHERE: Self = Self { line: 0, rest: NO_REST - 1 };
+    pub const NOWHERE: Self = Self { line: 0, rest: u32::MAX };
 }
 
 /// Odd, so that multiplying loses nothing: other pairs are other words, and their upper bits depend on every bit.
@@ -73,7 +73,7 @@ pub struct MergeTable {
     byte_ids: [u32; 256],
     /// Ranks by the first byte times 256 and the second: every piece begins with as many of these as it has neighbours.
     byte_pairs: Box<[u32]>,
-    lines: Box<[Line]>,
+    lines: Table<Line>,
     apart: FxHashMap<(u32, u32), u32>,
     /// By rank; empty where the products are [in a row](Self::first_product).
     products: Vec<u32>,
@@ -126,7 +126,7 @@ impl MergeTable {
         Ok(Self {
             byte_ids,
             byte_pairs: Box::default(),
-            lines: vec![Line::EMPTY; 1 << line_bits].into_boxed_slice(),
+            lines: Table::new(1 << line_bits),
             apart: FxHashMap::default(),
             products: vec![0; merges],
             first_product: None,
@@ -153,7 +153,7 @@ impl MergeTable {
         self.products[rank as usize] = merge.product;
         let Address { line, rest } = self.home(merge.left, merge.right);
         let line = &mut self.lines[line as usize];
-        match line.rests.iter().position(|other| *other == rest || *other == NO_REST) {
+        match line.rests.iter().position(|other| *other == rest || *other == 0) {
             Some(way) => {
                 line.rests[way] = rest;
                 line.below[way] = NEVER - rank;
@@ -242,6 +242,6 @@ impl MergeTable {
     fn home(&self, left: u32, right: u32) -> Address {
         let pair = u64::from(left) << self.id_bits | u64::from(right);
         let mixed = pair.wrapping_mul(FACTOR) << (64 - 2 * self.id_bits) >> (64 - 2 * self.id_bits);
-        Address { line: (mixed >> self.rest_bits) as u32, rest: (mixed & !(u64::MAX << self.rest_bits)) as u32 }
+        Address { line: (mixed >> self.rest_bits) as u32, rest: (mixed & !(u64::MAX << self.rest_bits)) as u32 + 1 }
     }
 }
