@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::hashing::KeyedHash;
 use crate::lineage::Lineage;
+use crate::pages::{Table, Zeroed};
 use crate::piece_cache::Key;
 use crate::prefetch::prefetch;
 use crate::vocabulary::Vocabulary;
@@ -18,6 +19,13 @@ const PORTION: usize = 64;
 #[repr(align(64))]
 struct Bucket([Key; WAYS]);
 
+// SAFETY: integers alone.
+unsafe impl Zeroed for Bucket {}
+// SAFETY: integers alone.
+unsafe impl Zeroed for [u32; WAYS] {}
+
+const _: () = assert!(Key::EMPTY.is_zero());
+
 const NO_TOKEN: u32 = u32::MAX;
 
 /// Set in an id: whole pieces alone are taken for this token, since merges make something else of its bytes.
@@ -31,8 +39,8 @@ const _: () = assert!(crate::vocabulary::MAX_IDS <= WHOLE_ONLY);
 /// their bucket full, in an open-addressed table, at most half full.
 #[derive(Debug)]
 pub struct TokenIndex {
-    buckets: Box<[Bucket]>,
-    ids: Box<[[u32; WAYS]]>,
+    buckets: Table<Bucket>,
+    ids: Table<[u32; WAYS]>,
     bits: u32,
     rest: Box<[Slot]>,
     arena: Vec<u8>,
@@ -61,8 +69,8 @@ impl TokenIndex {
         let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit().max(8) as usize } else { 8 };
         let bits = (count * 2 / WAYS).next_power_of_two().ilog2();
         let mut index = Self {
-            buckets: vec![Bucket([Key::EMPTY; WAYS]); 1 << bits].into_boxed_slice(),
-            ids: vec![[NO_TOKEN; WAYS]; 1 << bits].into_boxed_slice(),
+            buckets: Table::new(1 << bits),
+            ids: Table::new(1 << bits),
             bits,
             rest: Box::default(),
             arena: Vec::new(),

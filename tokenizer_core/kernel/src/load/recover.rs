@@ -20,6 +20,10 @@ use crate::vocabulary::{Merge, Vocabulary};
 /// So many tokens ahead of the one at hand its halves are asked for: more than half of the time was waiting for them.
 const AHEAD: usize = 4;
 
+/// Halves are asked for ahead of time at so many cuts: in OpenAI's vocabularies it is the third that finds the merge, on
+/// the average.
+const LIKELY: usize = 3;
+
 /// The merges of all tokens in rank order; `index` holds the tokens, whose ids are their ranks.
 ///
 /// # Errors
@@ -32,14 +36,16 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
     let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().filter(|(_, token)| token.len() > 1).collect();
     for (at, (product, token)) in tokens.iter().enumerate() {
         if let Some((_, later)) = tokens.get(at + AHEAD) {
-            (1..later.len()).for_each(|cut| {
+            for cut in cuts(later.len()).take(LIKELY) {
                 index.prefetch_whole(&later[..cut]);
                 index.prefetch_whole(&later[cut..]);
-            });
+            }
         }
         let product = *product;
-        let halves = (1..token.len()).find_map(|cut| {
+        let halves = cuts(token.len()).find_map(|cut| {
             let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
+            // Where the merge will go, if this is it.
+            table.prefetch(left, right);
             // A half of higher rank is not made yet.
             let made = lineage.is_made(left) && lineage.is_made(right);
             (made && lineage.stays(&table, left, right)).then_some((left, right))
@@ -54,6 +60,13 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
         }
     }
     Ok(merges)
+}
+
+/// The places to cut so many bytes, from the middle outwards: halves are seldom of very different lengths.
+fn cuts(length: usize) -> impl Iterator<Item = usize> {
+    let middle = length / 2;
+    let outwards = (1..=middle).flat_map(move |step| [middle + step, middle - step]);
+    std::iter::once(middle).chain(outwards).filter(move |cut| (1..length).contains(cut))
 }
 
 /// No neighbour, or no token.

@@ -10,21 +10,32 @@ use crate::error::{Code, Error, Result};
 use crate::token_index::TokenIndex;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
+/// So many tokens ahead of the one that is looked up its place is asked for.
+const AHEAD: usize = 16;
+
 /// Read a rank file and recover the merge behind every token. Lines may end in CRLF; the last needs no newline.
 ///
 /// # Errors
 /// `invalid_file`, `duplicate_id`, `duplicate_token`, `id_out_of_range`, each with its line; `missing_byte`.
 pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
-    let mut tokens = Vec::new();
     let body = data.strip_suffix(b"\n").unwrap_or(data);
-    for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        tokens.push(parse(line).map_err(|error| error.at_field(place(index)))?);
+    let lines = || body.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    // All in one place, as long as the longest token allows: a vector for each took a tenth of the time and of the memory.
+    let mut bytes = Vec::with_capacity(data.len());
+    let mut ranks = Vec::new();
+    for (index, line) in lines().enumerate() {
+        let rank = parse(line, &mut bytes).map_err(|error| error.at_field(place(index)))?;
+        ranks.push((rank, bytes.len()));
     }
-    check_ranks(&tokens)?;
+    check_ranks(&ranks)?;
+    let starts = std::iter::once(0).chain(ranks.iter().map(|(_, end)| *end));
+    let tokens: Vec<(u32, &[u8])> =
+        starts.zip(&ranks).map(|(start, (rank, end))| (*rank, &bytes[start..*end])).collect();
     let vocabulary = Vocabulary::new(tokens.clone(), Vec::new(), Vec::new())?;
     let index = TokenIndex::new(&vocabulary, None, &HashSet::new(), true);
     check_tokens(&tokens, &index)?;
+    drop(tokens);
+    drop((ranks, bytes));
     let merges = recover::merges(&vocabulary, &index)?;
     Ok(vocabulary.with_merges(merges))
 }
@@ -33,17 +44,23 @@ fn place(index: usize) -> String {
     format!("line {}", index + 1)
 }
 
-fn parse(line: &[u8]) -> Result<(u32, Vec<u8>)> {
+/// Read a line: its token goes behind `bytes`, its rank is returned.
+fn parse(line: &[u8], bytes: &mut Vec<u8>) -> Result<u32> {
     let invalid = |message: &str| Error::new(Code::InvalidFile, message);
     let mut parts = line.split(|byte| *byte == b' ');
     let (Some(token), Some(rank), None) = (parts.next(), parts.next(), parts.next()) else {
         return Err(invalid("a line must be a token in base64, one space and its rank"));
     };
-    let bytes = STANDARD.decode(token).map_err(|error| invalid(&format!("the token is not base64: {error}")))?;
-    if bytes.is_empty() {
+    if token.is_empty() {
         return Err(invalid("the token is empty"));
     }
-    Ok((parse_rank(rank)?, bytes))
+    let start = bytes.len();
+    bytes.resize(start + base64::decoded_len_estimate(token.len()), 0);
+    let length = STANDARD
+        .decode_slice(token, &mut bytes[start..])
+        .map_err(|error| invalid(&format!("the token is not base64: {error}")))?;
+    bytes.truncate(start + length);
+    parse_rank(rank)
 }
 
 fn parse_rank(text: &[u8]) -> Result<u32> {
@@ -59,10 +76,10 @@ fn parse_rank(text: &[u8]) -> Result<u32> {
         .ok_or_else(|| Error::new(Code::IdOutOfRange, format!("the rank is negative or not below {MAX_IDS}")))
 }
 
-fn check_ranks(tokens: &[(u32, Vec<u8>)]) -> Result<()> {
-    let limit = tokens.iter().map(|(rank, _)| *rank as usize + 1).max().unwrap_or(0);
+fn check_ranks(ranks: &[(u32, usize)]) -> Result<()> {
+    let limit = ranks.iter().map(|(rank, _)| *rank as usize + 1).max().unwrap_or(0);
     let mut seen = vec![false; limit];
-    for (index, (rank, _)) in tokens.iter().enumerate() {
+    for (index, (rank, _)) in ranks.iter().enumerate() {
         if std::mem::replace(&mut seen[*rank as usize], true) {
             return Err(Error::new(Code::DuplicateId, format!("the rank {rank} stands twice")).at_field(place(index)));
         }
@@ -70,9 +87,15 @@ fn check_ranks(tokens: &[(u32, Vec<u8>)]) -> Result<()> {
     Ok(())
 }
 
-fn check_tokens(tokens: &[(u32, Vec<u8>)], index: &TokenIndex) -> Result<()> {
+fn check_tokens(tokens: &[(u32, &[u8])], index: &TokenIndex) -> Result<()> {
     // Of equal tokens the index has the lowest rank, whose line need not be the first.
-    if tokens.iter().all(|(rank, bytes)| index.find_whole(bytes) == Some(*rank)) {
+    let is_found = |(at, (rank, bytes)): (usize, &(u32, &[u8]))| {
+        if let Some((_, later)) = tokens.get(at + AHEAD) {
+            index.prefetch_whole(later);
+        }
+        index.find_whole(bytes) == Some(*rank)
+    };
+    if tokens.iter().enumerate().all(is_found) {
         return Ok(());
     }
     let mut seen = HashSet::new();

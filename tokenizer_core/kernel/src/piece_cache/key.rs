@@ -44,6 +44,11 @@ impl Key {
     /// No piece has it: none is empty.
     pub const EMPTY: Self = Self(0);
 
+    /// Whether it is no bit but zeros, as tables are made.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
     /// The same bytes as a whole piece.
     #[inline(always)]
     pub fn whole(self) -> Self {
