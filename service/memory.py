@@ -6,6 +6,8 @@ import asyncio
 import ctypes
 import sys
 
+from tokenizer_core import keep_outputs
+
 _MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
 """M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
 
@@ -19,7 +21,8 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def give_back_large() -> None:
-    """Let large blocks go back once they are freed; by default they are kept, an arena a thread."""
+    """Let large blocks go back once they are freed; by default they are kept, an arena a thread, and by the kernel."""
+    keep_outputs(0)
     mallopt = getattr(_libc, "mallopt", None)
     if mallopt is not None:
         for parameter, value in _MALLOPT.items():

@@ -9,7 +9,7 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, VERSION
+from tokenizer_core._kernel import CACHE_BYTES, VERSION, keep_outputs
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings
 from tokenizer_core.errors import (
     ArtifactError,
@@ -134,6 +134,7 @@ __all__ = [
     "fertility",
     "fertility_by_language",
     "in_turns",
+    "keep_outputs",
     "padded_width",
     "sample_corpus",
     "shape_rows",

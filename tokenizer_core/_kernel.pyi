@@ -290,6 +290,12 @@ class PieceCounts:
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
 
+def keep_outputs(bytes: int) -> None:
+    """Keep at most so many bytes of memory in which ids and spans of long texts lay, for the next call; at first 16 MB.
+
+    Only Linux keeps any.
+    """
+
 def portable_pattern(pattern: str) -> str:
     """Write a regular expression of tiktoken's so that Oniguruma, and a ``tokenizer.json``, mean the same by it.
 

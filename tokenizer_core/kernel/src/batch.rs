@@ -1,5 +1,6 @@
 //! Many texts at once over scoped threads; ids do not depend on how many there are.
 
+use crate::buffer::Buffer;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::scratch::Scratch;
@@ -9,22 +10,24 @@ use crate::spread::threads_for;
 const SHARE: usize = 64 * 1024;
 
 /// The ids of all rows one after the other, and where each row begins (one entry more than rows).
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Batch {
     /// Ids of all rows.
-    pub ids: Vec<u32>,
+    pub ids: Buffer<u32>,
     /// `row_offsets[row]..row_offsets[row + 1]` is a row.
     pub row_offsets: Vec<i64>,
 }
 
 impl Batch {
-    fn new() -> Self {
-        Self { ids: Vec::new(), row_offsets: vec![0] }
+    fn new(ids: Buffer<u32>, rows: usize) -> Self {
+        let mut row_offsets = Vec::with_capacity(rows + 1);
+        row_offsets.push(0);
+        Self { ids, row_offsets }
     }
 
     fn append(&mut self, other: Self) {
         let base = self.ids.len() as i64;
-        self.ids.extend(other.ids);
+        self.ids.extend_from_slice(&other.ids);
         self.row_offsets.extend(other.row_offsets[1..].iter().map(|offset| base + offset));
     }
 }
@@ -55,10 +58,8 @@ impl Pipeline {
             let share = &shares[at];
             self.encode_rows(&texts[share.clone()], share.start, options, scratch)
         })?;
-        let mut batch = Batch::new();
         let ids = done.iter().flatten().map(|rows| rows.ids.len()).sum();
-        batch.ids.reserve_exact(ids);
-        batch.row_offsets.reserve_exact(texts.len());
+        let mut batch = Batch::new(Buffer::new(ids, ids), texts.len());
         for rows in done {
             batch.append(rows?);
         }
@@ -72,9 +73,7 @@ impl Pipeline {
         options: EncodeOptions,
         scratch: &mut Scratch,
     ) -> Result<Batch> {
-        let mut batch = Batch::new();
-        batch.ids.reserve(texts.iter().map(|text| text.len()).sum::<usize>() / 3);
-        batch.row_offsets.reserve(texts.len());
+        let mut batch = Batch::new(Buffer::for_text(texts.iter().map(|text| text.len()).sum()), texts.len());
         for (row, text) in texts.iter().enumerate() {
             self.encode_with(scratch, text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
             batch.row_offsets.push(batch.ids.len() as i64);

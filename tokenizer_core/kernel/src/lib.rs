@@ -12,6 +12,7 @@ pub mod added_tokens;
 pub mod backtrack;
 pub mod batch;
 pub mod body;
+pub mod buffer;
 pub mod config;
 pub mod decode;
 pub mod encode;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::buffer::Buffer;
 use crate::decode::TokenBytes;
 use crate::ruler::Ruler;
 use crate::sink::{Sink, Stretch};
@@ -39,17 +40,16 @@ pub struct Offsets<'a> {
     /// Laid along the text once a place is looked up.
     ruler: Option<Ruler<'a>>,
     /// The ids.
-    pub ids: Vec<u32>,
+    pub ids: Buffer<u32>,
     /// Half-open spans, one an id, each the smallest that covers the id's bytes. Starts and ends never decrease. The text
     /// is shorter than 4 GiB.
-    pub spans: Vec<[u32; 2]>,
+    pub spans: Buffer<[u32; 2]>,
 }
 
 impl<'a> Offsets<'a> {
     /// An empty sink for ids of these tokens, which are to come from `text`.
     pub fn new(tokens: &'a TokenBytes, text: &'a str, unit: Unit) -> Self {
         let unit = if text.is_ascii() { Unit::Byte } else { unit };
-        let expected = text.len() / 3;
         Self {
             tokens,
             text,
@@ -60,8 +60,8 @@ impl<'a> Offsets<'a> {
             open: 0,
             is_tiling: false,
             ruler: None,
-            ids: Vec::with_capacity(expected),
-            spans: Vec::with_capacity(expected),
+            ids: Buffer::for_text(text.len()),
+            spans: Buffer::for_text(text.len()),
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Offsets<'a> {
     fn tile<const PAIRS: bool>(&mut self, ids: &[u32]) {
         self.spans.reserve(ids.len());
         let (mut end, mut open) = (self.units, if PAIRS { self.open } else { 1 });
-        for (id, span) in ids.iter().zip(self.spans.spare_capacity_mut()) {
+        for (id, span) in ids.iter().zip(self.spans.spare()) {
             let Step { units, inside, pair } = self.steps.get(*id);
             let start = if inside { end - open } else { end };
             end += units;
@@ -98,7 +98,7 @@ impl<'a> Offsets<'a> {
         }
         (self.units, self.open) = (end, open);
         // SAFETY: there is room for a span of each id, and all of them are written.
-        unsafe { self.spans.set_len(self.spans.len() + ids.len()) };
+        unsafe { self.spans.grow(ids.len()) };
     }
 }
 

@@ -9,33 +9,34 @@ use std::ops::{Deref, DerefMut};
 /// Every bit pattern of zeros is a valid value, and dropping one does nothing.
 pub(crate) unsafe trait Zeroed: Copy {}
 
+/// Size and alignment of a large page.
+#[cfg(target_os = "linux")]
+pub(crate) const LARGE: usize = 2 << 20;
+
 #[cfg(target_os = "linux")]
 mod mapped {
     use std::ptr::NonNull;
 
-    use super::Zeroed;
+    use super::{LARGE, Zeroed};
 
-    /// Size and alignment of a large page.
-    const LARGE: usize = 2 << 20;
-
-    /// A private anonymous mapping.
+    /// Private anonymous memory.
     #[derive(Debug)]
-    pub struct Table<T> {
-        start: NonNull<T>,
-        length: usize,
+    pub struct Mapping {
+        /// Aligned to a large page, if there is room for one.
+        start: NonNull<libc::c_void>,
         mapping: NonNull<libc::c_void>,
         mapped: usize,
     }
 
-    // SAFETY: the table owns its memory alone, as a boxed slice does.
-    unsafe impl<T: Send> Send for Table<T> {}
-    // SAFETY: shared references only read.
-    unsafe impl<T: Sync> Sync for Table<T> {}
+    // SAFETY: it owns its memory alone, as a boxed slice does.
+    unsafe impl Send for Mapping {}
+    // SAFETY: a shared reference gives no access.
+    unsafe impl Sync for Mapping {}
 
-    impl<T: Zeroed> Table<T> {
-        /// `None` if the system refuses.
-        pub fn new(length: usize) -> Option<Self> {
-            let bytes = length.checked_mul(size_of::<T>())?.max(1);
+    impl Mapping {
+        /// So many bytes of zeros; `None` if the system refuses.
+        pub fn new(bytes: usize) -> Option<Self> {
+            let bytes = bytes.max(1);
             let large = bytes >= LARGE;
             let mapped = if large { bytes.checked_add(LARGE)? } else { bytes };
             let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -46,34 +47,58 @@ mod mapped {
             }
             let mapping = NonNull::new(mapping)?;
             let offset = if large { mapping.align_offset(LARGE) } else { 0 };
-            // SAFETY: the offset is below `LARGE`, by which the mapping is longer than the table.
+            // SAFETY: the offset is below `LARGE`, by which the mapping is longer than what was asked for.
             let start = unsafe { mapping.byte_add(offset) };
             if large {
                 // SAFETY: the range lies in the mapping. A system that knows no large pages refuses, which is no error.
                 unsafe { libc::madvise(start.as_ptr(), bytes, libc::MADV_HUGEPAGE) };
             }
-            Some(Self { start: start.cast(), length, mapping, mapped })
+            Some(Self { start, mapping, mapped })
         }
 
-        pub fn as_slice(&self) -> &[T] {
-            // SAFETY: the mapping holds `length` entries from `start` on, which is aligned to a page; the system gave
-            // zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
-            unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
-        }
-
-        pub fn as_mut_slice(&mut self) -> &mut [T] {
-            // SAFETY: as above, and `self` is borrowed alone.
-            unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+        /// Where it begins.
+        pub fn start(&self) -> NonNull<libc::c_void> {
+            self.start
         }
     }
 
-    impl<T> Drop for Table<T> {
+    impl Drop for Mapping {
         fn drop(&mut self) {
             // SAFETY: this is the whole mapping that `new` made, and nobody holds a reference into it any more.
             unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
         }
     }
+
+    /// Entries in a mapping of their own.
+    #[derive(Debug)]
+    pub struct Table<T> {
+        mapping: Mapping,
+        length: usize,
+        entries: std::marker::PhantomData<T>,
+    }
+
+    impl<T: Zeroed> Table<T> {
+        /// `None` if the system refuses.
+        pub fn new(length: usize) -> Option<Self> {
+            let mapping = Mapping::new(length.checked_mul(size_of::<T>())?)?;
+            Some(Self { mapping, length, entries: std::marker::PhantomData })
+        }
+
+        pub fn as_slice(&self) -> &[T] {
+            // SAFETY: the mapping holds `length` entries from its start on, which is aligned to a page; the system gave
+            // zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
+            unsafe { std::slice::from_raw_parts(self.mapping.start().as_ptr().cast(), self.length) }
+        }
+
+        pub fn as_mut_slice(&mut self) -> &mut [T] {
+            // SAFETY: as above, and `self` is borrowed alone.
+            unsafe { std::slice::from_raw_parts_mut(self.mapping.start().as_ptr().cast(), self.length) }
+        }
+    }
 }
+
+#[cfg(target_os = "linux")]
+pub(crate) use mapped::Mapping;
 
 /// A table of fixed length.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use super::answer::{write_rows, write_spans};
 use super::scan::{Place, Scanner, Seen};
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
+use crate::buffer::Buffer;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::offsets::{Offsets, Unit};
@@ -171,7 +172,7 @@ impl<'a> TextRequest<'a> {
     fn encode(&self, pipeline: &Pipeline, texts: &[&str], threads: usize, json: &mut Vec<u8>) -> Result<usize> {
         let batch = match texts {
             [text] => {
-                let mut ids = Vec::with_capacity(text.len() / 3);
+                let mut ids = Buffer::for_text(text.len());
                 pipeline.encode(text, self.options, &mut ids)?;
                 Batch { row_offsets: vec![0, ids.len() as i64], ids }
             }

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use super::array;
 use super::pipeline::Array;
 use super::raise::{exception, invalid_option, run, text as utf8};
 use crate::encode::Pipeline;
@@ -34,9 +35,7 @@ pub fn encode<'py>(
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })
     .map_err(|error| exception(py, &error, Some(text)))?;
-    let rows = spans.len();
-    let spans = PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2])?;
-    Ok((PyArray1::from_vec(py, ids), spans, refused))
+    Ok((array::of_ids(py, ids)?, array::of_spans(py, spans)?, refused))
 }
 
 /// Spans in characters as ranges of bytes; `None` if they are not in order, overlap or leave the text.

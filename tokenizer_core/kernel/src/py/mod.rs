@@ -1,5 +1,6 @@
 //! All of PyO3: arguments in, arrays and exceptions out. Documentation stands in `_kernel.pyi`.
 
+mod array;
 mod body;
 mod chat;
 mod decode;
@@ -22,6 +23,12 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     raise::run(py, text.len(), || expression::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
 }
 
+/// See `_kernel.pyi`.
+#[pyfunction]
+fn keep_outputs(bytes: usize) {
+    crate::buffer::keep(bytes);
+}
+
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -36,6 +43,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(keep_outputs, module)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
     Ok(())
 }

@@ -2,15 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::body::{Asked, Outcome};
 use super::raise::{exception, invalid_option, run, text as utf8};
-use super::{chat, decode, vocabulary::PyVocabulary};
+use super::{array, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
+use crate::buffer::Buffer;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
@@ -81,7 +82,7 @@ impl PyPipeline {
         threads: usize,
     ) -> PyResult<Array<'py>> {
         let ids = self.encoded(text, special_tokens, add_special_tokens, threads, |ids| ids)?;
-        Ok(PyArray1::from_vec(text.py(), ids))
+        array::of_ids(text.py(), ids)
     }
 
     #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
@@ -155,7 +156,7 @@ impl PyPipeline {
         let size = texts.iter().map(|text| text.len()).sum();
         let batch = run(py, size, || self.0.encode_batch(&texts, options, threads))
             .map_err(|error| exception(py, &error, error.row.and_then(|row| texts.get(row).copied())))?;
-        Ok((PyArray1::from_vec(py, batch.ids), PyArray1::from_vec(py, batch.row_offsets)))
+        Ok((array::of_ids(py, batch.ids)?, PyArray1::from_vec(py, batch.row_offsets)))
     }
 
     #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
@@ -189,9 +190,7 @@ impl PyPipeline {
             Ok((offsets.ids, offsets.spans))
         })
         .map_err(|error| exception(py, &error, Some(text)))?;
-        let rows = spans.len();
-        let spans = PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2])?;
-        Ok((PyArray1::from_vec(py, ids), spans))
+        Ok((array::of_ids(py, ids)?, array::of_spans(py, spans)?))
     }
 
     #[pyo3(signature = (text, caller, unit="char", add_special_tokens=false))]
@@ -237,13 +236,13 @@ impl PyPipeline {
         special_tokens: &str,
         add_special_tokens: bool,
         threads: usize,
-        output: impl FnOnce(Vec<u32>) -> T + Send,
+        output: impl FnOnce(Buffer<u32>) -> T + Send,
     ) -> PyResult<T> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let text = utf8(text, None)?;
         run(py, text.len(), || {
-            let mut ids = Vec::with_capacity(text.len() / 3);
+            let mut ids = Buffer::for_text(text.len());
             self.0.encode_with_threads(text, options, threads, &mut ids)?;
             Ok(output(ids))
         })

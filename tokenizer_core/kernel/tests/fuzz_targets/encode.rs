@@ -137,7 +137,7 @@ fn check_ways_out(case: &Case, text: &str, ids: &[u32]) {
         pipeline.encode(text, OPTIONS, &mut sink).unwrap();
         let spans = sink.spans;
         let mut start = 0;
-        for (id, span) in ids.iter().zip(&spans) {
+        for (id, span) in ids.iter().zip(spans.iter()) {
             let end = start + tokens[*id as usize].len();
             assert_eq!(*span, slow_span(text, start, end, unit), "a span is the smallest that covers the bytes");
             start = end;

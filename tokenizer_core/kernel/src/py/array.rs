@@ -1,0 +1,47 @@
+//! Ids and spans as arrays, in the memory that they were written to.
+
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+use super::pipeline::Array;
+use crate::buffer::Buffer;
+
+/// What an array that lies in it keeps alive.
+#[pyclass(module = "tokenizer_core._kernel", frozen)]
+struct Ids {
+    _ids: Buffer<u32>,
+}
+
+/// As [`Ids`].
+#[pyclass(module = "tokenizer_core._kernel", frozen)]
+struct Spans {
+    _spans: Buffer<[u32; 2]>,
+}
+
+/// Hand over ids.
+pub fn of_ids(py: Python<'_>, ids: Buffer<u32>) -> PyResult<Array<'_>> {
+    let mut ids = match ids.into_vec() {
+        Ok(ids) => return Ok(PyArray1::from_vec(py, ids)),
+        Err(ids) => ids,
+    };
+    ids.trim();
+    let (data, length) = (ids.as_ptr(), ids.len());
+    let owner = Bound::new(py, Ids { _ids: ids })?.into_any();
+    // SAFETY: so many items are at this place for as long as the owner lives, which moves none and looks at none.
+    unsafe { Ok(PyArray1::borrow_from_array(&ArrayView1::from_shape_ptr(length, data), owner)) }
+}
+
+/// Hand over spans, a row each.
+pub fn of_spans(py: Python<'_>, spans: Buffer<[u32; 2]>) -> PyResult<Bound<'_, PyArray2<u32>>> {
+    let rows = spans.len();
+    let mut spans = match spans.into_vec() {
+        Ok(spans) => return PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2]),
+        Err(spans) => spans,
+    };
+    spans.trim();
+    let data = spans.as_flattened().as_ptr();
+    let owner = Bound::new(py, Spans { _spans: spans })?.into_any();
+    // SAFETY: as above, with two numbers a span.
+    unsafe { Ok(PyArray2::borrow_from_array(&ArrayView2::from_shape_ptr([rows, 2], data), owner)) }
+}
