@@ -17,6 +17,15 @@ from tokenizer_core import Tokenizer
 tokenizer = Tokenizer.open({BASE!r})
 assert tokenizer.decode(tokenizer.encode("once upon a time")) == "once upon a time"
 """
+BARE = f"""
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from tokenizer_core import Tokenizer
+with TemporaryDirectory() as directory:
+    bare = Path(directory, "tokenizer.json")
+    bare.write_bytes(Path({BASE!r}, "tokenizer.json").read_bytes())
+    assert Tokenizer.from_hf(bare).count("once upon a time") > 1
+"""
 COMMAND = f"""
 from service.cli import main
 assert main(["encode", "--tokenizer", {BASE!r}, "once upon a time"]) == 0
@@ -39,9 +48,10 @@ def imported_by(program: str) -> set[str]:
     [
         ("import tokenizer_core", {"numpy"} | TRAINING | CHATS | DOWNLOADS | SERVER),
         (ENCODE, TRAINING | CHATS | DOWNLOADS | SERVER),
+        (BARE, {"numpy"} | TRAINING | CHATS | DOWNLOADS | SERVER),
         (COMMAND, TRAINING | CHATS | DOWNLOADS | SERVER),
     ],
-    ids=["import", "encode", "command"],
+    ids=["import", "encode", "without templates", "command"],
 )
 def test_what_is_not_needed_is_not_imported(program: str, without: set[str]) -> None:
     found = imported_by(program)

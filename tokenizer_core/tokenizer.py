@@ -204,9 +204,12 @@ class Tokenizer:
         Raises:
             TemplateFailed: one of them is no Jinja template.
         """
+        sources = self.settings.templates
+        if not sources:
+            return MappingProxyType({})
+
         from tokenizer_core import template
 
-        sources = self.settings.templates
         return MappingProxyType({name: template.compiled(source).hash for name, source in sources.items()})
 
     @property
