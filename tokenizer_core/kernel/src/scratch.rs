@@ -60,13 +60,24 @@ impl Caches {
         (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
     }
 
-    /// Remember the ids of `text[piece]`, which is in no cache.
-    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
-        let (start, end) = (piece.start, piece.end);
+    /// Remember the ids of `text[piece]`, which is in no cache; `key` is the one that it has if it is short.
+    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, key: Option<Key>, ids: &[u32]) {
+        if key.is_some_and(|key| self.remember_short(key, ids)) {
+            return;
+        }
+        let wide = WideKey::new(text, piece.start, piece.end, part).and_then(|key| self.wide.insert(key, ids));
+        let evicted = wide.unwrap_or_else(|| self.long.insert(&text[piece], part, ids));
+        self.count(evicted);
+    }
+
+    /// Remember the ids of a short piece, which is in no cache; `false` if there are too many.
+    #[inline(always)]
+    pub(crate) fn remember_short(&mut self, key: Key, ids: &[u32]) -> bool {
+        self.short.insert(key, ids).map(|evicted| self.count(evicted)).is_some()
+    }
+
+    fn count(&mut self, evicted: bool) {
         self.statistics.misses += 1;
-        let short = Key::new(text, start, end, part).and_then(|key| self.short.insert(key, ids));
-        let wide = || WideKey::new(text, start, end, part).and_then(|key| self.wide.insert(key, ids));
-        let evicted = short.or_else(wide).unwrap_or_else(|| self.long.insert(&text[piece], part, ids));
         self.statistics.evictions += u64::from(evicted);
     }
 }
@@ -230,13 +241,13 @@ mod tests {
     fn a_place_is_used_again_after_a_call_died_in_it_and_its_caches_are_new() {
         let pool = ScratchPool::new(1 << 16);
         let bytes = pool.with(|scratch| {
-            scratch.caches.remember(b"known", 0..5, false, &[7]);
+            scratch.caches.remember(b"known", 0..5, false, None, &[7]);
             scratch.caches.bytes()
         });
         assert_eq!(pool.statistics(), CacheStatistics { bytes, misses: 1, ..CacheStatistics::default() });
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.with(|_| panic!("in the middle"))));
         assert!(died.is_err());
-        pool.with(|scratch| scratch.caches.remember(b"known", 0..5, false, &[7]));
+        pool.with(|scratch| scratch.caches.remember(b"known", 0..5, false, None, &[7]));
         assert_eq!(pool.statistics().misses, 2);
     }
 

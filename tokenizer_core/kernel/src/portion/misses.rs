@@ -25,6 +25,8 @@ pub(super) struct Misses {
     short: Vec<usize>,
     middle: Vec<usize>,
     long: Vec<usize>,
+    /// Ids of the piece of one lane.
+    merged: Vec<u32>,
     short_lanes: Lanes<SHORT>,
     middle_lanes: Lanes<MIDDLE>,
 }
@@ -38,6 +40,7 @@ impl Default for Misses {
             short: Vec::new(),
             middle: Vec::new(),
             long: Vec::new(),
+            merged: Vec::new(),
             short_lanes: Lanes::default(),
             middle_lanes: Lanes::default(),
         }
@@ -137,10 +140,11 @@ impl Misses {
             }
         }
         let token = |key: Option<Key>| tables.tokens.get(key.map(Key::whole), bytes, part);
-        if key.is_some()
+        if let Some(short) = key
             && let Some(id) = token(key)
         {
-            self.learn(miss, missed, caches, &[id]);
+            caches.remember_short(short, &[id]);
+            self.set(miss, &[id]);
             return true;
         }
         if may_be_long(bytes)
@@ -171,10 +175,16 @@ impl Misses {
         }
     }
 
-    /// Merge the shorter pieces that nothing is known of, those of about the same length together.
+    /// Merge the shorter pieces that nothing is known of, those of about the same length together, and the last few of
+    /// each length where they have room: what each waits for is memory.
     fn merge_in_turns(&mut self, missed: &Missed<'_>, tables: &Tables, caches: &mut Caches) {
-        let (mut ids, bytes) = (Vec::new(), |miss: &usize| missed.bytes(*miss));
+        let bytes = |miss: &usize| missed.bytes(*miss);
         let (mut short, mut middle) = (std::mem::take(&mut self.short), std::mem::take(&mut self.middle));
+        let mut ids = std::mem::take(&mut self.merged);
+        let (last, room) = (short.len() % LANES, LANES - middle.len() % LANES);
+        if room < LANES && last <= room {
+            middle.extend(short.drain(short.len() - last..));
+        }
         for group in short.chunks(LANES) {
             self.short_lanes.merge(&tables.merges, group.iter().map(bytes));
             for (lane, miss) in group.iter().enumerate() {
@@ -191,12 +201,12 @@ impl Misses {
         }
         short.clear();
         middle.clear();
-        (self.short, self.middle) = (short, middle);
+        (self.short, self.middle, self.merged) = (short, middle, ids);
     }
 
     fn learn(&mut self, miss: usize, missed: &Missed<'_>, caches: &mut Caches, ids: &[u32]) {
         let (pieces, at) = (&missed.pieces, missed.at(miss));
-        caches.remember(pieces.text, pieces.range(at), pieces.is_part(at), ids);
+        caches.remember(pieces.text, pieces.range(at), pieces.is_part(at), missed.key(miss), ids);
         self.set(miss, ids);
     }
 }

@@ -110,7 +110,8 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     assert_eq!(nothing.misses.len(), PIECES);
     for at in 0..PIECES {
         let range = pieces.range(at);
-        caches.remember(&text, range, false, &[at as u32; IDS_LIMIT]);
+        let key = Key::new(&text, range.start, range.end, false);
+        caches.remember(&text, range, false, key, &[at as u32; IDS_LIMIT]);
     }
     let all = said_by_all(&pieces, &caches);
     assert_eq!(all, truth(&pieces, &caches));
