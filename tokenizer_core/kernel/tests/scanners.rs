@@ -81,6 +81,23 @@ fn words_of_any_length_end_at_any_character() {
 }
 
 #[test]
+fn the_end_of_a_window_may_fall_anywhere() {
+    let texts = [
+        "it's's 'll'LL'd've 'ſ'ſ a'",
+        "Привет’s в 1234567 中文字丿㐀ﬀ, ひらカタ。Ünï'T",
+        "\u{10000}\u{1F600} \u{4DC0}\u{4DFF}\u{4E00}\u{4FFF}\u{9FFF}\u{A000}  \r\n\u{3000}x",
+    ];
+    for (name, pattern) in PATTERNS {
+        let (pretokenizer, regex) = (scanner(name), Regex::new(pattern).unwrap());
+        for (text, before) in texts.iter().flat_map(|text| (0..70).map(move |before| (text, before))) {
+            for filler in ["a", " ", "é", "'"] {
+                assert_equal(name, &pretokenizer, &regex, &format!("{}{text}{text}", filler.repeat(before)));
+            }
+        }
+    }
+}
+
+#[test]
 fn a_million_of_anything_is_cut_in_linear_time() {
     let repeated = [
         "a",

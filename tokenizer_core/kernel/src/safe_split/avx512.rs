@@ -13,7 +13,7 @@ use core::arch::x86_64::{
 
 use super::crossings::{BLANK, Crossings, FAR, MIX_LAST, MIX_OTHERS, MIX_RIGHT};
 use super::{Cuts, SafeSplit};
-use crate::pretokenize::vector::{Avx512, Block, PLACES, ROOM, WINDOW, lowest, whole_characters, window_at};
+use crate::pretokenize::vector::{Avx512, Block, PLACES, ROOM, WINDOW, bytes_at, lowest, whole_characters};
 
 /// Characters that are looked up together.
 const LANES: usize = 16;
@@ -43,7 +43,7 @@ pub(super) unsafe fn cut(split: &SafeSplit, text: &[u8], start: usize, ends: &[u
     let mut before = _mm512_set1_epi32(FAR as i32);
     while at < end {
         let mut copy = [0; WINDOW];
-        let window = window_at(text, at, &mut copy);
+        let window = bytes_at(text, at, &mut copy);
         // SAFETY: the caller's promise, for each call in this function.
         let (wide, first) = unsafe { Avx512::shape(window) };
         let length = if end - at <= WINDOW {

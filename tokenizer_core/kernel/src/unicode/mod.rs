@@ -64,34 +64,25 @@ pub fn class_of(code: u32) -> u8 {
     CLASSES.get(((block as usize) << BLOCK_BITS) | (code as usize & BLOCK_MASK)).copied().unwrap_or(0)
 }
 
-/// The classes of the 64 code points that differ from `code` in the last byte of UTF-8 alone.
+/// The classes of the 128 code points that differ from `code` in the last seven bits alone.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn page_of(code: u32) -> &'static [u8; 64] {
+pub(crate) fn pages_of(code: u32) -> &'static [u8; 128] {
     let block = INDEX.get((code >> BLOCK_BITS) as usize).copied().unwrap_or(0);
-    let start = (block as usize) << BLOCK_BITS | code as usize & BLOCK_MASK & !63;
-    CLASSES.get(start..).and_then(<[u8]>::first_chunk).unwrap_or(&[0; 64])
+    let start = (block as usize) << BLOCK_BITS | code as usize & BLOCK_MASK & !127;
+    CLASSES.get(start..).and_then(<[u8]>::first_chunk).unwrap_or(&[0; 128])
 }
 
-/// The class of all code points whose first byte in UTF-8 is `0xE0 + low`; 0 if they have several.
+/// The class of all code points of a range; 0 if they have several.
 #[cfg(target_arch = "x86_64")]
-pub(crate) const fn uniform_class(low: usize) -> u8 {
-    const BLOCKS: usize = 0x1000 >> BLOCK_BITS;
-    let block = INDEX[low * BLOCKS] as usize;
-    let class = CLASSES[block << BLOCK_BITS];
-    let mut at = 0;
-    while at < BLOCKS {
-        if INDEX[low * BLOCKS + at] as usize != block {
+pub(crate) const fn class_of_all(codes: std::ops::Range<usize>) -> u8 {
+    let mut code = codes.start;
+    let class = CLASSES[(INDEX[code >> BLOCK_BITS] as usize) << BLOCK_BITS | code & BLOCK_MASK];
+    while code < codes.end {
+        if CLASSES[(INDEX[code >> BLOCK_BITS] as usize) << BLOCK_BITS | code & BLOCK_MASK] != class {
             return 0;
         }
-        at += 1;
-    }
-    at = 0;
-    while at <= BLOCK_MASK {
-        if CLASSES[(block << BLOCK_BITS) | at] != class {
-            return 0;
-        }
-        at += 1;
+        code += 1;
     }
     class
 }

@@ -7,7 +7,7 @@ use core::arch::x86_64::{
 
 use super::super::rules::Rules;
 use super::borders::Masks;
-use super::{Block, ROOM, WINDOW};
+use super::{Block, READ, ROOM, WINDOW};
 use crate::unicode::utf8::decode;
 use crate::unicode::{LETTER, LOWER, MARK, NUMBER, SPACE, UPPER, class_of};
 
@@ -56,7 +56,8 @@ impl Block for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn classes<R: Rules>(window: &[u8; WINDOW], leads: u64, wide: u64) -> Masks {
+    unsafe fn classes<R: Rules>(bytes: &[u8; READ], leads: u64, wide: u64) -> Masks {
+        let Some(window) = bytes.first_chunk() else { return Masks::default() };
         // SAFETY: the caller's promise, for all of this function.
         unsafe {
             let is = |byte: u8| leads & mask(window, |bytes| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8)));
@@ -76,7 +77,7 @@ impl Block for Avx2 {
                 slash: if R::SLASH_TAIL { is(b'/') } else { 0 },
             };
             if wide != 0 {
-                let classes = wide_classes(window, wide);
+                let classes = wide_classes(bytes, wide);
                 let of = |bits: u8| {
                     let bits = _mm256_set1_epi8(bits as i8);
                     !mask(&classes, |classes| {
@@ -126,11 +127,11 @@ impl Block for Avx2 {
 
 /// The classes of the characters at `wide`, at their first bytes.
 #[inline(always)]
-fn wide_classes(window: &[u8; WINDOW], mut wide: u64) -> [u8; WINDOW] {
+fn wide_classes(bytes: &[u8; READ], mut wide: u64) -> [u8; WINDOW] {
     let mut classes = [0; WINDOW];
     while wide != 0 {
         let at = wide.trailing_zeros() as usize;
-        classes[at] = class_of(decode(window, at, window[at]).0);
+        classes[at] = class_of(decode(bytes, at, bytes[at]).0);
         wide &= wide - 1;
     }
     classes

@@ -1,45 +1,43 @@
 //! AVX-512: a class for each byte by one permutation, and pages of 64 characters beyond ASCII by one each.
 
 use core::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epi8_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_mask_permutexvar_epi8,
-    _mm512_maskz_compress_epi8, _mm512_maskz_permutex2var_epi8, _mm512_maskz_permutexvar_epi8, _mm512_movepi8_mask,
-    _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi8_mask,
-    _pdep_u64, _pext_u64,
+    __m512i, _mm512_add_epi32, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epi8_mask, _mm512_cvtepu8_epi32,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_cmpeq_epi8_mask, _mm512_mask_cmpge_epu8_mask,
+    _mm512_mask_mov_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_permutex2var_epi8, _mm512_maskz_permutexvar_epi8,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
+    _mm512_slli_epi16, _mm512_storeu_si512, _mm512_test_epi8_mask, _pdep_u64, _pext_u64,
 };
 
 use super::super::rules::Rules;
 use super::borders::Masks;
-use super::{Block, ROOM, WINDOW};
+use super::{Block, READ, ROOM, WINDOW};
 use crate::unicode::utf8::decode;
-use crate::unicode::{ASCII, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER, class_of, page_of, uniform_class};
+use crate::unicode::{ASCII, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER, class_of, class_of_all, pages_of};
 
 pub(crate) struct Avx512;
 
-/// The bytes from `first` on.
-const fn counted(first: u8) -> [u8; WINDOW] {
-    let mut bytes = [0; WINDOW];
+/// Every place of a window.
+pub(crate) static PLACES: [u8; WINDOW] = {
+    let mut places = [0; WINDOW];
     let mut at = 0;
     while at < WINDOW {
-        bytes[at] = first.wrapping_add(at as u8);
+        places[at] = at as u8;
         at += 1;
     }
-    bytes
-}
-
-/// Every place of a window.
-pub(crate) static PLACES: [u8; WINDOW] = counted(0);
-static NEXT: [u8; WINDOW] = counted(1);
-static NEXT_BUT_ONE: [u8; WINDOW] = counted(2);
+    places
+};
 
 /// By the low six bits of a first byte: the class of all characters of three bytes that begin with it, 0 if they differ.
 static UNIFORM: [u8; WINDOW] = uniform();
+
+/// The class of all characters from U+4E00 to U+4FFF.
+const IDEOGRAPH: u8 = class_of_all(0x4E00..0x5000);
 
 const fn uniform() -> [u8; WINDOW] {
     let mut classes = [0; WINDOW];
     let mut low = 1;
     while low < 16 {
-        classes[0x20 + low] = uniform_class(low);
+        classes[0x20 + low] = class_of_all(low << 12..(low + 1) << 12);
         low += 1;
     }
     classes
@@ -66,15 +64,16 @@ impl Block for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn classes<R: Rules>(window: &[u8; WINDOW], leads: u64, wide: u64) -> Masks {
-        // SAFETY: the caller's promise, for all of this function; the table of ASCII has 256 bytes.
+    unsafe fn classes<R: Rules>(text: &[u8; READ], leads: u64, wide: u64) -> Masks {
+        // SAFETY: the caller's promise, for all of this function; what is loaded has 64 bytes or more, and the table of
+        // ASCII 256.
         unsafe {
-            let bytes = load(window);
+            let bytes = _mm512_loadu_si512(text.as_ptr().cast());
             let (low, high) = (ASCII.as_ptr().cast(), ASCII.as_ptr().add(WINDOW).cast());
             let (low, high) = (_mm512_loadu_si512(low), _mm512_loadu_si512(high));
             let mut classes = _mm512_maskz_permutex2var_epi8(leads & !wide, low, bytes, high);
             if wide != 0 {
-                classes = wide_classes(window, bytes, wide, classes);
+                classes = wide_classes(text, wide, classes);
             }
             let of = |bits: u8| _mm512_test_epi8_mask(classes, _mm512_set1_epi8(bits as i8));
             let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)) & leads;
@@ -129,38 +128,55 @@ impl Block for Avx512 {
     }
 }
 
-/// Put the classes of the characters at `wide` into `classes`: pages of 64 characters one after the other, since those
-/// of one window mostly lie on few.
+/// Put the classes of the characters at `wide` into `classes`: two pages of 64 characters at a time, since those of one
+/// window mostly lie on few.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
-unsafe fn wide_classes(window: &[u8; WINDOW], bytes: __m512i, wide: u64, mut classes: __m512i) -> __m512i {
-    // SAFETY: the caller's promise, for all of this function.
+unsafe fn wide_classes(text: &[u8; READ], wide: u64, mut classes: __m512i) -> __m512i {
+    // SAFETY: the caller's promise, for all of this function; there are three bytes more than are loaded, and pages come in
+    // pairs.
     unsafe {
-        let uniform = _mm512_maskz_permutexvar_epi8(wide, bytes, load(&UNIFORM));
-        let known = _mm512_test_epi8_mask(uniform, uniform);
-        classes = _mm512_mask_mov_epi8(classes, known, uniform);
-        let mut left = wide & !known;
-        let next = _mm512_permutexvar_epi8(load(&NEXT), bytes);
-        let next_but_one = _mm512_permutexvar_epi8(load(&NEXT_BUT_ONE), bytes);
+        let all = |byte: u8| _mm512_set1_epi8(byte as i8);
+        let from = |at: usize| _mm512_loadu_si512(text.as_ptr().add(at).cast());
+        let (bytes, next, next_but_one) = (from(0), from(1), from(2));
+        let mut left = wide;
+        if _mm512_mask_cmpge_epu8_mask(wide, bytes, all(0xE0)) != 0 {
+            let uniform = _mm512_maskz_permutexvar_epi8(wide, bytes, load(&UNIFORM));
+            // Ideographs that share their first byte with what is none.
+            let shared = wide & _mm512_cmpeq_epi8_mask(bytes, all(0xE4));
+            let ideographs = _mm512_mask_cmpge_epu8_mask(shared, next, all(0xB8));
+            let uniform = _mm512_mask_mov_epi8(uniform, ideographs, all(IDEOGRAPH));
+            let known = _mm512_test_epi8_mask(uniform, uniform);
+            classes = _mm512_mask_mov_epi8(classes, known, uniform);
+            left &= !known;
+        }
+        // The last bit of the byte before the last chooses the page of a pair.
+        let even = |bytes| _mm512_and_si512(bytes, all(0xFE));
+        let within = |page, place| {
+            let page = _mm512_and_si512(_mm512_slli_epi16::<6>(page), all(0x40));
+            _mm512_or_si512(page, _mm512_and_si512(place, all(0x3F)))
+        };
         while left != 0 {
             let at = left.trailing_zeros() as usize;
-            let first = window[at];
-            let (code, length) = decode(window, at, first);
-            let mut same = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(first as i8)) & left;
-            match length {
-                2 => classes = _mm512_mask_permutexvar_epi8(classes, same, next, load(page_of(code))),
-                3 => {
-                    let second = window.get(at + 1).copied().unwrap_or(0);
-                    same &= _mm512_cmpeq_epi8_mask(next, _mm512_set1_epi8(second as i8));
-                    classes = _mm512_mask_permutexvar_epi8(classes, same, next_but_one, load(page_of(code)));
-                }
-                _ => {
-                    same = 1 << at;
-                    classes = _mm512_mask_mov_epi8(classes, same, _mm512_set1_epi8(class_of(code) as i8));
-                }
+            let first = text[at];
+            let (code, length) = decode(text, at, first);
+            if length == 4 {
+                classes = _mm512_mask_mov_epi8(classes, 1 << at, all(class_of(code)));
+                left &= left - 1;
+                continue;
             }
+            let pages = pages_of(code).as_ptr();
+            let (low, high) = (_mm512_loadu_si512(pages.cast()), _mm512_loadu_si512(pages.add(WINDOW).cast()));
+            let (same, place) = if length == 2 {
+                (_mm512_mask_cmpeq_epi8_mask(left, even(bytes), all(first & 0xFE)), within(bytes, next))
+            } else {
+                let same = _mm512_mask_cmpeq_epi8_mask(left, bytes, all(first));
+                let same = _mm512_mask_cmpeq_epi8_mask(same, even(next), all(text[at + 1] & 0xFE));
+                (same, within(next, next_but_one))
+            };
+            classes = _mm512_mask_mov_epi8(classes, same, _mm512_permutex2var_epi8(low, place, high));
             left &= !same;
         }
         classes

@@ -59,6 +59,7 @@ impl Carry {
 }
 
 /// What is known of a window.
+#[derive(Default)]
 pub(super) struct Borders {
     /// The characters that begin a piece, but for the first of a window that begins with one.
     pub(super) starts: u64,

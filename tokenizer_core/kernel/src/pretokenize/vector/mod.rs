@@ -22,14 +22,17 @@ pub(crate) const ROOM: usize = WINDOW + 1;
 /// So many bytes ahead of a window the text is asked for.
 const AHEAD: usize = 1024;
 
+/// Bytes that are read to tell the classes of the characters that begin in the first 64.
+pub(crate) const READ: usize = WINDOW + 4;
+
 /// What a path does with 64 bytes.
 pub(crate) trait Block {
-    /// The classes of the characters of `window`, each at its first byte; `leads` are the first bytes of whole characters,
-    /// of which those in `wide` are beyond ASCII.
+    /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte; `leads` are the first
+    /// bytes of characters, of which those in `wide` are beyond ASCII.
     ///
     /// # Safety
     /// The machine has the path, as for all of these.
-    unsafe fn classes<R: Rules>(window: &[u8; WINDOW], leads: u64, wide: u64) -> Masks;
+    unsafe fn classes<R: Rules>(bytes: &[u8; READ], leads: u64, wide: u64) -> Masks;
 
     /// The bytes beyond ASCII, and those that begin a character.
     ///
@@ -124,22 +127,23 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
 /// The machine has the instructions of `B`.
 #[inline(always)]
 unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize) {
-    let mut copy = [0; WINDOW];
+    let mut copy = [0; READ];
     let rest = text.len() - at;
-    let window = window_at(text, at, &mut copy);
+    let bytes = bytes_at(text, at, &mut copy);
+    let Some(window) = bytes.first_chunk() else { return (Borders::default(), 0) };
     let last = rest <= WINDOW;
     // SAFETY: the caller's promise, for each call in this function.
     let (wide, first) = unsafe { B::shape(window) };
     if wide == 0 {
         let length = rest.min(WINDOW);
         // SAFETY: as above.
-        let masks = unsafe { B::classes::<R>(window, lowest(length), 0) };
+        let masks = unsafe { B::classes::<R>(bytes, lowest(length), 0) };
         return (borders::<R>(&masks, length, last, carry, |quotes| contractions::<R>(text, at, quotes)), length);
     }
     let length = if last { rest } else { whole_characters(window, first) };
     let leads = first & lowest(length);
     // SAFETY: as above.
-    let masks = unsafe { B::classes::<R>(window, leads, leads & wide) };
+    let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide) };
     // SAFETY: as above.
     let gather = |bits| unsafe { B::gather(bits, leads) };
     // SAFETY: as above.
@@ -152,11 +156,15 @@ unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Bor
     (Borders { starts: scatter(found.starts), ..found }, length)
 }
 
-/// The 64 bytes at `at`, with zeros in `copy` behind the end of the text.
+/// So many bytes at `at`, with zeros in `copy` behind the end of the text.
 #[inline(always)]
-pub(crate) fn window_at<'w>(text: &'w [u8], at: usize, copy: &'w mut [u8; WINDOW]) -> &'w [u8; WINDOW] {
+pub(crate) fn bytes_at<'w, const BYTES: usize>(
+    text: &'w [u8],
+    at: usize,
+    copy: &'w mut [u8; BYTES],
+) -> &'w [u8; BYTES] {
     match text[at..].first_chunk() {
-        Some(window) => window,
+        Some(bytes) => bytes,
         None => {
             copy[..text.len() - at].copy_from_slice(&text[at..]);
             copy
