@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 use super::pipeline::Array;
 use crate::buffer::Buffer;
 
+/// So many ids are copied into an array of their own.
+const COPIED: usize = 4096;
+
 /// What an array that lies in it keeps alive.
 #[pyclass(module = "tokenizer_core._kernel", frozen)]
 struct Ids {
@@ -22,6 +25,8 @@ struct Spans {
 /// Hand over ids.
 pub fn of_ids(py: Python<'_>, ids: Buffer<u32>) -> PyResult<Array<'_>> {
     let mut ids = match ids.into_vec() {
+        // A copy costs less than an object that owns them.
+        Ok(ids) if ids.len() <= COPIED => return Ok(PyArray1::from_slice(py, &ids)),
         Ok(ids) => return Ok(PyArray1::from_vec(py, ids)),
         Err(ids) => ids,
     };
