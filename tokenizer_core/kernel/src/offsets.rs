@@ -1,5 +1,6 @@
 //! Spans of ids in the caller's text, in bytes, code points or UTF-16 units.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::buffer::Buffer;
@@ -84,22 +85,36 @@ impl<'a> Offsets<'a> {
 
     /// The spans of the next ids of a stretch that tiles the text.
     #[inline(always)]
-    fn tile<const PAIRS: bool>(&mut self, ids: &[u32]) {
+    fn tile(&mut self, ids: &[u32]) {
         self.spans.reserve(ids.len());
-        let (mut end, mut open) = (self.units, if PAIRS { self.open } else { 1 });
-        for (id, span) in ids.iter().zip(self.spans.spare()) {
-            let Step { units, inside, pair } = self.steps.get(*id);
-            let start = if inside { end - open } else { end };
-            end += units;
-            span.write([start, end]);
-            if PAIRS && units > 0 {
-                open = 1 + u32::from(pair);
-            }
+        let spans = &mut self.spans.spare()[..ids.len()];
+        if self.unit == Unit::Utf16 {
+            (self.units, self.open) = tile_pairs(&self.steps, ids, (self.units, self.open), spans);
+        } else {
+            self.units = self.steps.tile(ids, self.units, spans);
         }
-        (self.units, self.open) = (end, open);
         // SAFETY: there is room for a span of each id, and all of them are written.
         unsafe { self.spans.grow(ids.len()) };
     }
+}
+
+/// As [`Steps::tile`], where a character can be two units: with those of the last that was begun.
+fn tile_pairs(
+    steps: &Steps<'_>,
+    ids: &[u32],
+    (mut end, mut open): (u32, u32),
+    spans: &mut [MaybeUninit<[u32; 2]>],
+) -> (u32, u32) {
+    for (id, span) in ids.iter().zip(spans) {
+        let Step { units, inside, pair } = steps.get(*id);
+        let start = if inside { end - open } else { end };
+        end += units;
+        span.write([start, end]);
+        if units > 0 {
+            open = 1 + u32::from(pair);
+        }
+    }
+    (end, open)
 }
 
 impl Sink for Offsets<'_> {
@@ -122,7 +137,7 @@ impl Sink for Offsets<'_> {
     fn pieces(&mut self, ids: &[u32]) {
         self.ids.pieces(ids);
         if self.is_tiling {
-            if self.unit == Unit::Utf16 { self.tile::<true>(ids) } else { self.tile::<false>(ids) }
+            self.tile(ids);
         }
     }
 

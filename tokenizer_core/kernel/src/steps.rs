@@ -1,5 +1,6 @@
 //! How far each token leads in a text, in any unit, in one byte a token.
 
+use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use crate::decode::TokenBytes;
@@ -71,6 +72,28 @@ impl StepTables {
     }
 }
 
+/// Both ends of a place: a number twice in one word, the end of a span in the upper half.
+#[inline(always)]
+const fn twice(number: u32) -> u64 {
+    (number as u64) << 32 | number as u64
+}
+
+/// For each packed step without pairs, what it adds to both ends of the place before: once for its span, and once for the
+/// place behind it.
+static SUMS: [[u64; 2]; 256] = sums();
+
+const fn sums() -> [[u64; 2]; 256] {
+    let mut sums = [[0; 2]; 256];
+    let mut packed = 0;
+    while packed < 256 {
+        let units = packed as u32 & UNITS as u32;
+        let inside = packed as u64 >> 7;
+        sums[packed] = [((units as u64) << 32).wrapping_sub(inside), twice(units)];
+        packed += 1;
+    }
+    sums
+}
+
 /// The steps of all tokens in one unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps<'a> {
@@ -88,6 +111,27 @@ impl Steps<'_> {
             Some(packed) if *packed > 0 => Step::unpack(*packed),
             _ => self.long(id),
         }
+    }
+
+    /// The spans of tokens that tile the text from `start` on, where every character is one unit; returns where they end.
+    ///
+    /// Two additions a token, of which the next waits for one.
+    #[inline]
+    pub fn tile(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
+        let mut place = twice(start);
+        for (id, span) in ids.iter().zip(spans) {
+            let packed = self.packed.get(*id as usize).copied().unwrap_or(0);
+            let [of_span, of_place] = if packed > 0 {
+                SUMS[usize::from(packed)]
+            } else {
+                let Step { units, inside, .. } = self.long(*id);
+                [(u64::from(units) << 32).wrapping_sub(u64::from(inside)), twice(units)]
+            };
+            let both = place.wrapping_add(of_span);
+            span.write([both as u32, (both >> 32) as u32]);
+            place = place.wrapping_add(of_place);
+        }
+        place as u32
     }
 
     #[cold]
