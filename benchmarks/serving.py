@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import metadata
@@ -39,6 +40,14 @@ LARGE_BODIES = 8
 LOOPED_CHARACTERS = 10_000_000
 LOOPERS = 4
 
+SETTLE_SECONDS = 0.3
+"""So long all servers are idle before one is measured."""
+
+SETTLE_LOOKS = 60
+
+IDLE_SHARE = 0.1
+"""Of a core: what an idle server may take."""
+
 
 def texts(size: int) -> list[str]:
     """Cut distinct English texts of ``size`` characters; long ones begin at different places of the corpus."""
@@ -62,6 +71,18 @@ class Taken:
 
     load: load.Load
     cpu_microseconds: float
+
+
+def settle(running: dict[str, Server]) -> None:
+    """Wait until no server works any more on what the load generator left when its time was over."""
+    for _ in range(SETTLE_LOOKS):
+        before = [server.cpu_seconds() for server in running.values()]
+        time.sleep(SETTLE_SECONDS)
+        if all(
+            server.cpu_seconds() - was < IDLE_SHARE * SETTLE_SECONDS
+            for server, was in zip(running.values(), before, strict=True)
+        ):
+            return
 
 
 def load_once(server: Server, bodies: Path, seconds: int, core: int) -> Taken:
@@ -92,6 +113,7 @@ def measure(running: dict[str, Server], directory: Path, size: int, rounds: int,
         (directory / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for _ in range(rounds):
         for name, server in running.items():
+            settle(running)
             taken[name].append(load_once(server, directory / f"{name}.jsonl", seconds, cores[-1]))
     if any(one.load["errors"] for loads in taken.values() for one in loads):
         raise SystemExit("a server answered with errors under load: no speed is shown")
