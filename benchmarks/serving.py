@@ -43,7 +43,7 @@ LOOPERS = 4
 SETTLE_SECONDS = 0.3
 """So long all servers are idle before one is measured."""
 
-SETTLE_LOOKS = 60
+SETTLE_LOOKS = 200
 
 IDLE_SHARE = 0.1
 """Of a core: what an idle server may take."""
@@ -74,7 +74,7 @@ class Taken:
 
 
 def settle(running: dict[str, Server]) -> None:
-    """Wait until no server works any more on what the load generator left when its time was over."""
+    """Wait until no server works on what the load generator left when its time was over; give up if one never stops."""
     for _ in range(SETTLE_LOOKS):
         before = [server.cpu_seconds() for server in running.values()]
         time.sleep(SETTLE_SECONDS)
@@ -83,6 +83,7 @@ def settle(running: dict[str, Server]) -> None:
             for server, was in zip(running.values(), before, strict=True)
         ):
             return
+    raise SystemExit(f"a server of {', '.join(running)} works though nobody asks it: no speed is shown")
 
 
 def load_once(server: Server, bodies: Path, seconds: int, core: int) -> Taken:

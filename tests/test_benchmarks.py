@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from benchmarks import corpora, encode, encode_tables, openers, peers, report, worker
+from benchmarks import corpora, encode, encode_tables, openers, peers, report, serving, worker
 from tests.texts import texts
 from tokenizer_core import Tokenizer
 
@@ -181,3 +181,26 @@ def test_who_does_not_open_a_vocabulary_is_out_and_named(own_text, monkeypatch):
     assert run.failed("gpt2", "tokd, an artifact")
     assert "there is no artifact at gpt2:" in run.failures["gpt2"]["tokd, an artifact"]  # no path of the machine
     assert not run.failed("cl100k_base", "tokd, an artifact")
+
+
+class Working:
+    """A server that has work for so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.left, self.taken = looks, 0.0
+
+    def cpu_seconds(self) -> float:
+        self.left -= 1
+        self.taken += 0.3 * (self.left > 0)
+        return self.taken
+
+
+def test_no_server_is_measured_while_another_one_works(monkeypatch):
+    waited = []
+    monkeypatch.setattr(serving.time, "sleep", waited.append)
+    idle, busy = Working(0), Working(9)
+    serving.settle({"idle": idle, "busy": busy})
+    assert busy.left <= 0
+    assert len(waited) > 3
+    with pytest.raises(SystemExit, match="idle, busy works though nobody asks it"):
+        serving.settle({"idle": idle, "busy": Working(10**6)})
