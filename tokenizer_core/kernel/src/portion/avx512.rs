@@ -166,12 +166,14 @@ impl LookUp for Avx512 {
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
         keys.wide.clear();
         let count = pieces.count();
-        let mut start = pieces.start;
+        // Behind this place a piece has no sixteen bytes of text to load. Texts are shorter than 4 GiB.
+        let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
+        let mut start = pieces.start as u32;
         for group in (0..count).step_by(GROUP) {
             let lanes = lowest(count - group);
             let ends = &pieces.ends[group..count.min(group + GROUP)];
             // SAFETY: the caller's promise. There are as many ends, and as many parts, as lanes that are loaded.
-            let (words, wide) = unsafe {
+            let (words, wide, near) = unsafe {
                 let last = _mm512_maskz_loadu_epi32(lanes, ends.as_ptr().cast());
                 let starts = _mm512_alignr_epi32::<15>(last, _mm512_set1_epi32(start as i32));
                 let lengths = _mm512_sub_epi32(last, starts);
@@ -182,26 +184,26 @@ impl LookUp for Avx512 {
                     tags = _mm512_or_si512(tags, _mm512_slli_epi32::<PART_BIT>(_mm512_cvtepu8_epi32(parts)));
                 }
                 let clipped = _mm512_min_epu32(lengths, _mm512_set1_epi32(BYTES as i32));
-                (_mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags)), lanes & !short)
+                let near = _mm512_cmple_epu32_mask(starts, _mm512_set1_epi32(limit.unwrap_or(0) as i32));
+                (_mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags)), lanes & !short, near)
             };
             let room = keys.keys[group..].first_chunk_mut().zip(keys.places[group..].first_chunk_mut());
             let Some((room, places)) = room else { break };
-            let whole = ends.first_chunk::<GROUP>().filter(|e| e[GROUP - 2] as usize + BYTES <= pieces.text.len());
+            let whole = ends.first_chunk::<GROUP>().filter(|_| limit.is_some() && near == u16::MAX);
             if let Some(ends) = whole {
                 let text = pieces.text.as_ptr();
-                let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] as usize };
-                // SAFETY: the caller's promise. The last piece begins sixteen bytes before the text's end or earlier.
-                unsafe { make(words, caches.short.bits(), |lane| text.add(start_of(lane)), room, places) };
+                let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
+                // SAFETY: the caller's promise. No piece begins behind the limit.
+                unsafe { make(words, caches.short.bits(), |lane| text.add(start_of(lane) as usize), room, places) };
             } else {
                 let mut copies = [0; GROUP];
-                let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize));
-                for (copy, start) in copies.iter_mut().zip(starts) {
-                    *copy = sixteen(pieces.text, start);
+                for (copy, start) in copies.iter_mut().zip(std::iter::once(&start).chain(ends)) {
+                    *copy = sixteen(pieces.text, *start as usize);
                 }
                 // SAFETY: the caller's promise; each copy has sixteen bytes.
                 unsafe { make(words, caches.short.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
             }
-            start = ends.last().map_or(start, |end| *end as usize);
+            start = ends.last().copied().unwrap_or(start);
             each_bit(wide, |lane| keys.widen(pieces, group + lane, caches));
         }
         keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));

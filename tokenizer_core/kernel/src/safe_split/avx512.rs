@@ -156,8 +156,7 @@ unsafe fn pairs_apart(crossings: &Crossings, window: &[u8; WINDOW], lasts: u64, 
     let count = lasts.count_ones() as usize;
     let (mut apart, mut last) = (0, *before);
     // SAFETY: the caller's promise, for all of this function. What is loaded are arrays of 64 bytes, and two halves of a
-    // table of 128. The places of words are below their
-    // number, since `shift` leaves no more bits.
+    // table of 128. The places of words are below their number, since `shift` leaves no more bits.
     unsafe {
         let all = |number: u32| _mm512_set1_epi32(number as i32);
         let shift = _mm_cvtsi32_si128(crossings.shift as i32);
