@@ -102,10 +102,24 @@ def test_the_stub_has_every_method_with_its_parameters(name: str) -> None:
         method for method in stub if not method.startswith("_")
     }
     for method, node in stub.items():
-        if method == "__new__" or any(
+        if method in ("__new__", "__init__") or any(
             isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list
         ):
             continue
         assert list(inspect.signature(getattr(compiled, method)).parameters) == [
             argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)
         ]
+
+
+def test_what_a_tokenizer_inherits_has_the_docstrings_and_defaults_of_the_stub() -> None:
+    nodes = [node for node in STUB_CLASSES["Codec"].body if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
+    assert nodes
+    for node in nodes:
+        method = getattr(tokenizer_core.Tokenizer, node.name)
+        assert inspect.ismethoddescriptor(method), f"a frame of Python's stands before {node.name}"
+        assert inspect.getdoc(method) == ast.get_docstring(node)
+        signature = inspect.signature(method)
+        options = [name for name, each in signature.parameters.items() if each.kind is each.KEYWORD_ONLY]
+        assert options == [argument.arg for argument in node.args.kwonlyargs]
+        defaults = [ast.literal_eval(default) for default in node.args.kw_defaults if default is not None]
+        assert [signature.parameters[name].default for name in options] == defaults

@@ -11,7 +11,6 @@ from tests import tiny, vocabularies
 from tests.data import needs_data
 from tests.texts import ALPHABET
 from tokenizer_core import CacheStatistics, Tokenizer
-from tokenizer_core._kernel import Pipeline
 
 NAMES = ["tiny", *(pytest.param(name, marks=needs_data) for name in vocabularies.REAL)]
 every_tokenizer = pytest.mark.parametrize("name", NAMES)
@@ -24,8 +23,9 @@ def long_text() -> str:
     return "".join("".join(row) + ("x\ny" if at % 10 == 0 else "") for at, row in enumerate(rows))
 
 
-def pipeline(tokenizer: Tokenizer, cache_bytes: int) -> Pipeline:
-    return Pipeline(tokenizer.parts.vocabulary, tokenizer.config.to_json(), cache_bytes)
+def again(tokenizer: Tokenizer, cache_bytes: int) -> Tokenizer:
+    """The same tokenizer with caches of its own."""
+    return Tokenizer(tokenizer.parts, cache_bytes=cache_bytes)
 
 
 @every_tokenizer
@@ -57,30 +57,30 @@ def test_a_text_without_a_place_to_cut_is_encoded_all_the_same(name: str) -> Non
 def test_cached_equals_uncached(name: str) -> None:
     tokenizer = vocabularies.tokenizer(name)
     text = long_text()[:300_000] + "word" * 90 + tiny.TEXT
-    without, small = pipeline(tokenizer, 0), pipeline(tokenizer, 4096)
-    expected = without.encode(text, "text")
-    for cached in (small, pipeline(tokenizer, 8 << 20)):
-        assert np.array_equal(cached.encode(text, "text"), expected)
-        assert np.array_equal(cached.encode(text, "text"), expected)
-        assert cached.count(text, "text") == len(expected)
-        assert np.array_equal(cached.offsets(text, "byte", "text")[0], expected)
+    without, small = again(tokenizer, 0), again(tokenizer, 4096)
+    expected = without.encode(text, special_tokens="text")
+    for cached in (small, again(tokenizer, 8 << 20)):
+        assert np.array_equal(cached.encode(text, special_tokens="text"), expected)
+        assert np.array_equal(cached.encode(text, special_tokens="text"), expected)
+        assert cached.count(text, special_tokens="text") == len(expected)
+        assert np.array_equal(cached.offsets(text, "byte", special_tokens="text").ids, expected)
 
 
 def test_a_cache_counts_what_it_does(tiny: Tokenizer) -> None:
-    fresh = pipeline(tiny, 8 << 20)
-    assert fresh.cache_statistics == (0, 0, 0, 0)
+    fresh = again(tiny, 8 << 20)
+    assert fresh.cache_statistics == CacheStatistics(0, 0, 0, 0)
     fresh.encode("aaa bbb ccc")
-    size, pieces, misses, evictions = fresh.cache_statistics
+    size = fresh.cache_statistics.bytes
     assert 0 < size <= 8 << 20
-    assert (pieces, misses, evictions) == (3, 3, 0)
+    assert fresh.cache_statistics == CacheStatistics(size, 3, 3, 0)
     fresh.encode("aaa bbb ccc")
-    assert fresh.cache_statistics == (size, 6, 3, 0)
+    assert fresh.cache_statistics == CacheStatistics(size, 6, 3, 0)
 
 
 def test_a_small_cache_stays_small_and_forgets(tiny: Tokenizer) -> None:
-    small = pipeline(tiny, 4096)
+    small = again(tiny, 4096)
     small.encode(" ".join(map(str, range(20_000))))
-    statistics = CacheStatistics(*small.cache_statistics)
+    statistics = small.cache_statistics
     assert statistics.bytes <= 2 * 4096
     assert 0 < statistics.evictions < statistics.misses <= statistics.pieces
 

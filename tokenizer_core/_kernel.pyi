@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.uint32]
+SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 
 UNICODE_VERSION: str
 """The version of every character class, such as ``"16.0.0"``."""
@@ -98,11 +99,6 @@ class Pipeline:
         A call is counted when it ends.
         """
 
-    def encode(
-        self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False, threads: int = 1
-    ) -> Ids:
-        """Encode a text, if it is long over ``threads`` threads (0: one a core); shape (n,)."""
-
     def encode_json(
         self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False
     ) -> tuple[bytes, int]:
@@ -141,9 +137,6 @@ class Pipeline:
     ) -> tuple[Ids, npt.NDArray[np.int64]]:
         """Encode many texts over ``threads`` threads (0: one a core); ids (total,) and row offsets (rows + 1,)."""
 
-    def count(self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False) -> int:
-        """Count the ids of a text without building them."""
-
     def offsets(
         self, text: str, unit: str = "char", special_tokens: str = "reject", add_special_tokens: bool = False
     ) -> tuple[Ids, npt.NDArray[np.uint32]]:
@@ -172,14 +165,47 @@ class Pipeline:
     def pieces(self, text: str) -> list[str]:
         """Return the pretokenizer's cut of the normalized text; added tokens are not looked for."""
 
-    def decode_bytes(self, ids: Ids | Sequence[int], skip_special_tokens: bool = False) -> bytes:
-        """Join the bytes of all ids."""
-
-    def decode(self, ids: Ids | Sequence[int], skip_special_tokens: bool = False) -> str:
-        """Join the bytes of all ids and decode them; invalid UTF-8 becomes U+FFFD by maximal subparts."""
-
     def stream_decoder(self, skip_special_tokens: bool = False) -> StreamDecoder:
         """Begin a decoder that is given its ids bit by bit."""
+
+class Codec:
+    """Encode and decode over a pipeline that other objects may have too: the base of ``Tokenizer``."""
+
+    def __init__(self, pipeline: Pipeline) -> None: ...
+    def encode(
+        self,
+        text: str,
+        *,
+        special_tokens: SpecialTokens = "reject",
+        add_special_tokens: bool = False,
+        threads: int = 1,
+    ) -> Ids:
+        """Encode a text.
+
+        Args:
+            special_tokens: what the literal of a special token in the text means.
+            add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
+            threads: how many may share a text of over half a megabyte, 0 being one a core; ids do not depend on it.
+
+        Returns:
+            uint32, shape (n,).
+
+        Raises:
+            ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText
+        """
+
+    def count(self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False) -> int:
+        """Count the ids of a text without building them."""
+
+    def decode(self, ids: Ids | Sequence[int], *, skip_special_tokens: bool = False) -> str:
+        """Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.
+
+        Raises:
+            UnknownTokenId, InvalidOption: with the index of the first id that is none
+        """
+
+    def decode_bytes(self, ids: Ids | Sequence[int], *, skip_special_tokens: bool = False) -> bytes:
+        """Join the bytes of all ids: nothing is lost."""
 
 @final
 class StreamDecoder:

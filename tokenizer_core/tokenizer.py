@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_core import artifact
-from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Pipeline, StreamDecoder
+from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Self, Unpack
 
     import numpy as np
     import numpy.typing as npt
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 
     Ids = npt.NDArray[np.uint32]
-    IdsLike = Ids | Sequence[int]
     JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]
     """JSON, as an array if it is long, and the number of ids in it."""
 
@@ -89,7 +88,7 @@ class CacheStatistics:
     evictions: int
 
 
-class Tokenizer:
+class Tokenizer(Codec):
     """Turn text into token ids and back, exactly as the model's own tokenizer does.
 
     Immutable and safe to share between threads; heavy calls release the GIL. Equal hashes mean equal ids.
@@ -108,8 +107,9 @@ class Tokenizer:
         Args:
             cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
         """
-        self._parts = parts
-        self._pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes)
+        pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes)
+        super().__init__(pipeline)
+        self._parts, self._pipeline = parts, pipeline
 
     @classmethod
     def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Tokenizer:
@@ -249,35 +249,12 @@ class Tokenizer:
         Raises:
             UnknownTokenId
         """
-        return self._pipeline.decode_bytes([id])
+        return self.decode_bytes([id])
 
     @property
     def cache_statistics(self) -> CacheStatistics:
         """What the piece caches did until now, but for calls that have not ended."""
         return CacheStatistics(*self._pipeline.cache_statistics)
-
-    def encode(
-        self,
-        text: str,
-        *,
-        special_tokens: SpecialTokens = "reject",
-        add_special_tokens: bool = False,
-        threads: int = 1,
-    ) -> Ids:
-        """Encode a text.
-
-        Args:
-            special_tokens: what the literal of a special token in the text means.
-            add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
-            threads: how many may share a text of over half a megabyte, 0 being one a core; ids do not depend on it.
-
-        Returns:
-            uint32, shape (n,).
-
-        Raises:
-            ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText
-        """
-        return self._pipeline.encode(text, special_tokens, add_special_tokens, threads)
 
     def encode_json(
         self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False
@@ -331,10 +308,6 @@ class Tokenizer:
         """
         return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
 
-    def count(self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False) -> int:
-        """Count the ids of a text without building them."""
-        return self._pipeline.count(text, special_tokens, add_special_tokens)
-
     def offsets(
         self,
         text: str,
@@ -358,6 +331,7 @@ class Tokenizer:
         twin = Tokenizer.__new__(Tokenizer)
         settings = replace(self.settings, chat_template=source, named_templates=())
         twin._parts, twin._pipeline = replace(self._parts, settings=settings), self._pipeline
+        Codec.__init__(twin, self._pipeline)
         return twin
 
     def render_chat(
@@ -432,18 +406,6 @@ class Tokenizer:
     def _special_ids(self) -> frozenset[int]:
         return frozenset(self.special_tokens.values())
 
-    def decode(self, ids: IdsLike, *, skip_special_tokens: bool = False) -> str:
-        """Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.
-
-        Raises:
-            UnknownTokenId, InvalidOption: with the index of the first id that is none
-        """
-        return self._pipeline.decode(ids, skip_special_tokens)
-
-    def decode_bytes(self, ids: IdsLike, *, skip_special_tokens: bool = False) -> bytes:
-        """Join the bytes of all ids: nothing is lost."""
-        return self._pipeline.decode_bytes(ids, skip_special_tokens)
-
     def stream_decoder(self, *, skip_special_tokens: bool = False) -> StreamDecoder:
         """Begin to decode ids as they come: the pushes and the finish together are the whole decode."""
         return self._pipeline.stream_decoder(skip_special_tokens)
@@ -451,6 +413,12 @@ class Tokenizer:
     def pieces(self, text: str) -> list[str]:
         """Return the pretokenizer's cut of the normalized text; added tokens are not looked for."""
         return self._pipeline.pieces(text)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, hash={self.hash!r})"

@@ -41,6 +41,15 @@ pub fn of_ids(py: Python<'_>, ids: Buffer<u32>) -> PyResult<Array<'_>> {
 pub fn of_spans(py: Python<'_>, spans: Buffer<[u32; 2]>) -> PyResult<Bound<'_, PyArray2<u32>>> {
     let rows = spans.len();
     let mut spans = match spans.into_vec() {
+        Ok(spans) if rows <= COPIED => {
+            // SAFETY: nobody else has the array yet, and all of it is written before anybody reads it.
+            return unsafe {
+                let array = PyArray2::new(py, [rows, 2], false);
+                let flat = spans.as_flattened();
+                std::ptr::copy_nonoverlapping(flat.as_ptr(), array.data(), flat.len());
+                Ok(array)
+            };
+        }
         Ok(spans) => return PyArray1::from_vec(py, spans.into_flattened()).reshape([rows, 2]),
         Err(spans) => spans,
     };

@@ -3,6 +3,7 @@
 mod array;
 mod body;
 mod chat;
+mod codec;
 mod decode;
 mod ids;
 mod pipeline;
@@ -39,6 +40,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("BYTE_ORDER", PyTuple::new(module.py(), order.map(|byte| PyBytes::new(module.py(), &[byte])))?)?;
     module.add_class::<vocabulary::PyVocabulary>()?;
     module.add_class::<pipeline::PyPipeline>()?;
+    module.add_class::<codec::PyCodec>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::offsets::{Offsets, Unit};
-use crate::output::{Count, write_json};
+use crate::output::write_json;
 use crate::scratch::CacheStatistics;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
@@ -24,11 +24,11 @@ pub const CACHE_BYTES: usize = 8 << 20;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
-pub struct PyPipeline(Arc<Pipeline>);
+pub struct PyPipeline(pub(super) Arc<Pipeline>);
 
 pub type Array<'py> = Bound<'py, PyArray1<u32>>;
 
-fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: bool) -> PyResult<EncodeOptions> {
+pub(super) fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: bool) -> PyResult<EncodeOptions> {
     let policy = match special_tokens {
         "reject" => SpecialPolicy::Reject,
         "text" => SpecialPolicy::Text,
@@ -73,18 +73,6 @@ impl PyPipeline {
         (bytes, pieces, misses, evictions)
     }
 
-    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false, threads=1))]
-    fn encode<'py>(
-        &self,
-        text: &Bound<'py, PyString>,
-        special_tokens: &str,
-        add_special_tokens: bool,
-        threads: usize,
-    ) -> PyResult<Array<'py>> {
-        let ids = self.encoded(text, special_tokens, add_special_tokens, threads, |ids| ids)?;
-        array::of_ids(text.py(), ids)
-    }
-
     #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
     fn encode_json<'py>(
         &self,
@@ -93,7 +81,8 @@ impl PyPipeline {
         add_special_tokens: bool,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let py = text.py();
-        let (json, count) = self.encoded(text, special_tokens, add_special_tokens, 1, |ids| {
+        let options = options(py, special_tokens, add_special_tokens)?;
+        let (json, count) = encoded(&self.0, text, options, 1, |ids| {
             let mut json = Vec::new();
             write_json(&ids, &mut json);
             (json, ids.len())
@@ -159,19 +148,6 @@ impl PyPipeline {
         Ok((array::of_ids(py, batch.ids)?, PyArray1::from_vec(py, batch.row_offsets)))
     }
 
-    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
-    fn count(&self, text: &Bound<'_, PyString>, special_tokens: &str, add_special_tokens: bool) -> PyResult<usize> {
-        let py = text.py();
-        let options = options(py, special_tokens, add_special_tokens)?;
-        let text = utf8(text, None)?;
-        let count = run(py, text.len(), || {
-            let mut count = Count::default();
-            self.0.encode(text, options, &mut count)?;
-            Ok(count.0)
-        });
-        count.map_err(|error| exception(py, &error, Some(text)))
-    }
-
     #[pyo3(signature = (text, unit="char", special_tokens="reject", add_special_tokens=false))]
     fn offsets<'py>(
         &self,
@@ -211,16 +187,6 @@ impl PyPipeline {
         run(py, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
     }
 
-    #[pyo3(signature = (ids, skip_special_tokens=false))]
-    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyBytes>> {
-        decode::to_bytes(ids, &self.0, skip_special_tokens)
-    }
-
-    #[pyo3(signature = (ids, skip_special_tokens=false))]
-    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyString>> {
-        decode::to_text(ids, &self.0, skip_special_tokens)
-    }
-
     #[pyo3(signature = (skip_special_tokens=false))]
     fn stream_decoder(&self, skip_special_tokens: bool) -> PyStreamDecoder {
         let state = Mutex::new(StreamDecoder::default());
@@ -228,26 +194,22 @@ impl PyPipeline {
     }
 }
 
-impl PyPipeline {
-    /// Encode and make `output` of the ids, all of it without the GIL.
-    fn encoded<T: Send>(
-        &self,
-        text: &Bound<'_, PyString>,
-        special_tokens: &str,
-        add_special_tokens: bool,
-        threads: usize,
-        output: impl FnOnce(Buffer<u32>) -> T + Send,
-    ) -> PyResult<T> {
-        let py = text.py();
-        let options = options(py, special_tokens, add_special_tokens)?;
-        let text = utf8(text, None)?;
-        run(py, text.len(), || {
-            let mut ids = Buffer::for_text(text.len());
-            self.0.encode_with_threads(text, options, threads, &mut ids)?;
-            Ok(output(ids))
-        })
-        .map_err(|error| exception(py, &error, Some(text)))
-    }
+/// Encode and make `output` of the ids, all of it without the GIL.
+pub(super) fn encoded<T: Send>(
+    pipeline: &Pipeline,
+    text: &Bound<'_, PyString>,
+    options: EncodeOptions,
+    threads: usize,
+    output: impl FnOnce(Buffer<u32>) -> T + Send,
+) -> PyResult<T> {
+    let py = text.py();
+    let text = utf8(text, None)?;
+    run(py, text.len(), || {
+        let mut ids = Buffer::for_text(text.len());
+        pipeline.encode_with_threads(text, options, threads, &mut ids)?;
+        Ok(output(ids))
+    })
+    .map_err(|error| exception(py, &error, Some(text)))
 }
 
 /// See `_kernel.pyi`.

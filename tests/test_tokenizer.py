@@ -1,0 +1,78 @@
+"""The facade as an object: copies, subclasses, twins, and what was never made."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+from tests import vocabularies
+from tokenizer_core import Tokenizer
+
+CALLS = {
+    "encode": ("once upon a time",),
+    "count": ("once upon a time",),
+    "decode": ([72, 105],),
+    "decode_bytes": ([72, 105],),
+}
+
+
+def test_a_copy_of_what_is_immutable_is_itself(tiny: Tokenizer) -> None:
+    assert copy.copy(tiny) is tiny
+    assert copy.deepcopy({"tokenizer": tiny})["tokenizer"] is tiny
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_tokenizer_that_was_never_made_says_so(name: str) -> None:
+    with pytest.raises(RuntimeError, match="__init__"):
+        getattr(Tokenizer.__new__(Tokenizer), name)(*CALLS[name])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_options_are_keywords(tiny: Tokenizer, name: str) -> None:
+    with pytest.raises(TypeError):
+        getattr(tiny, name)(*CALLS[name], "text")
+    with pytest.raises(TypeError):
+        getattr(tiny, name)(*CALLS[name], unknown=True)
+
+
+@pytest.mark.parametrize("name", ["encode", "count"])
+@pytest.mark.parametrize("text", [None, 5, b"bytes", ["list"]])
+def test_a_text_is_a_string(tiny: Tokenizer, name: str, text: object) -> None:
+    with pytest.raises(TypeError):
+        getattr(tiny, name)(text)
+
+
+def test_a_tokenizer_is_made_once(tiny: Tokenizer) -> None:
+    made = Tokenizer(tiny.parts)
+    with pytest.raises(RuntimeError, match="immutable"):
+        Tokenizer.__init__(made, tiny.parts)
+    assert np.array_equal(made.encode("aaa bbb"), tiny.encode("aaa bbb"))
+
+
+def test_a_subclass_with_arguments_of_its_own_encodes() -> None:
+    class Named(Tokenizer):
+        def __init__(self, label: str, other: Tokenizer) -> None:
+            super().__init__(other.parts)
+            self.label = label
+
+    tokenizer = vocabularies.tokenizer("tiny")
+    named = Named("mine", tokenizer)
+    assert named.label == "mine"
+    assert np.array_equal(named.encode("aaa bbb"), tokenizer.encode("aaa bbb"))
+    assert named.decode(named.encode("aaa bbb")) == "aaa bbb"
+
+
+def test_threads_share_the_calls_of_one_object(tiny: Tokenizer) -> None:
+    expected = [tiny.encode(f"aaa {at} bbb").tolist() for at in range(200)]
+    found: dict[int, list[list[int]]] = {}
+
+    def work(thread: int) -> None:
+        found[thread] = [tiny.encode(f"aaa {at} bbb").tolist() for at in range(200)]
+
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(found.values()) == [expected] * 4
