@@ -280,29 +280,31 @@ impl Pipeline {
     /// Cut a text into pieces and give their ids to `sink`.
     pub(crate) fn encode_cut(&self, text: &str, scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
         let mut cutter = self.pretokenizer.pieces(text)?;
-        let (mut ends, mut start) = ([0; PIECES], 0);
+        let mut start = 0;
         loop {
-            let count = cutter.fill(&mut ends)?;
+            let count = cutter.fill(&mut scratch.ends)?;
             if count == 0 {
                 return Ok(());
             }
-            start = self.encode_pieces(text, start, &ends[..count], scratch, sink);
+            start = self.encode_pieces(text, start, count, scratch, sink);
         }
     }
 
-    /// Give the ids of the pieces from `start` on to `sink`, and return where the last of them ends.
+    /// Give the ids of the `count` pieces from `start` on, of which the scratch has the ends, to `sink`, and return where the
+    /// last of them ends.
     fn encode_pieces(
         &self,
         text: &str,
         mut start: usize,
-        ends: &[u32],
+        count: usize,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> usize {
-        let Scratch { portion, mergers, caches, cuts, .. } = scratch;
+        let Scratch { portion, mergers, caches, cuts, ends } = scratch;
+        let ends = &ends[..count];
         let end = ends.last().map_or(start, |end| *end as usize);
         let (ends, parts) = match &self.tables.safe_split {
-            Some(safe_split) if is_worth_cutting(&text.as_bytes()[start..end]) => {
+            Some(safe_split) if safe_split.is_worth_cutting(&text.as_bytes()[start..end]) => {
                 safe_split.cut(text, start, ends, cuts);
                 (cuts.ends(), cuts.parts())
             }
@@ -316,19 +318,6 @@ impl Pipeline {
         }
         end
     }
-}
-
-/// Whether parts of pieces are better known than whole ones: where there are characters from U+3000 on, whose words have no
-/// spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come again as they are.
-fn is_worth_cutting(text: &[u8]) -> bool {
-    let (mut beyond, mut far) = (0, 0);
-    // So few at a time that a byte counts them, many of which make a vector.
-    for bytes in text.chunks(usize::from(u8::MAX)) {
-        let count = |least: u8| bytes.iter().fold(0_u8, |count, byte| count + u8::from(*byte >= least));
-        beyond += usize::from(count(0x80));
-        far |= count(0xE3);
-    }
-    far > 0 || beyond > 0 && beyond * 4 >= text.len()
 }
 
 fn shift(range: Range<usize>, by: usize) -> Range<usize> {

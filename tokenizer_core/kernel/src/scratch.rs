@@ -9,7 +9,7 @@ use std::thread;
 use crate::backtrack::Backtracker;
 use crate::merge::Merger;
 use crate::piece_cache::{Key, LongCache, ShortCache, WideCache, WideKey};
-use crate::portion::Portion;
+use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
 
 /// Calls beyond the number that is kept get a cache of this size, made for the one call.
@@ -95,6 +95,8 @@ pub struct Scratch {
     pub(crate) caches: Caches,
     pub(crate) mergers: Mergers,
     pub(crate) portion: Portion,
+    /// Where pieces of a portion end.
+    pub(crate) ends: [u32; PIECES],
     pub(crate) cuts: Cuts,
 }
 
@@ -104,6 +106,7 @@ impl Scratch {
             caches: Caches::new(cache_bytes),
             mergers: Mergers::default(),
             portion: Portion::default(),
+            ends: [0; PIECES],
             cuts: Cuts::default(),
         }
     }

@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn every_path_cuts_alike(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..60),
-        pieces in prop::collection::vec("[a-cé中丮文👍 ß\u{10000}]{1,30}|[é中]{1,99}|👍{1,40}|[a文]{60,70}", 0..20),
+        pieces in prop::collection::vec("[a-cé中丮文👍 ß\u{10000}]{1,30}|[é中]{1,99}|👍{1,40}|[a文]{60,70}|[a-cé]{60,70}|[aé\u{2FFF}]{9}", 0..20),
         skipped in 0..3_usize,
     ) {
         let vocabulary = common::drawn_vocabulary(&["abcé中丮文👍 ß".as_bytes()], &draws);
@@ -115,9 +115,13 @@ proptest! {
             SafeSplit::new(&vocabulary, path).unwrap().cut(&text, start as usize, &ends, &mut cuts);
             (cuts.ends().to_vec(), cuts.parts().to_vec())
         };
+        let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
+        let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
         let truth = cut(Path::Portable);
         for path in Path::available() {
             prop_assert_eq!(cut(path), truth.clone(), "{}", path.name());
+            let split = SafeSplit::new(&vocabulary, path).unwrap();
+            prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
         }
     }
 }

@@ -80,6 +80,23 @@ fn ascii_letters<const SMALL: bool>(text: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// The end of the run of U+0020, sixteen at a time: text that is laid out by spaces has long ones.
+#[inline(always)]
+pub(super) fn run_of_blanks(text: &[u8], mut at: usize) -> usize {
+    const BLANKS: u128 = u128::from_ne_bytes([b' '; 16]);
+    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let others = u128::from_le_bytes(*bytes) ^ BLANKS;
+        if others != 0 {
+            return at + others.trailing_zeros() as usize / 8;
+        }
+        at += 16;
+    }
+    while text.get(at) == Some(&b' ') {
+        at += 1;
+    }
+    at
+}
+
 /// The class and length of the character at `at`, whose first byte is above 127.
 #[inline(always)]
 fn wide(text: &[u8], at: usize, first: u8) -> (u8, usize) {

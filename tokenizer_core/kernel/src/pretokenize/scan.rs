@@ -1,7 +1,7 @@
 //! The scanners, one character at a time: the truth for those that take many at once, and the way of other machines.
 
 use super::rules::{Contraction, Rules};
-use super::runs::{peek, run, run_of_letters};
+use super::runs::{peek, run, run_of_blanks, run_of_letters};
 use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER};
 
 /// Write the ends of the next matches from `at` on into `ends`, and return how many.
@@ -147,6 +147,10 @@ fn other<R: Rules>(text: &[u8], at: usize) -> usize {
 fn white_space<R: Rules>(text: &[u8], at: usize) -> usize {
     let (mut end, mut last, mut newline_end) = (at, at, at);
     loop {
+        let blanks_end = run_of_blanks(text, end);
+        if blanks_end > end {
+            (last, end) = (blanks_end - 1, blanks_end);
+        }
         let (class, length) = peek(text, end);
         if class & SPACE == 0 {
             break;

@@ -3,11 +3,12 @@
 use core::arch::x86_64::{
     __m512i, _mm_cvtsi32_si128, _mm_set_epi32, _mm512_add_epi8, _mm512_add_epi32, _mm512_alignr_epi32,
     _mm512_and_si512, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask,
-    _mm512_cmplt_epu32_mask, _mm512_cvtepu8_epi32, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
-    _mm512_inserti32x4, _mm512_loadu_si512, _mm512_mask_mov_epi32, _mm512_maskz_compress_epi8, _mm512_maskz_set1_epi8,
-    _mm512_maskz_sllv_epi64, _mm512_mullo_epi32, _mm512_or_si512, _mm512_permutex2var_epi16, _mm512_permutexvar_epi8,
-    _mm512_permutexvar_epi32, _mm512_reduce_or_epi64, _mm512_rorv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_srl_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+    _mm512_cmpge_epu8_mask, _mm512_cmplt_epu32_mask, _mm512_cvtepu8_epi32, _mm512_cvtepu32_epi64,
+    _mm512_extracti64x4_epi64, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_mask_mov_epi32,
+    _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8, _mm512_maskz_sllv_epi64,
+    _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512, _mm512_permutex2var_epi16, _mm512_permutexvar_epi8,
+    _mm512_permutexvar_epi32, _mm512_reduce_or_epi64, _mm512_rorv_epi32, _mm512_set1_epi8, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srl_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
     _mm512_test_epi32_mask, _mm512_testn_epi32_mask,
 };
 
@@ -28,6 +29,25 @@ static FOUR_TIMES: [u8; WINDOW] = {
     }
     places
 };
+
+/// As [`super::beyond_and_far`].
+///
+/// # Safety
+/// The machine has [`crate::path::Path::Avx512`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
+    let (mut beyond, mut far) = (0, 0);
+    for first in (0..text.len()).step_by(WINDOW) {
+        let left = lowest((text.len() - first).min(WINDOW));
+        // SAFETY: the caller's promise; no byte behind the text is loaded.
+        unsafe {
+            let bytes = _mm512_maskz_loadu_epi8(left, text.as_ptr().add(first).cast());
+            beyond += _mm512_movepi8_mask(bytes).count_ones() as usize;
+            far |= _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(0xE3_u8 as i8));
+        }
+    }
+    (beyond, far > 0)
+}
 
 /// As [`SafeSplit::cut`].
 ///

@@ -68,6 +68,19 @@ impl SafeSplit {
         Crossings::new(vocabulary).map(|crossings| Self { crossings, path })
     }
 
+    /// Whether parts of pieces are better known than whole ones: where there are characters from U+3000 on, whose words have
+    /// no spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come again as they are.
+    #[inline]
+    pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
+        let (beyond, far) = match self.path {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `new` has made sure that the machine has the path.
+            Path::Avx512 => unsafe { avx512::beyond_and_far(text) },
+            _ => beyond_and_far(text),
+        };
+        far || beyond > 0 && beyond * 4 >= text.len()
+    }
+
     /// Cut the pieces of `text` from `start` on, which end at `ends`. Between two characters of ASCII nothing is cut: such
     /// pieces repeat often enough as they are.
     pub fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) {
@@ -106,6 +119,18 @@ impl SafeSplit {
         }
         cuts.count = count;
     }
+}
+
+/// How many bytes are beyond ASCII, and whether one of them begins a character from U+3000 on.
+fn beyond_and_far(text: &[u8]) -> (usize, bool) {
+    let (mut beyond, mut far) = (0, 0);
+    // So few at a time that a byte counts them, which are whole vectors.
+    for bytes in text.chunks(192) {
+        let count = |least: u8| bytes.iter().fold(0_u8, |count, byte| count + u8::from(*byte >= least));
+        beyond += usize::from(count(0x80));
+        far |= count(0xE3);
+    }
+    (beyond, far > 0)
 }
 
 /// The character at `at` and its length.
