@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use crate::lineage::Lineage;
 use crate::piece_cache::Key;
-use crate::ranks::NEVER;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
 
@@ -209,11 +208,10 @@ fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: u
             short &= !(1 << length);
         }
     }
-    if below > 2 {
-        let rank = tables.merges.rank_of_bytes(rest[0], rest[1]);
-        if rank != NEVER {
-            return Some((tables.merges.product(rank), 2));
-        }
+    if below > 2
+        && let Some(id) = tables.merges.product_of_bytes(rest[0], rest[1])
+    {
+        return Some((id, 2));
     }
     (below > 1).then(|| (tables.merges.byte_id(rest[0]), 1))
 }

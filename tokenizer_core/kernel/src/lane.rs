@@ -1,17 +1,21 @@
 //! Short pieces merged several in turns, so that what one waits for from memory is loaded while the others go on.
 //!
 //! A symbol stays where its first byte was and a bit tells which places are still taken: nothing is ever moved. A step is
-//! a least number, two look-ups and a few bits, without a branch on what the text is.
+//! a greatest number, two look-ups and a few bits, without a branch on what the text is.
 
+#[cfg(target_arch = "x86_64")]
+use crate::pair_table::Avx512;
+use crate::pair_table::{Address, Look, Portable};
 use crate::path::Path;
-use crate::ranks::{self, Address, MergeTable};
+use crate::ranks::MergeTable;
+use crate::words::places;
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Lane<const N: usize> {
-    /// The rank of the symbol of a place and the next one, above the place itself: the least of them is the leftmost of
-    /// the lowest rank.
+    /// The precedence of the symbol of a place and the next one, above how far the place is from the last one: the greatest
+    /// of them is the leftmost of the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
     /// A bit for each place that begins a symbol.
@@ -28,12 +32,18 @@ struct Lane<const N: usize> {
 /// Bits of a key that tell the place.
 const PLACE_BITS: u32 = 6;
 
-/// A key that is not less stands for no merge.
-const NEVER: u32 = ranks::NEVER << PLACE_BITS;
+/// The last place.
+const LAST: u32 = (1 << PLACE_BITS) - 1;
+
+/// The key of a place; one that is not above [`LAST`] stands for no merge.
+#[inline(always)]
+fn key(precedence: u32, place: usize) -> u32 {
+    precedence << PLACE_BITS | (LAST - place as u32)
+}
 
 impl<const N: usize> Lane<N> {
     const IDLE: Self = Self {
-        keys: [NEVER; N],
+        keys: [0; N],
         ids: [0; N],
         taken: 0,
         before: 0,
@@ -47,9 +57,9 @@ impl<const N: usize> Lane<N> {
     #[inline(always)]
     fn begin(&mut self, table: &MergeTable, piece: &[u8]) {
         let length = piece.len().min(N - 2);
-        self.keys = [NEVER; N];
+        self.keys = [0; N];
         for (at, bytes) in piece[..length].windows(2).enumerate() {
-            self.keys[at + 1] = table.rank_of_bytes(bytes[0], bytes[1]) << PLACE_BITS | (at + 1) as u32;
+            self.keys[at + 1] = key(table.precedence_of_bytes(bytes[0], bytes[1]), at + 1);
         }
         for (id, byte) in self.ids[1..].iter_mut().zip(&piece[..length]) {
             *id = table.byte_id(*byte);
@@ -61,31 +71,41 @@ impl<const N: usize> Lane<N> {
     /// Make the leftmost merge of the lowest rank, and begin to load what its neighbours become; `false` if none is left.
     #[inline(always)]
     fn merge(&mut self, table: &MergeTable) -> bool {
-        let least = self.keys.iter().copied().fold(u32::MAX, u32::min);
-        if least >= NEVER {
-            return false;
+        loop {
+            let greatest = self.keys.iter().copied().fold(0, u32::max);
+            if greatest <= LAST {
+                return false;
+            }
+            let (at, precedence) = ((LAST - greatest % (LAST + 1)) as usize % N, greatest >> PLACE_BITS);
+            let right = self.after(at);
+            if !table.holds(precedence, self.ids[at], self.ids[right % N]) {
+                self.keys[at] = 0;
+                continue;
+            }
+            self.taken &= !(1 << right);
+            let after = self.after(at);
+            let before = 63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize;
+            let product = table.made_by(precedence);
+            self.ids[at] = product;
+            self.keys[right % N] = 0;
+            (self.before, self.made, self.after) = (before % N, at, after % N);
+            self.left = table.address(self.ids[before % N], product);
+            self.right = table.address(product, self.ids[after % N]);
+            return true;
         }
-        let at = least as usize % N;
-        let right = self.after(at);
-        self.taken &= !(1 << right);
-        let after = self.after(at);
-        let before = 63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize;
-        let product = table.product(least >> PLACE_BITS);
-        self.ids[at] = product;
-        self.keys[right % N] = NEVER;
-        (self.before, self.made, self.after) = (before % N, at, after % N);
-        self.left = table.address(self.ids[before % N], product);
-        self.right = table.address(product, self.ids[after % N]);
-        true
     }
 
     /// Look up what the symbol that was made and its neighbours become.
+    ///
+    /// # Safety
+    /// The machine has the path.
     #[inline(always)]
-    fn look(&mut self, table: &MergeTable) {
+    unsafe fn look<L: Look>(&mut self, table: &MergeTable) {
         for (left, right, address) in [(self.before, self.made, self.left), (self.made, self.after, self.right)] {
-            let rank = table.rank_at(address, self.ids[left], self.ids[right]);
-            table.prefetch_product(rank);
-            self.keys[left] = rank << PLACE_BITS | left as u32;
+            // SAFETY: the caller's promise.
+            let precedence = unsafe { table.look::<L>(address, self.ids[left], self.ids[right]) };
+            table.prefetch_made(precedence);
+            self.keys[left] = key(precedence, left);
         }
     }
 
@@ -137,7 +157,8 @@ impl<const N: usize> Lanes<N> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
-            _ => self.merge_here(table, pieces),
+            // SAFETY: every machine has it.
+            _ => unsafe { self.merge_here::<Portable>(table, pieces) },
         }
     }
 
@@ -146,7 +167,8 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        self.merge_here(table, pieces);
+        // SAFETY: the caller's promise.
+        unsafe { self.merge_here::<Avx512>(table, pieces) };
     }
 
     /// # Safety
@@ -154,12 +176,16 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx2<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        self.merge_here(table, pieces);
+        // SAFETY: every machine has it.
+        unsafe { self.merge_here::<Portable>(table, pieces) };
     }
 
-    /// With the instructions of whoever calls: the compiler makes the least of many numbers of what is there.
+    /// With the instructions of whoever calls: the compiler makes the greatest of many numbers of what is there.
+    ///
+    /// # Safety
+    /// The machine has the path of `L`.
     #[inline(always)]
-    fn merge_here<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+    unsafe fn merge_here<'a, L: Look>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         let Self(lanes) = self;
         let mut busy = 0_u32;
         for (at, (lane, piece)) in lanes.iter_mut().zip(pieces).enumerate() {
@@ -173,7 +199,8 @@ impl<const N: usize> Lanes<N> {
                 }
             }
             for at in places(busy) {
-                lanes[at % LANES].look(table);
+                // SAFETY: the caller's promise.
+                unsafe { lanes[at % LANES].look::<L>(table) };
             }
         }
     }
@@ -183,16 +210,4 @@ impl<const N: usize> Lanes<N> {
     pub fn ids(&self, lane: usize, ids: &mut Vec<u32>) {
         self.0[lane].finish(ids);
     }
-}
-
-/// The places of the bits of a word, the lowest first.
-#[inline(always)]
-fn places(mut word: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let at = word.trailing_zeros() as usize;
-        (word != 0).then(|| {
-            word &= word - 1;
-            at
-        })
-    })
 }

@@ -28,6 +28,7 @@ pub mod normalize;
 pub mod offsets;
 pub mod output;
 mod pages;
+mod pair_table;
 mod parallel;
 pub mod path;
 pub mod piece_cache;

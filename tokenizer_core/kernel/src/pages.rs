@@ -36,8 +36,8 @@ mod mapped {
     impl Mapping {
         /// So many bytes of zeros; `None` if the system refuses.
         pub fn new(bytes: usize) -> Option<Self> {
-            let bytes = bytes.max(1);
-            let large = bytes >= LARGE;
+            let large = bytes >= LARGE / 4;
+            let bytes = bytes.max(if large { LARGE } else { 1 });
             let mapped = if large { bytes.checked_add(LARGE)? } else { bytes };
             let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             // SAFETY: a new anonymous mapping touches no memory that is in use.

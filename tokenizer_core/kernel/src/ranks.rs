@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
-use crate::pages::{Table, Zeroed};
+use crate::pair_table::{Address, Look, PairTable};
 use crate::path::Path;
 use crate::prefetch::prefetch;
 use crate::vocabulary::{Merge, Vocabulary};
@@ -16,71 +16,25 @@ pub const NEVER: u32 = (1 << 26) - 1;
 /// So many merges ahead of the one at hand their lines are asked for, by whoever goes through all of them.
 pub(crate) const AHEAD: usize = 16;
 
-const WAYS: usize = 8;
-
-/// A cache line of merges, filled from the first on.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Line {
-    /// What tells a pair from the others whose line this is; zero is free.
-    rests: [u32; WAYS],
-    /// How far below [`NEVER`] the rank is.
-    below: [u32; WAYS],
-}
-
-const _: () = assert!(size_of::<Line>() == 64);
-
-// SAFETY: integers alone.
-unsafe impl Zeroed for Line {}
-
-impl Line {
-    /// The rank of a pair or [`NEVER`]: all of the line is looked at, since a branch on which it is cannot be foreseen.
-    #[inline(always)]
-    fn rank(&self, rest: u32) -> u32 {
-        let below = self.rests.iter().zip(&self.below).map(|(other, below)| if *other == rest { *below } else { 0 });
-        NEVER - below.fold(0, |all, below| all | below)
-    }
-
-    #[inline(always)]
-    fn is_full(&self) -> bool {
-        self.rests[WAYS - 1] != 0
-    }
-}
-
-/// Where the table tells the rank of a pair.
-#[derive(Debug, Clone, Copy)]
-pub struct Address {
-    line: u32,
-    /// One more than the lower bits of the mixed pair, of which there are at most 31.
-    rest: u32,
-}
-
-impl Address {
-    /// That of no pair.
-    pub const NOWHERE: Self = Self { line: 0, rest: u32::MAX };
-}
-
-/// Odd, so that multiplying loses nothing: other pairs are other words, and their upper bits depend on every bit.
-const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-
 /// From a pair of ids to its merge.
 ///
-/// A pair is one word of twice the bits of an id, which is mixed without loss: the upper bits tell the line, so the
-/// lower ones alone tell the pair within it, and rank and pair take eight bytes. What finds its line full, a few in a
-/// hundred, lies apart.
+/// Within, a merge is known by its precedence: how many ranks there are from its own on, so that of two the greater is
+/// made first and 0 is no merge.
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
-    /// Ranks by the first byte times 256 and the second: every piece begins with as many of these as it has neighbours.
+    /// Precedences by the first byte times 256 and the second: every piece begins with as many of these as it has
+    /// neighbours.
     byte_pairs: Box<[u32]>,
-    lines: Table<Line>,
-    apart: FxHashMap<(u32, u32), u32>,
-    /// By rank; empty where the products are [in a row](Self::first_product).
+    pairs: PairTable,
+    /// By precedence; empty where the products are [in a row](Self::last_product).
     products: Vec<u32>,
-    /// Of the lowest rank, where each product is one more than that of the rank below: nothing has to be loaded then.
-    first_product: Option<u32>,
+    /// One more than that of the highest rank, where each product is one more than that of the rank below: nothing has to
+    /// be loaded then.
+    last_product: Option<u32>,
+    /// How many ranks there are.
+    ranks: u32,
     id_bits: u32,
-    rest_bits: u32,
     path: Path,
 }
 
@@ -91,8 +45,17 @@ impl MergeTable {
     /// # Errors
     /// `missing_byte`; `invalid_file` for more merges than a rank can tell; `invalid_option` as [`Path::chosen`].
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Result<Self> {
+        Self::with_tags(vocabulary, never, u32::BITS)
+    }
+
+    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::pair_table), if so few are enough:
+    /// the fewer, the more often another pair is found first.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_tags(vocabulary: &Vocabulary, never: &HashSet<u32>, tag_bits: u32) -> Result<Self> {
         let merges = vocabulary.merges();
-        let mut table = Self::with_room(vocabulary, merges.len())?;
+        let mut table = Self::empty(vocabulary, merges.len(), tag_bits)?;
         for (rank, merge) in merges.iter().enumerate() {
             if let Some(later) = merges.get(rank + AHEAD) {
                 table.prefetch(later.left, later.right);
@@ -101,12 +64,18 @@ impl MergeTable {
                 table.insert(*merge, rank as u32);
             }
         }
-        let pairs = (0..=u16::MAX).map(u16::to_be_bytes);
         let first = merges.first().map_or(0, |merge| merge.product);
         if merges.iter().zip(first..).all(|(merge, product)| merge.product == product) {
-            (table.first_product, table.products) = (Some(first), Vec::new());
+            (table.last_product, table.products) = (Some(first + table.ranks), Vec::new());
         }
-        table.byte_pairs = pairs.map(|[left, right]| table.rank(table.byte_id(left), table.byte_id(right))).collect();
+        let bytes: FxHashMap<u32, usize> = table.byte_ids.into_iter().zip(0..).collect();
+        let highest = table.byte_ids.into_iter().max().unwrap_or(0);
+        table.byte_pairs = vec![0; 1 << 16].into_boxed_slice();
+        for Merge { left, right, .. } in merges.iter().filter(|merge| merge.left.max(merge.right) <= highest) {
+            if let (Some(first), Some(second)) = (bytes.get(left), bytes.get(right)) {
+                table.byte_pairs[first << 8 | second] = table.pairs.get(*left, *right);
+            }
+        }
         Ok(table)
     }
 
@@ -115,23 +84,23 @@ impl MergeTable {
     /// # Errors
     /// As [`Self::new`].
     pub(crate) fn with_room(vocabulary: &Vocabulary, merges: usize) -> Result<Self> {
+        Self::empty(vocabulary, merges, u32::BITS)
+    }
+
+    fn empty(vocabulary: &Vocabulary, merges: usize, tag_bits: u32) -> Result<Self> {
         if merges >= NEVER as usize {
             return Err(Error::new(Code::InvalidFile, format!("{merges} merges are not fewer than {NEVER}")));
         }
         let byte_ids = vocabulary.byte_ids()?;
         let id_bits = vocabulary.id_limit().ilog2() + 1;
-        // Half full, and enough lines that a rest has no more than 31 bits.
-        let line_bits =
-            (merges * 2 / WAYS).next_power_of_two().ilog2().clamp((2 * id_bits).saturating_sub(31), 2 * id_bits);
         Ok(Self {
             byte_ids,
             byte_pairs: Box::default(),
-            lines: Table::new(1 << line_bits),
-            apart: FxHashMap::default(),
-            products: vec![0; merges],
-            first_product: None,
+            pairs: PairTable::new(id_bits, merges, tag_bits),
+            products: vec![0; merges + 1],
+            last_product: None,
+            ranks: merges as u32,
             id_bits,
-            rest_bits: 2 * id_bits - line_bits,
             path: Path::chosen()?,
         })
     }
@@ -150,24 +119,22 @@ impl MergeTable {
 
     /// Add a merge. Of two of one pair the later counts.
     pub(crate) fn insert(&mut self, merge: Merge, rank: u32) {
-        self.products[rank as usize] = merge.product;
-        let Address { line, rest } = self.home(merge.left, merge.right);
-        let line = &mut self.lines[line as usize];
-        match line.rests.iter().position(|other| *other == rest || *other == 0) {
-            Some(way) => {
-                line.rests[way] = rest;
-                line.below[way] = NEVER - rank;
-            }
-            None => {
-                self.apart.insert((merge.left, merge.right), rank);
-            }
-        }
+        let precedence = self.ranks - rank;
+        self.products[precedence as usize] = merge.product;
+        self.pairs.insert(merge.left, merge.right, precedence);
     }
 
-    /// The rank of the tokens of two single bytes, or [`NEVER`].
+    /// The precedence of the tokens of two single bytes, or 0.
     #[inline(always)]
-    pub fn rank_of_bytes(&self, left: u8, right: u8) -> u32 {
+    pub(crate) fn precedence_of_bytes(&self, left: u8, right: u8) -> u32 {
         self.byte_pairs[usize::from(left) << 8 | usize::from(right)]
+    }
+
+    /// What the tokens of two single bytes become.
+    #[inline]
+    pub(crate) fn product_of_bytes(&self, left: u8, right: u8) -> Option<u32> {
+        let precedence = self.precedence_of_bytes(left, right);
+        (precedence != 0).then(|| self.made_by(precedence))
     }
 
     /// The id of a single byte.
@@ -178,70 +145,70 @@ impl MergeTable {
 
     /// An id that is no token's and that [`Self::address`] takes.
     #[inline(always)]
-    pub fn no_token(&self) -> u32 {
+    pub(crate) fn no_token(&self) -> u32 {
         (1 << self.id_bits) - 1
     }
 
     /// What the merge of a rank makes.
-    #[inline(always)]
+    #[inline]
     pub fn product(&self, rank: u32) -> u32 {
-        match self.first_product {
-            Some(first) => first + rank,
-            None => self.products[rank as usize],
+        self.made_by(self.ranks - rank)
+    }
+
+    /// What the merge of a precedence makes.
+    #[inline(always)]
+    pub(crate) fn made_by(&self, precedence: u32) -> u32 {
+        match self.last_product {
+            Some(last) => last - precedence,
+            None => self.products[precedence as usize],
         }
     }
 
-    /// Begin to load what the merge of a rank makes.
+    /// Begin to load what the merge of a precedence makes.
     #[inline(always)]
-    pub fn prefetch_product(&self, rank: u32) {
-        if self.first_product.is_none() {
-            prefetch(&self.products, rank as usize);
+    pub(crate) fn prefetch_made(&self, precedence: u32) {
+        if self.last_product.is_none() {
+            prefetch(&self.products, precedence as usize);
         }
     }
 
     /// Begin to load the rank of `left` and `right`.
     #[inline]
     pub fn prefetch(&self, left: u32, right: u32) {
-        prefetch(&self.lines, self.home(left, right).line as usize);
+        self.pairs.prefetch(self.pairs.address(left, right));
     }
 
     /// The rank of two tokens, or [`NEVER`].
     #[inline]
     pub fn rank(&self, left: u32, right: u32) -> u32 {
-        self.rank_at(self.home(left, right), left, right)
-    }
-
-    /// Where the rank of two tokens is told; begins to load it.
-    #[inline(always)]
-    pub fn address(&self, left: u32, right: u32) -> Address {
-        let border = self.no_token();
-        let home = self.home(left, right);
-        let home = if left == border || right == border { Address::NOWHERE } else { home };
-        prefetch(&self.lines, home.line as usize);
-        home
-    }
-
-    /// The rank of two tokens whose address this is, or [`NEVER`].
-    #[inline(always)]
-    pub fn rank_at(&self, address: Address, left: u32, right: u32) -> u32 {
-        let line = &self.lines[address.line as usize & (self.lines.len() - 1)];
-        let rank = line.rank(address.rest);
-        // One branch, which is hardly ever taken: whether a pair merges cannot be foreseen.
-        if line.is_full() & (rank == NEVER) {
-            return self.rank_apart(left, right);
+        match self.pairs.get(left, right) {
+            0 => NEVER,
+            precedence => self.ranks - precedence,
         }
-        rank
     }
 
-    #[cold]
-    fn rank_apart(&self, left: u32, right: u32) -> u32 {
-        self.apart.get(&(left, right)).copied().unwrap_or(NEVER)
-    }
-
+    /// Where the precedence of two tokens is told; begins to load it.
     #[inline(always)]
-    fn home(&self, left: u32, right: u32) -> Address {
-        let pair = u64::from(left) << self.id_bits | u64::from(right);
-        let mixed = pair.wrapping_mul(FACTOR) << (64 - 2 * self.id_bits) >> (64 - 2 * self.id_bits);
-        Address { line: (mixed >> self.rest_bits) as u32, rest: (mixed & !(u64::MAX << self.rest_bits)) as u32 + 1 }
+    pub(crate) fn address(&self, left: u32, right: u32) -> Address {
+        let address = self.pairs.address(left, right);
+        self.pairs.prefetch(address);
+        address
+    }
+
+    /// The precedence of two tokens whose address this is, or 0; or that of others, which does not [hold](Self::holds): these
+    /// two do not merge then.
+    ///
+    /// # Safety
+    /// The machine has the path.
+    #[inline(always)]
+    pub(crate) unsafe fn look<L: Look>(&self, address: Address, left: u32, right: u32) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.pairs.look::<L>(address, left, right) }
+    }
+
+    /// Whether a precedence that [`Self::look`] found is that of the two tokens.
+    #[inline(always)]
+    pub(crate) fn holds(&self, precedence: u32, left: u32, right: u32) -> bool {
+        self.pairs.holds(precedence, left, right)
     }
 }

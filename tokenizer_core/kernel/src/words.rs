@@ -13,3 +13,15 @@ pub fn sixteen(text: &[u8], start: usize) -> u128 {
         }
     }
 }
+
+/// The places of the bits of a word, the lowest first.
+#[inline(always)]
+pub(crate) fn places(mut word: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = word.trailing_zeros() as usize;
+        (word != 0).then(|| {
+            word &= word - 1;
+            at
+        })
+    })
+}

@@ -122,17 +122,19 @@ fn check_lanes<const N: usize>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// One after the other in the same lanes, each time as many as there are or fewer; products in a row and in any order.
+    /// One after the other in the same lanes, each time as many as there are or fewer; products in a row and in any order;
+    /// and with tags so short that other pairs are found at every turn.
     #[test]
     fn lanes_follow_the_definition(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
         order in any::<Option<u64>>(),
+        tag_bits in prop::sample::select(vec![1, 2, 3, 6, u32::BITS]),
         pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 1..=62), 1..20),
     ) {
         let drawn = common::drawn_vocabulary(&[b"abc"], &draws);
         let vocabulary = order.map_or_else(|| drawn.clone(), |order| common::reordered(&drawn, order));
         for path in Path::available() {
-            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
+            let table = MergeTable::with_tags(&vocabulary, &HashSet::new(), tag_bits).unwrap().on(path);
             check_lanes::<16>(&vocabulary, &table, &pieces)?;
             check_lanes::<32>(&vocabulary, &table, &pieces)?;
             check_lanes::<64>(&vocabulary, &table, &pieces)?;

@@ -1,0 +1,276 @@
+//! From a pair of ids to how early it merges, in a cache line of sixteen.
+//!
+//! A pair is one word of twice the bits of an id. Multiplied by an odd number its upper bits depend on all of it, while
+//! its lowest ones still tell the lowest of the pair and no more. The upper ones tell the line and, with what is left of
+//! them, the tag within the line; so line, tag and the pair's own lowest bits are the pair, without loss. An entry is the
+//! tag and the precedence, in four bytes. The lowest bits lie elsewhere, by precedence: most look-ups find no tag of
+//! theirs, and of the others only those have to be checked whose merge is made.
+
+use rustc_hash::FxHashMap;
+
+use crate::pages::{Table, Zeroed};
+use crate::prefetch::prefetch;
+use crate::words::places;
+
+const WAYS: usize = 16;
+
+/// So many entries a line has on the average, at most: a few lines in a hundred are full.
+const LOAD: usize = 9;
+
+/// The lowest bits of a pair, which are not in its line.
+type Lowest = u16;
+
+/// A cache line of entries, filled from the first on. An entry is a tag above a precedence; zero is free.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Line([u32; WAYS]);
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+// SAFETY: integers alone.
+unsafe impl Zeroed for Line {}
+
+/// Where the table tells the precedence of a pair.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Address {
+    line: u32,
+    /// In the bits that it has in an entry.
+    tag: u32,
+}
+
+impl Address {
+    /// That of no pair.
+    pub const NOWHERE: Self = Self { line: 0, tag: 0 };
+}
+
+/// How each path looks for a tag.
+pub(crate) trait Look {
+    /// A bit for each entry that has a tag, in the bits of `mask`; free entries have the tag zero.
+    ///
+    /// # Safety
+    /// The machine has the path.
+    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32;
+}
+
+/// What every machine has.
+pub(crate) struct Portable;
+
+impl Look for Portable {
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32 {
+        use core::arch::x86_64::{
+            __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
+            _mm_packs_epi32, _mm_set1_epi32,
+        };
+        // SAFETY: every machine of this kind has SSE2, and there are four vectors of four entries.
+        unsafe {
+            let (tag, mask) = (_mm_set1_epi32(tag as i32), _mm_set1_epi32(mask as i32));
+            let four = |at: usize| {
+                let entries = _mm_loadu_si128(entries.as_ptr().cast::<__m128i>().add(at));
+                _mm_cmpeq_epi32(_mm_and_si128(entries, mask), tag)
+            };
+            let (low, high) = (_mm_packs_epi32(four(0), four(1)), _mm_packs_epi32(four(2), four(3)));
+            _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32 {
+        (0..).zip(entries).fold(0, |all, (at, entry)| all | u32::from(entry & mask == tag) << at)
+    }
+}
+
+/// With AVX-512.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Look for Avx512 {
+    #[inline(always)]
+    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32 {
+        use core::arch::x86_64::{_mm512_loadu_si512, _mm512_set1_epi32, _mm512_testn_epi32_mask, _mm512_xor_si512};
+        // SAFETY: the caller's promise; there are sixteen entries of four bytes.
+        unsafe {
+            let entries = _mm512_loadu_si512(entries.as_ptr().cast());
+            let other = _mm512_xor_si512(entries, _mm512_set1_epi32(tag as i32));
+            u32::from(_mm512_testn_epi32_mask(other, _mm512_set1_epi32(mask as i32)))
+        }
+    }
+}
+
+/// Odd, so that multiplying loses nothing.
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// From pairs to precedences, which are numbers from 1 up; of each at most one pair.
+#[derive(Debug)]
+pub(crate) struct PairTable {
+    lines: Table<Line>,
+    /// By precedence.
+    lowest: Box<[Lowest]>,
+    /// What found its line full, by address and lowest bits. Of its tag the line has no entry or more than one, so an
+    /// only entry of a tag can be no other one's than what is asked for, or none.
+    apart: FxHashMap<(Address, Lowest), u32>,
+    id_bits: u32,
+    /// Bits of a mixed pair that line and tag tell.
+    upper_bits: u32,
+    /// Whole bits of the number of lines.
+    line_bits: u32,
+    /// The bits of an entry that are its tag; those below are the precedence.
+    tags: u32,
+}
+
+impl PairTable {
+    /// A table for ids of so many bits, with room for the precedences 1 to `count`, of which all fit in 26 bits, and tags
+    /// of at most `tag_bits` bits, if so few are enough.
+    pub fn new(id_bits: u32, count: usize, tag_bits: u32) -> Self {
+        let precedence_bits = count.max(1).ilog2() + 1;
+        let pair_bits = 2 * id_bits;
+        // Enough lines that line and tag leave no more of a pair than its lowest bits.
+        let enough = (pair_bits + precedence_bits).saturating_sub(u32::BITS + Lowest::BITS);
+        let lines = count.div_ceil(LOAD).max(1 << enough);
+        let line_bits = lines.ilog2();
+        let least = (pair_bits - line_bits.min(pair_bits)).saturating_sub(Lowest::BITS);
+        let tag_bits = tag_bits.clamp(least, u32::BITS - precedence_bits);
+        Self {
+            lines: Table::new(lines),
+            lowest: vec![0; count + 1].into_boxed_slice(),
+            apart: FxHashMap::default(),
+            id_bits,
+            upper_bits: pair_bits.min(line_bits + tag_bits),
+            line_bits,
+            tags: u32::MAX << precedence_bits,
+        }
+    }
+
+    /// Where the precedence of a pair is told.
+    #[inline(always)]
+    pub fn address(&self, left: u32, right: u32) -> Address {
+        let mixed = self.pair(left, right).wrapping_mul(FACTOR);
+        let upper = mixed << (64 - 2 * self.id_bits) >> (64 - self.upper_bits);
+        // Of numbers that differ by at least as much as there are lines the upper bits differ.
+        let scaled = upper * self.lines.len() as u64;
+        let rest = scaled & !(u64::MAX << self.upper_bits);
+        Address {
+            line: (scaled >> self.upper_bits) as u32,
+            tag: ((rest >> self.line_bits) as u32) << self.tags.trailing_zeros(),
+        }
+    }
+
+    /// Begin to load what is at an address.
+    #[inline(always)]
+    pub fn prefetch(&self, address: Address) {
+        prefetch(&self.lines, address.line as usize);
+    }
+
+    /// The precedence of a pair, or 0.
+    #[inline]
+    pub fn get(&self, left: u32, right: u32) -> u32 {
+        let address = self.address(left, right);
+        // SAFETY: every machine has it.
+        let found = unsafe { self.look::<Portable>(address, left, right) };
+        if found == 0 || self.holds(found, left, right) { found } else { 0 }
+    }
+
+    /// The precedence of a pair whose address this is, or 0; or that of another pair, which does not [hold](Self::holds):
+    /// the pair has none then.
+    ///
+    /// # Safety
+    /// The machine has the path.
+    #[inline(always)]
+    pub unsafe fn look<L: Look>(&self, address: Address, left: u32, right: u32) -> u32 {
+        let Line(entries) = self.line(address);
+        // SAFETY: the caller's promise.
+        let tagged = unsafe { L::tagged(entries, address.tag, self.tags) };
+        // One branch, which is hardly ever taken: whether a pair merges cannot be foreseen.
+        let full = entries[WAYS - 1] != 0;
+        if (tagged & tagged.wrapping_sub(1) != 0) | (tagged == 0) & full {
+            return self.get_slowly(address, left, right);
+        }
+        let own = entries[tagged.trailing_zeros() as usize % WAYS] ^ address.tag;
+        if tagged == 0 { 0 } else { own }
+    }
+
+    /// Whether a precedence that [`Self::look`] found is that of the pair.
+    #[inline(always)]
+    pub fn holds(&self, precedence: u32, left: u32, right: u32) -> bool {
+        self.is_of(precedence, self.pair(left, right))
+    }
+
+    #[cold]
+    fn get_slowly(&self, address: Address, left: u32, right: u32) -> u32 {
+        let pair = self.pair(left, right);
+        let Line(entries) = self.line(address);
+        match self.way(entries, address, pair) {
+            Some(way) => entries[way] ^ address.tag,
+            None => self.apart.get(&(address, pair as Lowest)).copied().unwrap_or(0),
+        }
+    }
+
+    /// Add a pair of a precedence that no pair has. What its precedence was before is forgotten.
+    pub fn insert(&mut self, left: u32, right: u32, precedence: u32) {
+        let (address, pair) = (self.address(left, right), self.pair(left, right));
+        let mut entries = self.line(address).0;
+        self.lowest[precedence as usize] = pair as Lowest;
+        let free = entries[WAYS - 1] == 0;
+        let way = match self.way(&entries, address, pair) {
+            Some(way) => way,
+            None if free => entries.iter().filter(|entry| **entry != 0).count(),
+            // Its tag must not be there once, so it takes the place of one whose tag may go.
+            None if self.tagged(&entries, address.tag).count_ones() == 1 => self.make_room(&entries, address),
+            None => {
+                self.apart.insert((address, pair as Lowest), precedence);
+                return;
+            }
+        };
+        entries[way] = address.tag | precedence;
+        self.lines[address.line as usize] = Line(entries);
+    }
+
+    /// Put an entry of a full line apart whose tag is not that of `address`, and which none or more than one is left of.
+    fn make_room(&mut self, entries: &[u32; WAYS], address: Address) -> usize {
+        let may_go = |entry: u32| {
+            let tag = entry & self.tags;
+            tag != address.tag && self.tagged(entries, tag).count_ones() != 2
+        };
+        // Of the fifteen others not all can be pairs.
+        let way = entries.iter().rposition(|entry| may_go(*entry)).unwrap_or(WAYS - 1);
+        let (tag, precedence) = (entries[way] & self.tags, entries[way] & !self.tags);
+        let key = (Address { tag, ..address }, self.lowest[precedence as usize]);
+        self.apart.insert(key, precedence);
+        way
+    }
+
+    /// Which entry is that of a pair.
+    #[inline(always)]
+    fn way(&self, entries: &[u32; WAYS], address: Address, pair: u64) -> Option<usize> {
+        places(self.tagged(entries, address.tag)).find(|way| self.is_of(entries[*way] ^ address.tag, pair))
+    }
+
+    /// A bit for each entry that has a tag.
+    #[inline(always)]
+    fn tagged(&self, entries: &[u32; WAYS], tag: u32) -> u32 {
+        // SAFETY: every machine has it.
+        unsafe { Portable::tagged(entries, tag, self.tags) }
+    }
+
+    #[inline(always)]
+    fn line(&self, address: Address) -> &Line {
+        &self.lines[address.line as usize]
+    }
+
+    #[inline(always)]
+    fn pair(&self, left: u32, right: u32) -> u64 {
+        u64::from(left) << self.id_bits | u64::from(right)
+    }
+
+    /// Whether a precedence found at the address of a pair is that of the pair.
+    #[inline(always)]
+    fn is_of(&self, precedence: u32, pair: u64) -> bool {
+        self.lowest[precedence as usize] == pair as Lowest
+    }
+}
+
+#[cfg(test)]
+mod tests;
