@@ -1,41 +1,14 @@
 //! Ids back to bytes and text, whole or as they come.
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
+use crate::cells::{CELL, Cell, Cells, SHORT};
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::offsets::Unit;
-use crate::pages::{Table, Zeroed};
 use crate::steps::{StepTables, Steps};
 use crate::vocabulary::Vocabulary;
-
-/// A token as decoding wants it, in one load: its bytes, or where they are.
-///
-/// Zeros are a hole.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(16))]
-struct Cell {
-    /// The token with anything behind it; of a long one the start and the length in the arena.
-    bytes: [u8; SHORT],
-    /// Of a plain token its length, which is never 0; else [`LONG`] and [`SPECIAL`] stand above the length.
-    meta: u8,
-}
-
-// SAFETY: integers alone.
-unsafe impl Zeroed for Cell {}
-
-/// What a cell takes, all of which is copied at once whatever the token's length is.
-const CELL: usize = 16;
-const _: () = assert!(size_of::<Cell>() == CELL);
-
-/// The longest token that a cell holds.
-const SHORT: usize = 15;
-
-/// The bytes are in the arena.
-const LONG: u8 = 0x10;
-
-/// `skip_special_tokens` leaves the token out.
-const SPECIAL: u8 = 0x20;
 
 /// In the table of lengths: the token has a byte that is not ASCII.
 const WIDE: u8 = 0x80;
@@ -46,10 +19,9 @@ const COUNTED: usize = 0x7F;
 /// The bytes of every id, added tokens included: decoding is one copy of fixed size a token.
 #[derive(Debug)]
 pub struct TokenBytes {
-    cells: Table<Cell>,
+    cells: Arc<Cells>,
     /// Small enough to stay in the second cache: the first of two passes needs no more.
     lengths: Vec<u8>,
-    arena: Vec<u8>,
     steps: StepTables,
 }
 
@@ -65,34 +37,21 @@ pub struct Measure {
 impl TokenBytes {
     /// Lay out the vocabulary and the added tokens, whose bytes are their literals. Ids are below `MAX_IDS`.
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
-        let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
-        let limit = vocabulary.id_limit().max(added_limit) as usize;
-        let (cells, lengths) = (Table::new(limit), vec![0; limit]);
-        let mut tokens = Self { cells, lengths, arena: Vec::new(), steps: StepTables::default() };
-        for (id, bytes) in vocabulary.tokens() {
-            tokens.put(id, bytes, false);
-        }
-        for token in added_tokens {
-            tokens.put(token.id, token.content.as_bytes(), token.special);
-        }
-        tokens
+        let cells = Cells::new(vocabulary, added_tokens);
+        let length = |(id, cell): (u32, &Cell)| {
+            let plain = cell.plain().or_else(|| {
+                let bytes = cells.get(id).filter(|bytes| bytes.len() <= COUNTED && !cells.is_special(id))?;
+                Some((bytes.len() as u8, bytes.is_ascii()))
+            });
+            plain.map_or(0, |(length, is_ascii)| if is_ascii { length } else { length | WIDE })
+        };
+        let lengths = (0..).zip(cells.all()).map(length).collect();
+        Self { cells: Arc::new(cells), lengths, steps: StepTables::default() }
     }
 
-    fn put(&mut self, id: u32, bytes: &[u8], special: bool) {
-        let id = id as usize;
-        let mut cell = Cell { bytes: [0; SHORT], meta: if special { SPECIAL } else { 0 } };
-        if bytes.len() <= SHORT {
-            cell.bytes[..bytes.len()].copy_from_slice(bytes);
-            cell.meta |= bytes.len() as u8;
-        } else {
-            cell.bytes[..4].copy_from_slice(&(self.arena.len() as u32).to_le_bytes());
-            cell.bytes[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-            cell.meta |= LONG;
-            self.arena.extend_from_slice(bytes);
-        }
-        self.cells[id] = cell;
-        let wide = if bytes.is_ascii() { 0 } else { WIDE };
-        self.lengths[id] = if special || bytes.len() > COUNTED { 0 } else { bytes.len() as u8 | wide };
+    /// The bytes alone.
+    pub(crate) fn cells(&self) -> &Arc<Cells> {
+        &self.cells
     }
 
     /// One more than the highest id.
@@ -103,15 +62,7 @@ impl TokenBytes {
     /// The bytes of a token, or `None` for a hole.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&[u8]> {
-        let cell = self.cells.get(id as usize)?;
-        if cell.meta & LONG != 0 {
-            let [start, length] = [0, 4].map(|at| {
-                let word = [cell.bytes[at], cell.bytes[at + 1], cell.bytes[at + 2], cell.bytes[at + 3]];
-                u32::from_le_bytes(word) as usize
-            });
-            return self.arena.get(start..start + length);
-        }
-        cell.bytes.get(..usize::from(cell.meta & !SPECIAL)).filter(|bytes| !bytes.is_empty())
+        self.cells.get(id)
     }
 
     /// How many bytes a token that is no hole has, and 0 for a hole.
@@ -138,7 +89,7 @@ impl TokenBytes {
             let length = self.lengths.get(id as usize).copied().unwrap_or(0);
             if length & !WIDE == 0 {
                 let token = self.get(id).ok_or_else(|| self.unknown(id, index))?;
-                if !(skip_special_tokens && self.is_special(id)) {
+                if !(skip_special_tokens && self.cells.is_special(id)) {
                     bytes += token.len();
                     wide += usize::from(!token.is_ascii());
                 }
@@ -158,12 +109,12 @@ impl TokenBytes {
         skip_special_tokens: bool,
         out: &mut [MaybeUninit<u8>],
     ) -> usize {
-        let mut at = 0;
+        let (cells, mut at) = (self.cells.all(), 0);
         // Up to here there is room for a whole cell.
         let roomy = (out.len() + 1).saturating_sub(CELL);
         for id in ids {
-            if let Some(cell) = self.cells.get(id as usize)
-                && usize::from(cell.meta) <= SHORT
+            if let Some(cell) = cells.get(id as usize)
+                && usize::from(cell.meta()) <= SHORT
                 && at < roomy
             {
                 // SAFETY: the cell has `CELL` bytes, and so has `out` from `at` on, since `at + CELL <= out.len()`. What is
@@ -172,8 +123,8 @@ impl TokenBytes {
                     let to = out.as_mut_ptr().add(at).cast::<u8>();
                     std::ptr::copy_nonoverlapping(std::ptr::from_ref(cell).cast::<u8>(), to, CELL);
                 }
-                at += usize::from(cell.meta);
-            } else if !(skip_special_tokens && self.is_special(id)) {
+                at += usize::from(cell.meta());
+            } else if !(skip_special_tokens && self.cells.is_special(id)) {
                 at += copy(self.get(id).unwrap_or_default(), &mut out[at..]);
             }
         }
@@ -192,10 +143,6 @@ impl TokenBytes {
         // SAFETY: so many bytes are written, within the capacity.
         unsafe { bytes.set_len(written) };
         Ok(bytes)
-    }
-
-    fn is_special(&self, id: u32) -> bool {
-        self.cells.get(id as usize).is_some_and(|cell| cell.meta & SPECIAL != 0)
     }
 
     #[cold]

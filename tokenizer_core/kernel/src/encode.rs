@@ -66,9 +66,10 @@ impl Pipeline {
             }
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
+        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges)?;
         Ok(Self {
             tokens,
-            tables: Tables::new(&vocabulary, &specials, config.ignore_merges)?,
+            tables,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
             pretokenizer: Pretokenizer::new(&config.pretokenizer)?,

@@ -2,6 +2,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use crate::words::few;
+
 /// Multiplies and folds, eight bytes a step.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedHash {
@@ -23,10 +25,8 @@ impl KeyedHash {
         for word in words {
             hash = fold(hash ^ u64::from_le_bytes(*word), self.keys[1]);
         }
-        let mut word = [0; 8];
-        word[..tail.len()].copy_from_slice(tail);
         // The length keeps a tail of zeros apart from no tail.
-        hash = fold(hash ^ u64::from_le_bytes(word), self.keys[1]);
+        hash = fold(hash ^ few(tail) as u64, self.keys[1]);
         fold(hash ^ bytes.len() as u64, self.keys[0])
     }
 }

@@ -13,6 +13,7 @@ pub mod backtrack;
 pub mod batch;
 pub mod body;
 pub mod buffer;
+pub mod cells;
 pub mod config;
 pub mod decode;
 pub mod encode;

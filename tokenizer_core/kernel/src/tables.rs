@@ -1,8 +1,10 @@
 //! What a vocabulary says about pieces, in the shapes that encoding asks for.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::backtrack::Lengths;
+use crate::cells::Cells;
 use crate::error::Result;
 use crate::lineage::Lineage;
 use crate::path::Path;
@@ -33,14 +35,14 @@ impl Tables {
     ///
     /// # Errors
     /// `missing_byte`.
-    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, ignore_merges: bool) -> Result<Self> {
+    pub fn new(vocabulary: &Vocabulary, cells: &Arc<Cells>, never: &HashSet<u32>, ignore_merges: bool) -> Result<Self> {
         let path = Path::chosen()?;
         let split = || SafeSplit::new(vocabulary, path);
         let build = || {
             let merges = MergeTable::new(vocabulary, never)?;
             let lineage = Lineage::new(vocabulary, &merges);
             let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
-            let tokens = TokenIndex::new(vocabulary, lineage.as_ref(), never, ignore_merges);
+            let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), lineage.as_ref(), never, ignore_merges);
             Ok((merges, lineage, lengths, tokens))
         };
         let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { beside(build, split) };

@@ -1,7 +1,9 @@
 //! Pieces that are tokens already: most of those that a cache has never seen.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use crate::cells::Cells;
 use crate::hashing::KeyedHash;
 use crate::lineage::Lineage;
 use crate::pages::{Table, Zeroed};
@@ -9,137 +11,210 @@ use crate::piece_cache::Key;
 use crate::prefetch::prefetch;
 use crate::vocabulary::Vocabulary;
 
-const WAYS: usize = 4;
+const WAYS: usize = 16;
 
-/// Tokens put in together, so that the loads of their buckets overlap.
-const PORTION: usize = 64;
-
-/// A cache line of keys.
+/// A cache line of tokens, filled from the first on: a few bits of each key's hash, then one that says whether merges make
+/// the token, then its id. Zero is free.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Bucket([Key; WAYS]);
+struct Line([u32; WAYS]);
+
+const _: () = assert!(size_of::<Line>() == 64);
 
 // SAFETY: integers alone.
-unsafe impl Zeroed for Bucket {}
-// SAFETY: integers alone.
-unsafe impl Zeroed for [u32; WAYS] {}
+unsafe impl Zeroed for Line {}
 
-const _: () = assert!(Key::EMPTY.is_zero());
+impl Line {
+    /// The slot with a tag, or 0: all are looked at, since a branch on which it is cannot be foreseen.
+    #[inline(always)]
+    fn with(&self, tag: u32, tags: u32) -> u32 {
+        self.0.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
+    }
 
-const NO_TOKEN: u32 = u32::MAX;
+    /// How many slots are taken.
+    #[inline(always)]
+    fn taken(&self) -> usize {
+        self.0.iter().map(|slot| usize::from(*slot != 0)).sum()
+    }
 
-/// Set in an id: whole pieces alone are taken for this token, since merges make something else of its bytes.
-const WHOLE_ONLY: u32 = 1 << 31;
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.0[WAYS - 1] != 0
+    }
+}
 
-const _: () = assert!(crate::vocabulary::MAX_IDS <= WHOLE_ONLY);
+/// Where a key's token is, and what is known of it there.
+#[derive(Debug, Clone, Copy)]
+struct Address {
+    line: usize,
+    tag: u32,
+}
 
 /// From bytes to the token that is exactly them.
 ///
-/// A short token lies in the one bucket of its key, so that a look-up is one cache line; the others, and those that find
-/// their bucket full, in an open-addressed table, at most half full.
+/// A short token lies in the one line of its key, by its id and a tag: its bytes are in its cell, which a piece is compared
+/// with. The others, and those that find their line full or their tag in it, are in an open-addressed table under a keyed
+/// hash, at most half full.
 #[derive(Debug)]
 pub struct TokenIndex {
-    buckets: Table<Bucket>,
-    ids: Table<[u32; WAYS]>,
-    bits: u32,
+    cells: Arc<Cells>,
+    lines: Table<Line>,
+    line_bits: u32,
+    /// The bits of an id.
+    ids: u32,
     rest: Box<[Slot]>,
-    arena: Vec<u8>,
+    /// Tokens whose cells hold the literals of added tokens in the place of their bytes.
+    renamed: HashMap<Box<[u8]>, u32>,
     hash: KeyedHash,
 }
 
-/// A token whose bytes are in the arena.
+/// A token in the second table.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    tagged: u32,
+    /// As in a line, without a tag.
+    token: u32,
     /// The upper half of the hash.
     tag: u32,
-    start: u32,
-    length: u32,
 }
 
-const FREE: Slot = Slot { tagged: NO_TOKEN, tag: 0, start: 0, length: 0 };
+const NO_TOKEN: u32 = u32::MAX;
+
+/// What the line of a short piece says: a slot with its tag, [`ELSEWHERE`], or 0 where it is no token.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Candidate(u32);
+
+/// The token is in no line, if it is one at all. No slot is this, since the lowest bit of its tag is set.
+const ELSEWHERE: u32 = 1;
+
+const FREE: Slot = Slot { token: NO_TOKEN, tag: 0 };
 
 impl TokenIndex {
+    /// Index all tokens but opaque entries, each for whole pieces.
+    pub fn of_all(vocabulary: &Vocabulary) -> Self {
+        Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])), None, &HashSet::new(), true)
+    }
+
     /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are no text. A token that
     /// merges make of its bytes stands for any piece; another one only for whole pieces, and only where
-    /// `ignore_merges` says so. Without a lineage nothing is known about what merges make.
-    pub fn new(vocabulary: &Vocabulary, lineage: Option<&Lineage>, never: &HashSet<u32>, ignore_merges: bool) -> Self {
+    /// `ignore_merges` says so. Without a lineage nothing is known about what merges make. `cells` are those of the
+    /// vocabulary, with added tokens or without.
+    pub fn new(
+        vocabulary: &Vocabulary,
+        cells: Arc<Cells>,
+        lineage: Option<&Lineage>,
+        never: &HashSet<u32>,
+        ignore_merges: bool,
+    ) -> Self {
         let is_made = |id: u32| lineage.is_some_and(|lineage| lineage.is_made(id));
-        let taken = |id: u32| (ignore_merges || is_made(id)) && !vocabulary.is_opaque(id) && !never.contains(&id);
-        let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit().max(8) as usize } else { 8 };
-        let bits = (count * 2 / WAYS).next_power_of_two().ilog2();
+        let mut never: Vec<u32> = never.iter().copied().collect();
+        never.sort_unstable();
+        let is_never = |id: u32| vocabulary.is_opaque(id) || never.binary_search(&id).is_ok();
+        let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit() as usize } else { 0 };
+        // At most four fifths full: of cl100k_base one token in fifty finds its line full.
+        let line_bits = (count * 5 / (4 * WAYS)).next_power_of_two().ilog2().max(1);
         let mut index = Self {
-            buckets: Table::new(1 << bits),
-            ids: Table::new(1 << bits),
-            bits,
+            cells,
+            lines: Table::new(1 << line_bits),
+            line_bits,
+            ids: vocabulary.id_limit().next_power_of_two() - 1,
             rest: Box::default(),
-            arena: Vec::new(),
+            renamed: HashMap::new(),
             hash: KeyedHash::new(),
         };
-        let mut rest = Vec::new();
-        let mut tokens = vocabulary.tokens().filter(|(id, _)| taken(*id));
-        let mut portion = Vec::with_capacity(PORTION);
-        loop {
-            portion.clear();
-            portion.extend(tokens.by_ref().take(PORTION).map(|(id, bytes)| {
-                let key = Key::new(bytes, 0, bytes.len(), false);
-                key.inspect(|key| index.prefetch(*key));
-                (if is_made(id) { id } else { id | WHOLE_ONLY }, bytes, key)
-            }));
-            if portion.is_empty() {
-                break;
-            }
-            for (tagged, bytes, key) in portion.drain(..) {
-                if !key.is_some_and(|key| index.put(key, tagged)) {
-                    rest.push((tagged, bytes));
-                }
+        let (mut rest, mut renamed) = (Vec::new(), HashMap::new());
+        // Of two with the same bytes the first counts.
+        for (id, bytes) in vocabulary.tokens().filter(|(id, _)| (ignore_merges || is_made(*id)) && !is_never(*id)) {
+            let token = if is_made(id) { id } else { id | index.whole_only() };
+            if index.cells.is_renamed(id) {
+                renamed.entry(bytes).or_insert(token);
+            } else if (renamed.is_empty() || !renamed.contains_key(bytes)) && !index.put(token) {
+                rest.push(token);
             }
         }
         index.rest = vec![FREE; (rest.len().max(4) * 2).next_power_of_two()].into_boxed_slice();
-        for (tagged, bytes) in rest {
-            let hash = index.hash.of(bytes);
-            let at = index.find(hash, bytes);
-            if index.rest[at].tagged == NO_TOKEN {
-                let (start, length) = (index.arena.len() as u32, bytes.len() as u32);
-                index.rest[at] = Slot { tagged, tag: tag(hash), start, length };
-                index.arena.extend_from_slice(bytes);
+        for token in rest {
+            let id = token & index.ids;
+            let bytes = index.cells.get(id).unwrap_or_default();
+            let key = Some(index.cells.key(id)).filter(|key| key.is_short());
+            if index.get(key, bytes, false).is_none() {
+                let hash = index.hash.of(bytes);
+                let at = index.find(hash, bytes);
+                index.rest[at] = Slot { token, tag: tag(hash) };
             }
         }
+        renamed.retain(|bytes, _| index.find_whole(bytes).is_none());
+        index.renamed = renamed.into_iter().map(|(bytes, token)| (bytes.into(), token)).collect();
         index
     }
 
-    /// Put a short token into its bucket; `false` if that is full. Of two with the same bytes the first counts.
-    fn put(&mut self, key: Key, tagged: u32) -> bool {
-        let place = key.place(self.bits);
-        let Bucket(keys) = &mut self.buckets[place];
-        match keys.iter().position(|other| *other == key || *other == Key::EMPTY) {
-            Some(way) if keys[way] == Key::EMPTY => {
-                keys[way] = key;
-                self.ids[place][way] = tagged;
-                true
-            }
-            Some(_) => true,
-            None => false,
+    /// Set in a token: whole pieces alone are taken for it, since merges make something else of its bytes.
+    #[inline(always)]
+    fn whole_only(&self) -> u32 {
+        self.ids + 1
+    }
+
+    /// Put a short token into its line; `false` if it has no room there, or is too long.
+    fn put(&mut self, token: u32) -> bool {
+        let key = self.cells.key(token & self.ids);
+        let Address { line, tag } = self.address(key);
+        let tags = self.tags();
+        let line = &mut self.lines[line];
+        // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most.
+        if !key.is_short() || line.is_full() || line.with(tag, tags) != 0 {
+            return false;
         }
+        line.0[line.taken()] = tag | token;
+        true
     }
 
     /// Begin to load what is known of a short piece.
     #[inline]
     pub fn prefetch(&self, key: Key) {
-        let place = key.place(self.bits);
-        prefetch(&self.buckets, place);
-        prefetch(&self.ids, place);
+        prefetch(&self.lines, key.place(self.line_bits));
     }
 
-    /// The token that a piece, or a part of one, is taken for; `key` is the key of `bytes` as a whole piece.
+    /// What the line of a short piece says, which has been asked for before; begins to load the bytes of its token.
+    #[inline(always)]
+    pub fn candidate(&self, key: Key) -> Candidate {
+        let candidate = self.in_line(key);
+        self.cells.prefetch(candidate.0 & self.ids);
+        candidate
+    }
+
+    /// The token that a short piece, or a part of one, is taken for; `key` is the key of `bytes` as a whole piece.
+    #[inline(always)]
+    pub fn confirm(&self, candidate: Candidate, key: Key, bytes: &[u8], part: bool) -> Option<u32> {
+        let Candidate(slot) = candidate;
+        if slot == 0 {
+            return None;
+        }
+        let is_same = slot != ELSEWHERE && self.cells.key(slot & self.ids) == key;
+        self.id_of(if is_same { slot & !self.tags() } else { self.elsewhere(bytes) }, part)
+    }
+
+    /// As [`Self::confirm`] for a piece of any length, which has a key if it is short.
     #[inline]
     pub fn get(&self, key: Option<Key>, bytes: &[u8], part: bool) -> Option<u32> {
-        let tagged = match key.map(|key| self.in_bucket(key)) {
-            Some(Some(tagged)) => tagged,
-            Some(None) | None => self.rest[self.find(self.hash.of(bytes), bytes)].tagged,
-        };
-        let known = tagged != NO_TOKEN && !(part && tagged & WHOLE_ONLY != 0);
-        known.then_some(tagged & !WHOLE_ONLY)
+        match key {
+            Some(key) => self.confirm(self.in_line(key), key, bytes, part),
+            None => self.id_of(self.elsewhere(bytes), part),
+        }
+    }
+
+    /// The token that is in no line.
+    #[inline(never)]
+    fn elsewhere(&self, bytes: &[u8]) -> u32 {
+        match self.rest[self.find(self.hash.of(bytes), bytes)].token {
+            NO_TOKEN if !self.renamed.is_empty() => self.renamed.get(bytes).copied().unwrap_or(NO_TOKEN),
+            token => token,
+        }
+    }
+
+    /// The id of a token, if it stands for a part or for a whole piece.
+    #[inline(always)]
+    fn id_of(&self, token: u32, part: bool) -> Option<u32> {
+        let known = token != NO_TOKEN && !(part && token & self.whole_only() != 0);
+        known.then_some(token & self.ids)
     }
 
     /// Begin to load what is known of `bytes`, if they are short.
@@ -156,24 +231,35 @@ impl TokenIndex {
         self.get(Key::new(bytes, 0, bytes.len(), false), bytes, false)
     }
 
-    /// What the bucket of a key says: an id, no token, or nothing because it is full.
-    #[inline]
-    fn in_bucket(&self, key: Key) -> Option<u32> {
-        let place = key.place(self.bits);
-        let (Bucket(keys), ids) = (&self.buckets[place], &self.ids[place]);
-        // All of them are looked at, since a branch on which it is cannot be foreseen.
-        let tagged = keys.iter().zip(ids).map(|(other, id)| if *other == key { *id } else { NO_TOKEN });
-        let tagged = tagged.fold(NO_TOKEN, |all, id| all & id);
-        (tagged != NO_TOKEN || keys[WAYS - 1] == Key::EMPTY).then_some(tagged)
+    #[inline(always)]
+    fn in_line(&self, key: Key) -> Candidate {
+        let Address { line, tag } = self.address(key);
+        let line = &self.lines[line];
+        let slot = line.with(tag, self.tags());
+        let is_elsewhere = slot == 0 && (line.is_full() || !self.renamed.is_empty());
+        Candidate(if is_elsewhere { ELSEWHERE } else { slot })
+    }
+
+    #[inline(always)]
+    fn address(&self, key: Key) -> Address {
+        let (hash, lowest) = (key.hash(), 2 * self.whole_only());
+        // The lowest bit of a tag is set, so that none is zero.
+        let tag = (hash << self.line_bits >> 32) as u32 & self.tags() | lowest;
+        Address { line: (hash >> (64 - self.line_bits)) as usize, tag }
+    }
+
+    /// The bits of a slot that are the tag.
+    #[inline(always)]
+    fn tags(&self) -> u32 {
+        !(self.whole_only() | self.ids)
     }
 
     fn find(&self, hash: u64, bytes: &[u8]) -> usize {
         let mask = self.rest.len() - 1;
         let mut at = hash as usize & mask;
         loop {
-            let Slot { tagged, tag: other, start, length } = self.rest[at];
-            let same = || &self.arena[start as usize..start as usize + length as usize] == bytes;
-            if tagged == NO_TOKEN || other == tag(hash) && same() {
+            let Slot { token, tag: other } = self.rest[at];
+            if token == NO_TOKEN || other == tag(hash) && self.cells.get(token & self.ids) == Some(bytes) {
                 return at;
             }
             at = (at + 1) & mask;

@@ -5,12 +5,21 @@
 pub fn sixteen(text: &[u8], start: usize) -> u128 {
     match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
         Some(bytes) => u128::from_le_bytes(*bytes),
-        None => {
-            let rest = text.get(start..).unwrap_or_default();
-            let mut bytes = [0; 16];
-            bytes[..rest.len()].copy_from_slice(rest);
-            u128::from_le_bytes(bytes)
-        }
+        None => few(text.get(start..).unwrap_or_default()),
+    }
+}
+
+/// Fewer than sixteen bytes, with zeros behind them: two loads that overlap, since a copy of any length is a call.
+#[inline(never)]
+pub fn few(bytes: &[u8]) -> u128 {
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        u128::from(first) | u128::from(last) << (8 * (bytes.len() - 8))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        u128::from(u64::from(first) | u64::from(last) << (8 * (bytes.len() - 4)))
+    } else {
+        bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
     }
 }
 

@@ -4,8 +4,10 @@
 mod common;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
+use tokd_kernel::cells::Cells;
 use tokd_kernel::lineage::Lineage;
 use tokd_kernel::piece_cache::Key;
 use tokd_kernel::ranks::MergeTable;
@@ -45,8 +47,9 @@ fn check(vocabulary: &Vocabulary) {
 }
 
 fn check_index(vocabulary: &Vocabulary, lineage: &Lineage, made: &[(u32, &[u8])]) {
+    let cells = Arc::new(Cells::new(vocabulary, &[]));
     for ignore_merges in [false, true] {
-        let index = TokenIndex::new(vocabulary, Some(lineage), &HashSet::new(), ignore_merges);
+        let index = TokenIndex::new(vocabulary, Arc::clone(&cells), Some(lineage), &HashSet::new(), ignore_merges);
         for (id, bytes) in vocabulary.tokens() {
             let key = Key::new(bytes, 0, bytes.len(), false);
             let is_made = bytes.len() == 1 || made.contains(&(id, bytes));

@@ -4,15 +4,21 @@
 mod common;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use tokd_kernel::backtrack::Backtracker;
+use tokd_kernel::cells::Cells;
 use tokd_kernel::lane::{LANES, Lanes};
 use tokd_kernel::merge::Merger;
 use tokd_kernel::path::Path;
 use tokd_kernel::ranks::{MergeTable, NEVER};
 use tokd_kernel::tables::Tables;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
+
+fn tables(vocabulary: &Vocabulary) -> Tables {
+    Tables::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[])), &HashSet::new(), false).unwrap()
+}
 
 #[test]
 fn the_leftmost_of_equals_merges_first() {
@@ -64,7 +70,7 @@ fn every_pair_has_its_rank_and_no_other_has_one() {
 fn long_equal_letters_are_merged_from_the_left() {
     // 501 of them: the odd one is the last.
     let vocabulary = common::vocabulary(&[("q", "q"), ("qq", "qq"), ("qqqq", "qqqq")]);
-    let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+    let tables = tables(&vocabulary);
     let piece = [b'q'; 501];
     let expected = common::merge_slowly(&vocabulary, &piece);
     assert_eq!(Backtracker::default().encode(&tables, &piece), Some(&expected[..]));
@@ -74,7 +80,7 @@ fn long_equal_letters_are_merged_from_the_left() {
 fn a_vocabulary_of_too_long_tokens_goes_by_the_queue() {
     let halves: Vec<String> = (0..9).map(|power| "a".repeat(1 << power)).collect();
     let merges: Vec<(&str, &str)> = halves.iter().map(|half| (half.as_str(), half.as_str())).collect();
-    let tables = Tables::new(&common::vocabulary(&merges), &HashSet::new(), false).unwrap();
+    let tables = tables(&common::vocabulary(&merges));
     assert!(Backtracker::default().encode(&tables, b"aaaa").is_none());
 }
 
@@ -149,7 +155,7 @@ proptest! {
         choices in prop::collection::vec(any::<u8>(), 1..200),
     ) {
         let vocabulary = common::drawn_vocabulary(&[letters.as_bytes()], &draws);
-        let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+        let tables = tables(&vocabulary);
         let piece: Vec<u8> = choices.iter().map(|choice| letters.as_bytes()[usize::from(*choice) % letters.len()]).collect();
         let mut backtracker = Backtracker::default();
         for piece in [&piece[..], &piece[..1]] {
@@ -167,7 +173,7 @@ proptest! {
         pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"abcd".to_vec()), 1..40), 1..8),
     ) {
         let vocabulary = common::reordered(&common::drawn_vocabulary(&[b"abcd"], &draws), order);
-        let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+        let tables = tables(&vocabulary);
         let mut backtracker = Backtracker::default();
         for piece in pieces {
             if let Some(ids) = backtracker.encode(&tables, &piece) {
@@ -194,7 +200,7 @@ proptest! {
         });
         let pairs: Vec<(&str, &str)> = merges.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
         let vocabulary = common::vocabulary(&pairs);
-        let tables = Tables::new(&vocabulary, &HashSet::new(), false).unwrap();
+        let tables = tables(&vocabulary);
         let piece: Vec<u8> = runs.iter().flat_map(|(letter, length)| vec![*letter; *length]).collect();
         let mut backtracker = Backtracker::default();
         prop_assert_eq!(backtracker.encode(&tables, &piece), Some(&common::merge_slowly(&vocabulary, &piece)[..]));

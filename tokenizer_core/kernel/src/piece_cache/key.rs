@@ -44,9 +44,16 @@ impl Key {
     /// No piece has it: none is empty.
     pub const EMPTY: Self = Self(0);
 
-    /// Whether it is no bit but zeros, as tables are made.
-    pub const fn is_zero(self) -> bool {
-        self.0 == 0
+    /// As a token's cell has it: the text, zeros, and the length in the byte above.
+    #[inline(always)]
+    pub(crate) fn of_word(word: u128) -> Self {
+        Self(word)
+    }
+
+    /// Whether a whole piece can have it.
+    #[inline(always)]
+    pub(crate) fn is_short(self) -> bool {
+        (1..=KEY_LIMIT as u128).contains(&(self.0 >> LENGTH_SHIFT))
     }
 
     /// The same bytes as a whole piece.
@@ -73,7 +80,7 @@ impl Key {
     }
 
     #[inline(always)]
-    pub(super) fn hash(self) -> u64 {
+    pub(crate) fn hash(self) -> u64 {
         mix(self.0)
     }
 

@@ -6,6 +6,7 @@ use crate::merge::SCAN_LIMIT;
 use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
+use crate::token_index::Candidate;
 
 /// A count that says that the ids are elsewhere: from the first to before the second of the eight.
 const MANY: u8 = u8::MAX;
@@ -19,6 +20,8 @@ const MIDDLE: usize = 32;
 pub(super) struct Misses {
     ids: [[u32; IDS_LIMIT]; PIECES],
     counts: [u8; PIECES],
+    /// What the index of tokens says of each short one.
+    candidates: [Candidate; PIECES],
     /// Ids of pieces that have more than an entry holds.
     many: Vec<u32>,
     /// Those that nothing is known of, by length.
@@ -36,6 +39,7 @@ impl Default for Misses {
         Self {
             ids: [[0; IDS_LIMIT]; PIECES],
             counts: [0; PIECES],
+            candidates: [Candidate::default(); PIECES],
             many: Vec::new(),
             short: Vec::new(),
             middle: Vec::new(),
@@ -91,6 +95,11 @@ impl Misses {
             }
         }
         for miss in 0..missed.misses.len() {
+            if let Some(key) = missed.key(miss) {
+                self.candidates[miss] = tables.tokens.candidate(key.whole());
+            }
+        }
+        for miss in 0..missed.misses.len() {
             if self.counts[miss] == 0 && !self.recall(miss, &missed, tables, caches) {
                 let length = missed.bytes(miss).len();
                 let group = if length <= Lanes::<SHORT>::LIMIT {
@@ -139,9 +148,8 @@ impl Misses {
                 return true;
             }
         }
-        let token = |key: Option<Key>| tables.tokens.get(key.map(Key::whole), bytes, part);
         if let Some(short) = key
-            && let Some(id) = token(key)
+            && let Some(id) = tables.tokens.confirm(self.candidates[miss], short.whole(), bytes, part)
         {
             caches.remember_short(short, &[id]);
             self.set(miss, &[id]);
@@ -154,7 +162,7 @@ impl Misses {
             return true;
         }
         if key.is_none()
-            && let Some(id) = token(None)
+            && let Some(id) = tables.tokens.get(None, bytes, part)
         {
             self.learn(miss, missed, caches, &[id]);
             return true;
