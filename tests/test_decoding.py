@@ -12,7 +12,7 @@ from tests.tiny import TEXT, merges
 from tokenizer_core import Tokenizer
 from tokenizer_core.errors import InvalidOption, UnknownTokenId
 
-LENGTHS = [0, 1, 7, 2047, 2048, 2049, 6151]
+LENGTHS = [0, 1, 7, 511, 2047, 2048, 2049, 6151, 140_000]
 
 
 def rows(tokenizer: Tokenizer, length: int) -> list[list[int]]:

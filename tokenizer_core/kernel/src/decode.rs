@@ -2,8 +2,10 @@
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::cells::{CELL, Cell, Cells, SHORT};
+use crate::buffer::Buffer;
+use crate::cells::{Cell, Cells, MIDDLE, ROOM};
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::offsets::Unit;
@@ -16,22 +18,42 @@ const WIDE: u8 = 0x80;
 /// In the table of lengths: those up to this one stand there; for all others, for holes and for special tokens 0 does.
 const COUNTED: usize = 0x7F;
 
+/// Ids for which room is made together: what one of them may take is far more than what most do.
+const BLOCK: usize = 512;
+
+/// Cells that are copied together.
+const COPIED: usize = 4;
+
+/// So many ids tell what the others are like.
+const SAMPLE: usize = 1024;
+
+/// An id that is read where the caller has it.
+pub trait Lent {
+    /// The id as it is now.
+    fn id(&self) -> u32;
+}
+
+impl Lent for u32 {
+    #[inline(always)]
+    fn id(&self) -> u32 {
+        *self
+    }
+}
+
+/// Others may write to it: two looks need not see the same id.
+impl Lent for AtomicU32 {
+    #[inline(always)]
+    fn id(&self) -> u32 {
+        self.load(Ordering::Relaxed)
+    }
+}
+
 /// The bytes of every id, added tokens included: decoding is one copy of fixed size a token.
 #[derive(Debug)]
 pub struct TokenBytes {
     cells: Arc<Cells>,
-    /// Small enough to stay in the second cache: the first of two passes needs no more.
     lengths: Vec<u8>,
     steps: StepTables,
-}
-
-/// What ids decode to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measure {
-    /// How many bytes.
-    pub bytes: usize,
-    /// How many tokens are not all ASCII.
-    pub wide: usize,
 }
 
 impl TokenBytes {
@@ -56,7 +78,7 @@ impl TokenBytes {
 
     /// One more than the highest id.
     pub fn id_limit(&self) -> u32 {
-        self.lengths.len() as u32
+        self.cells.id_limit()
     }
 
     /// The bytes of a token, or `None` for a hole.
@@ -79,70 +101,76 @@ impl TokenBytes {
         self.steps.of(self, unit)
     }
 
-    /// What [`Self::write`] needs to know before.
+    /// About how many of the tokens are not all ASCII, by some of them.
+    pub fn wide_in(&self, ids: &[impl Lent]) -> usize {
+        let step = ids.len() / SAMPLE + 1;
+        let is_wide = |id: &&_| self.lengths.get(Lent::id(*id) as usize).is_some_and(|length| *length >= WIDE);
+        ids.iter().step_by(step).filter(is_wide).count() * step
+    }
+
+    /// Append the bytes of the ids, each of which is looked at once.
     ///
     /// # Errors
     /// `unknown_token_id` with the index of the first that is no token.
-    pub fn measure(&self, ids: impl Iterator<Item = u32>, skip_special_tokens: bool) -> Result<Measure> {
-        let (mut bytes, mut wide) = (0, 0);
-        for (index, id) in ids.enumerate() {
-            let length = self.lengths.get(id as usize).copied().unwrap_or(0);
-            if length & !WIDE == 0 {
-                let token = self.get(id).ok_or_else(|| self.unknown(id, index))?;
-                if !(skip_special_tokens && self.cells.is_special(id)) {
-                    bytes += token.len();
-                    wide += usize::from(!token.is_ascii());
+    pub fn append(&self, ids: &[impl Lent], skip_special_tokens: bool, bytes: &mut Buffer<u8>) -> Result<()> {
+        for (block, ids) in ids.chunks(BLOCK).enumerate() {
+            let mut at = 0;
+            while at < ids.len() {
+                // The last token is copied with what stands behind it.
+                bytes.reserve((ids.len() - at) * MIDDLE + ROOM);
+                let (common, written) = self.write_common(&ids[at..], bytes.spare());
+                // SAFETY: so many are written.
+                unsafe { bytes.grow(written) };
+                at += common;
+                let Some(rare) = ids[at..].chunks(COPIED).next() else { break };
+                for id in rare.iter().map(Lent::id) {
+                    let token = self.get(id).ok_or_else(|| self.unknown(id, block * BLOCK + at))?;
+                    if !(skip_special_tokens && self.cells.is_special(id)) {
+                        bytes.extend_from_slice(token);
+                    }
+                    at += 1;
                 }
-                continue;
             }
-            bytes += usize::from(length & !WIDE);
-            wide += usize::from(length >= WIDE);
         }
-        Ok(Measure { bytes, wide })
+        Ok(())
     }
 
-    /// Write the bytes of the ids to the beginning of `out`, as far as there is room, and return how many they are; so
-    /// many bytes of `out` are written. Ids that are no tokens give nothing.
-    pub fn write(
-        &self,
-        ids: impl Iterator<Item = u32>,
-        skip_special_tokens: bool,
-        out: &mut [MaybeUninit<u8>],
-    ) -> usize {
-        let (cells, mut at) = (self.cells.all(), 0);
-        // Up to here there is room for a whole cell.
-        let roomy = (out.len() + 1).saturating_sub(CELL);
-        for id in ids {
-            if let Some(cell) = cells.get(id as usize)
-                && usize::from(cell.meta()) <= SHORT
-                && at < roomy
-            {
-                // SAFETY: the cell has `CELL` bytes, and so has `out` from `at` on, since `at + CELL <= out.len()`. What is
-                // written beyond the token is overwritten by the next, or is beyond what is returned.
-                unsafe {
-                    let to = out.as_mut_ptr().add(at).cast::<u8>();
-                    std::ptr::copy_nonoverlapping(std::ptr::from_ref(cell).cast::<u8>(), to, CELL);
-                }
-                at += usize::from(cell.meta());
-            } else if !(skip_special_tokens && self.cells.is_special(id)) {
-                at += copy(self.get(id).unwrap_or_default(), &mut out[at..]);
-            }
+    /// Write the bytes of the ids up to the first few with a long or special one or none among them, and return how many ids
+    /// and bytes these were. There is room for `MIDDLE` bytes an id, and for two cells more.
+    #[inline]
+    fn write_common(&self, ids: &[impl Lent], out: &mut [MaybeUninit<u8>]) -> (usize, usize) {
+        assert!(out.len() >= ids.len() * MIDDLE + ROOM);
+        let hole = self.cells.id_limit();
+        let place = |id: &_| Lent::id(id).min(hole);
+        let (mut at, mut end) = (0, 0);
+        let (together, rest) = ids.as_chunks::<COPIED>();
+        for ids in together {
+            // SAFETY: each id before took up to `MIDDLE` bytes, so there is room for the next and for two cells more; there are
+            // two more cells than ids.
+            let Some(written) = (unsafe { self.cells.write(ids.each_ref().map(place), out.as_mut_ptr().add(end)) })
+            else {
+                return (at, end);
+            };
+            at += COPIED;
+            end += written;
         }
-        at
+        for id in rest {
+            // SAFETY: as above.
+            let Some(written) = (unsafe { self.cells.write([place(id)], out.as_mut_ptr().add(end)) }) else { break };
+            at += 1;
+            end += written;
+        }
+        (at, end)
     }
 
     /// Join the bytes of all ids.
     ///
     /// # Errors
-    /// As [`Self::measure`].
-    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<Vec<u8>> {
-        let ids = ids.iter().copied();
-        let size = self.measure(ids.clone(), skip_special_tokens)?.bytes;
-        let mut bytes = Vec::with_capacity(size);
-        let written = self.write(ids, skip_special_tokens, &mut bytes.spare_capacity_mut()[..size]);
-        // SAFETY: so many bytes are written, within the capacity.
-        unsafe { bytes.set_len(written) };
-        Ok(bytes)
+    /// As [`Self::append`].
+    pub fn decode(&self, ids: &[impl Lent], skip_special_tokens: bool) -> Result<Vec<u8>> {
+        let mut bytes = Buffer::Heap(Vec::new());
+        self.append(ids, skip_special_tokens, &mut bytes)?;
+        Ok(bytes.into_vec().unwrap_or_else(|bytes| bytes.to_vec()))
     }
 
     #[cold]
@@ -150,15 +178,6 @@ impl TokenBytes {
         let message = format!("no token has the id {id}; ids are below {}", self.id_limit());
         Error::new(Code::UnknownTokenId, message).at_index(index)
     }
-}
-
-/// Copy what there is room for, and return how much it was.
-#[inline(never)]
-fn copy(bytes: &[u8], out: &mut [MaybeUninit<u8>]) -> usize {
-    out.iter_mut().zip(bytes).for_each(|(to, byte)| {
-        to.write(*byte);
-    });
-    bytes.len().min(out.len())
 }
 
 /// UTF-8 decoder for bytes that come bit by bit: what it gave and what it gives at the end are the whole text.

@@ -1,9 +1,10 @@
 //! Decoding against the bytes of each token in turn, and UTF-16 against the standard library.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU32;
 
 use proptest::prelude::*;
+use tokd_kernel::buffer::Buffer;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::TokenBytes;
 use tokd_kernel::error::{Code, Place};
@@ -11,7 +12,7 @@ use tokd_kernel::path::Path;
 use tokd_kernel::utf16::Units;
 use tokd_kernel::vocabulary::Vocabulary;
 
-/// A byte that nothing here decodes to.
+/// What stands before.
 const UNTOUCHED: u8 = 0xFE;
 
 fn literal(id: u32, content: String, special: bool) -> AddedToken {
@@ -49,7 +50,7 @@ fn table() -> (Vec<Token>, TokenBytes) {
 proptest! {
     #[test]
     fn ids_become_the_bytes_of_each_token_in_turn(
-        draws in prop::collection::vec(any::<prop::sample::Index>(), 0..60), skip in any::<bool>(), short in 0_usize..80,
+        draws in prop::collection::vec(any::<prop::sample::Index>(), 0..1200), skip in any::<bool>(), short in 0_usize..80,
     ) {
         let (truth, tokens) = table();
         let there: Vec<u32> = (0..truth.len() as u32).filter(|id| truth[*id as usize].is_some()).collect();
@@ -58,18 +59,20 @@ proptest! {
         let kept: Vec<&[u8]> = kept.map(|(bytes, _)| bytes.as_slice()).collect();
         let expected = kept.concat();
         prop_assert_eq!(tokens.decode(&ids, skip).unwrap(), expected.as_slice());
-        let measure = tokens.measure(ids.iter().copied(), skip).unwrap();
-        prop_assert_eq!(measure.bytes, expected.len());
-        prop_assert_eq!(measure.wide, kept.iter().filter(|bytes| !bytes.is_ascii()).count());
+        let shared: Vec<AtomicU32> = ids.iter().copied().map(AtomicU32::new).collect();
+        prop_assert_eq!(tokens.decode(&shared, skip).unwrap(), expected.as_slice());
+        let few = tokens.wide_in(&ids);
+        let wide = |id: &&u32| truth[**id as usize].as_ref().is_some_and(|(bytes, special)| {
+            bytes.len() <= 127 && !special && !bytes.is_ascii()
+        });
+        let step = ids.len() / 1024 + 1;
+        prop_assert_eq!(few, ids.iter().step_by(step).filter(wide).count() * step);
 
-        // Too little room, as when the ids change behind our back: nothing is written outside of it.
-        let room = expected.len().saturating_sub(short);
-        let mut out = vec![MaybeUninit::new(UNTOUCHED); expected.len() + 16];
-        let written = tokens.write(ids.iter().copied(), skip, &mut out[..room]);
-        // SAFETY: all bytes were initialized.
-        let out: Vec<u8> = out.iter().map(|byte| unsafe { byte.assume_init() }).collect();
-        prop_assert_eq!(&out[..written], &expected[..room]);
-        prop_assert!(out[room..].iter().all(|byte| *byte == UNTOUCHED));
+        // Behind what is there already, in a buffer that has to grow.
+        let mut behind = Buffer::Heap(vec![UNTOUCHED; short]);
+        tokens.append(&ids, skip, &mut behind).unwrap();
+        prop_assert!(behind[..short].iter().all(|byte| *byte == UNTOUCHED));
+        prop_assert_eq!(&behind[short..], expected);
     }
 
     #[test]
@@ -133,6 +136,12 @@ fn the_first_id_that_is_no_token_is_named() {
         for skip in [false, true] {
             let error = tokens.decode(&[0, 1, id, 2], skip).unwrap_err();
             assert_eq!((error.code, error.place), (Code::UnknownTokenId, Place::Index(2)));
+            for index in [0, 3, 4, 511, 512, 515, 1029] {
+                let mut ids = vec![1; 1030];
+                ids[index] = id;
+                let error = tokens.decode(&ids, skip).unwrap_err();
+                assert_eq!((error.code, error.place), (Code::UnknownTokenId, Place::Index(index)));
+            }
         }
         assert!(tokens.get(id).is_none());
         assert_eq!(tokens.length(id), 0);

@@ -1,16 +1,17 @@
 //! Ids to `bytes` and `str`, written where Python reads them.
 
 use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU32;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use super::ids::{Ids, SharedIds};
+use super::ids::Ids;
 use super::raise::{exception, run};
-use crate::decode::{Measure, TokenBytes, incomplete_tail};
+use crate::buffer::Buffer;
+use crate::decode::{TokenBytes, incomplete_tail};
 use crate::encode::Pipeline;
-use crate::error::{Code, Error};
 use crate::path::Path;
 use crate::utf16::Units;
 
@@ -20,10 +21,15 @@ const PORTION: usize = 2048;
 /// Where fewer tokens than one in so many are not ASCII, Python's decoder of UTF-8 is as fast and takes less memory.
 const WIDE_SHARE: usize = 16;
 
+/// Bytes that an id becomes: on the average, and where room is only reserved.
+const EXPECTED: usize = 5;
+const MOST: usize = 16;
+
 /// What is to be decoded.
 struct Row<'a> {
     tokens: &'a TokenBytes,
-    ids: SharedIds<'a>,
+    /// Another thread may write to them.
+    ids: &'a [AtomicU32],
     skip_special_tokens: bool,
 }
 
@@ -32,49 +38,27 @@ impl Row<'_> {
         run(py, self.ids.len() * 4, || work(self)).map_err(|error| exception(py, &error, None))
     }
 
-    fn measure(&self, py: Python<'_>) -> PyResult<Measure> {
-        self.run(py, |row| row.tokens.measure(row.ids.iter(), row.skip_special_tokens))
-    }
-
-    /// Fill all of `out`, which has the size that was measured.
-    fn write(&self, out: &mut [MaybeUninit<u8>]) -> crate::error::Result<()> {
-        if self.tokens.write(self.ids.iter(), self.skip_special_tokens, out) == out.len() {
-            return Ok(());
-        }
-        Err(Error::new(Code::InvalidOption, "another thread wrote into the ids while they were decoded"))
-    }
-
-    fn bytes(&self, size: usize) -> crate::error::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.append(size, &mut bytes)?;
+    fn bytes(&self) -> crate::error::Result<Buffer<u8>> {
+        let mut bytes = Buffer::new(self.ids.len() * EXPECTED, self.ids.len() * MOST);
+        self.tokens.append(self.ids, self.skip_special_tokens, &mut bytes)?;
         Ok(bytes)
     }
 
-    fn append(&self, size: usize, bytes: &mut Vec<u8>) -> crate::error::Result<()> {
-        bytes.reserve_exact(size);
-        self.write(&mut bytes.spare_capacity_mut()[..size])?;
-        // SAFETY: all of them are written.
-        unsafe { bytes.set_len(bytes.len() + size) };
-        Ok(())
-    }
-
-    /// The text in UTF-16, or `None` where there is no fast way to it, or it is not all UTF-8.
+    /// The text in UTF-16, or `None` where there is no fast way to it, or it is not all tokens and UTF-8.
     ///
     /// A few ids at a time: bytes that never leave the first cache cost no memory.
-    fn units(&self, size: usize, path: Path) -> crate::error::Result<Option<Units>> {
-        let Some(mut units) = Units::with_room(size, path) else { return Ok(None) };
+    fn units(&self, path: Path) -> Option<Units> {
+        let mut units = Units::with_room(self.ids.len() * EXPECTED, path)?;
         let mut bytes = Vec::new();
         for ids in self.ids.chunks(PORTION) {
-            let portion = Row { ids, ..*self };
-            let more = self.tokens.measure(ids.iter(), self.skip_special_tokens)?.bytes;
-            portion.append(more, &mut bytes)?;
+            let mut more = Buffer::Heap(bytes);
+            self.tokens.append(ids, self.skip_special_tokens, &mut more).ok()?;
+            bytes = more.into_vec().ok()?;
             let whole = bytes.len() - incomplete_tail(&bytes);
-            if units.push(&bytes[..whole]).is_none() {
-                return Ok(None);
-            }
+            units.push(&bytes[..whole])?;
             bytes.drain(..whole);
         }
-        Ok(bytes.is_empty().then_some(units))
+        bytes.is_empty().then_some(units)
     }
 }
 
@@ -87,15 +71,20 @@ pub fn to_bytes<'py>(
     let py = ids.py();
     let mut ids = Ids::extract(ids)?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
-    let size = row.measure(py)?.bytes;
+    let from = row.run(py, Row::bytes)?;
     // SAFETY: without a source Python makes an object whose bytes are whatever was there; nobody else has it yet.
     let bytes = unsafe {
-        let bytes = ffi::PyBytes_FromStringAndSize(std::ptr::null(), size as ffi::Py_ssize_t);
+        let bytes = ffi::PyBytes_FromStringAndSize(std::ptr::null(), from.len() as ffi::Py_ssize_t);
         Bound::from_owned_ptr_or_err(py, bytes)?.cast_into_unchecked::<PyBytes>()
     };
-    // SAFETY: the object has `size` bytes at this place, and lives longer than the slice.
-    let out = unsafe { std::slice::from_raw_parts_mut(ffi::PyBytes_AsString(bytes.as_ptr()).cast(), size) };
-    row.run(py, |row| row.write(out))?;
+    // SAFETY: the object has so many bytes at this place, and lives longer than the slice.
+    let to: &mut [MaybeUninit<u8>] =
+        unsafe { std::slice::from_raw_parts_mut(ffi::PyBytes_AsString(bytes.as_ptr()).cast(), from.len()) };
+    row.run(py, |_| {
+        // SAFETY: both have the same length, and nothing in common.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), to.len()) };
+        Ok(())
+    })?;
     Ok(bytes)
 }
 
@@ -104,7 +93,7 @@ pub fn to_vec(ids: &Bound<'_, PyAny>, pipeline: &Pipeline, skip_special_tokens: 
     let py = ids.py();
     let mut ids = Ids::extract(ids)?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
-    row.run(py, |row| row.bytes(row.tokens.measure(row.ids.iter(), row.skip_special_tokens)?.bytes))
+    row.run(py, |row| row.tokens.decode(row.ids, row.skip_special_tokens))
 }
 
 /// The text of all ids.
@@ -116,13 +105,12 @@ pub fn to_text<'py>(
     let py = ids.py();
     let mut ids = Ids::extract(ids)?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
-    let measure = row.measure(py)?;
-    if measure.wide * WIDE_SHARE > row.ids.len()
-        && let Some(units) = row.run(py, |row| row.units(measure.bytes, pipeline.path()))?
+    if row.tokens.wide_in(row.ids) * WIDE_SHARE > row.ids.len()
+        && let Some(units) = row.run(py, |row| Ok(row.units(pipeline.path())))?
     {
         return from_utf16(py, units.as_slice());
     }
-    let bytes = row.run(py, |row| row.bytes(measure.bytes))?;
+    let bytes = row.run(py, Row::bytes)?;
     // Python checks the bytes itself: checking them before would read them twice.
     PyString::from_bytes(py, &bytes).or_else(|_| Ok(PyString::new(py, &String::from_utf8_lossy(&bytes))))
 }

@@ -1,6 +1,6 @@
 //! Ids from Python: arrays of integers or sequences of ints, and nothing that merely looks like one.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -31,36 +31,18 @@ impl<'py> Ids<'py> {
     }
 
     /// The ids, which need not be the same when they are read again: other threads may write into an array that is lent.
-    pub fn shared(&mut self) -> SharedIds<'_> {
+    pub fn shared(&mut self) -> &[AtomicU32] {
         let (data, length) = match self {
             Self::Lent(array) => (array.data(), array.len()),
             Self::Taken(ids) => (ids.as_mut_ptr(), ids.len()),
         };
         if length == 0 {
-            return SharedIds(&[]);
+            return &[];
         }
         // SAFETY: the array has `length` items one after the other, aligned, and lives as long as it is borrowed here; it
         // cannot be resized while it is referred to. All access here is atomic; another thread's need not be, but can only
         // change which ids are read, and no reader relies on them.
-        SharedIds(unsafe { std::slice::from_raw_parts(data.cast::<AtomicU32>(), length) })
-    }
-}
-
-/// Ids that may change between one look and the next.
-#[derive(Clone, Copy)]
-pub struct SharedIds<'a>(&'a [AtomicU32]);
-
-impl<'a> SharedIds<'a> {
-    pub fn len(self) -> usize {
-        self.0.len()
-    }
-
-    pub fn chunks(self, length: usize) -> impl Iterator<Item = Self> {
-        self.0.chunks(length).map(SharedIds)
-    }
-
-    pub fn iter(self) -> impl Iterator<Item = u32> + 'a {
-        self.0.iter().map(|id| id.load(Ordering::Relaxed))
+        unsafe { std::slice::from_raw_parts(data.cast::<AtomicU32>(), length) }
     }
 }
 
