@@ -4,7 +4,8 @@
 //! a greatest number, two look-ups and a few bits, without a branch on what the text is.
 
 #[cfg(target_arch = "x86_64")]
-use crate::pair_table::Avx512;
+mod avx512;
+
 use crate::pair_table::{Address, Look, Portable};
 use crate::path::Path;
 use crate::ranks::MergeTable;
@@ -12,7 +13,7 @@ use crate::words::places;
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Lane<const N: usize> {
     /// The precedence of the symbol of a place and the next one, above how far the place is from the last one: the greatest
     /// of them is the leftmost of the lowest rank.
@@ -20,11 +21,9 @@ struct Lane<const N: usize> {
     ids: [u32; N],
     /// A bit for each place that begins a symbol.
     taken: u64,
-    /// The symbol that was made last, and its neighbours.
-    before: usize,
-    made: usize,
-    after: usize,
-    /// Where the table tells what it becomes with either.
+    /// The bits of the symbol that was made last and of the one before it.
+    changed: u64,
+    /// Where the table tells what it becomes with either neighbour.
     left: Address,
     right: Address,
 }
@@ -42,16 +41,8 @@ fn key(precedence: u32, place: usize) -> u32 {
 }
 
 impl<const N: usize> Lane<N> {
-    const IDLE: Self = Self {
-        keys: [0; N],
-        ids: [0; N],
-        taken: 0,
-        before: 0,
-        made: 0,
-        after: 0,
-        left: Address::NOWHERE,
-        right: Address::NOWHERE,
-    };
+    const IDLE: Self =
+        Self { keys: [0; N], ids: [0; N], taken: 0, changed: 1, left: Address::NOWHERE, right: Address::NOWHERE };
 
     /// Begin with a piece of 1 to `N - 2` bytes.
     #[inline(always)]
@@ -73,40 +64,50 @@ impl<const N: usize> Lane<N> {
     fn merge(&mut self, table: &MergeTable) -> bool {
         loop {
             let greatest = self.keys.iter().copied().fold(0, u32::max);
-            if greatest <= LAST {
-                return false;
+            let Some((at, precedence)) = merge_of(greatest) else { return false };
+            let right = self.after(at % N);
+            if table.holds(precedence, self.ids[at % N], self.ids[right % N]) {
+                self.keys[right % N] = 0;
+                self.make(table, at % N, right % N, precedence);
+                return true;
             }
-            let (at, precedence) = ((LAST - greatest % (LAST + 1)) as usize % N, greatest >> PLACE_BITS);
-            let right = self.after(at);
-            if !table.holds(precedence, self.ids[at], self.ids[right % N]) {
-                self.keys[at] = 0;
-                continue;
-            }
-            self.taken &= !(1 << right);
-            let after = self.after(at);
-            let before = 63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize;
-            let product = table.made_by(precedence);
-            self.ids[at] = product;
-            self.keys[right % N] = 0;
-            (self.before, self.made, self.after) = (before % N, at, after % N);
-            self.left = table.address(self.ids[before % N], product);
-            self.right = table.address(product, self.ids[after % N]);
-            return true;
+            self.keys[at % N] = 0;
         }
     }
 
-    /// Look up what the symbol that was made and its neighbours become.
+    /// Merge the symbols of two places, and begin to load what their neighbours become with them.
+    #[inline(always)]
+    fn make(&mut self, table: &MergeTable, at: usize, right: usize, precedence: u32) {
+        self.taken &= !(1 << right);
+        let after = self.after(at) % N;
+        let before = (63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize) % N;
+        let product = table.made_by(precedence);
+        self.ids[at] = product;
+        self.changed = 1 << before | 1 << at;
+        self.left = table.address(self.ids[before], product);
+        self.right = table.address(product, self.ids[after]);
+    }
+
+    /// The symbol before the one that was made last, and that itself.
+    #[inline(always)]
+    fn changed(&self) -> [usize; 2] {
+        [self.changed.trailing_zeros() as usize % N, (63 - self.changed.leading_zeros() as usize) % N]
+    }
+
+    /// Look up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its neighbours.
     ///
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    unsafe fn look<L: Look>(&mut self, table: &MergeTable) {
-        for (left, right, address) in [(self.before, self.made, self.left), (self.made, self.after, self.right)] {
-            // SAFETY: the caller's promise.
-            let precedence = unsafe { table.look::<L>(address, self.ids[left], self.ids[right]) };
-            table.prefetch_made(precedence);
-            self.keys[left] = key(precedence, left);
-        }
+    unsafe fn look<L: Look>(&self, table: &MergeTable) -> [u32; 2] {
+        let pair = |which: usize| {
+            let left = self.changed()[which];
+            (self.ids[left], self.ids[self.after(left) % N])
+        };
+        // SAFETY: the caller's promise.
+        let found = unsafe { [table.look::<L>(self.left, || pair(0)), table.look::<L>(self.right, || pair(1))] };
+        table.prefetch_merges(found);
+        found
     }
 
     /// The next place that is taken: there is one, as `at` is not that behind the last symbol.
@@ -127,6 +128,12 @@ impl<const N: usize> Lane<N> {
             taken &= taken - 1;
         }
     }
+}
+
+/// The place and the precedence of a key, if it stands for a merge.
+#[inline(always)]
+fn merge_of(key: u32) -> Option<(usize, u32)> {
+    (key > LAST).then_some(((LAST - key % (LAST + 1)) as usize, key >> PLACE_BITS))
 }
 
 /// Pieces merged at the same time: nearly all that a portion has, as what each waits for is memory.
@@ -157,8 +164,7 @@ impl<const N: usize> Lanes<N> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
-            // SAFETY: every machine has it.
-            _ => unsafe { self.merge_here::<Portable>(table, pieces) },
+            _ => self.merge_here(table, pieces),
         }
     }
 
@@ -167,8 +173,23 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        // SAFETY: the caller's promise.
-        unsafe { self.merge_here::<Avx512>(table, pieces) };
+        let busy = self.begin(table, pieces);
+        let Self(lanes) = self;
+        let (mut left, mut count) = ([0_u8; LANES], 0);
+        for at in places(busy) {
+            left[count % LANES] = at as u8;
+            count += usize::from(lanes[at % LANES].merge(table));
+        }
+        while count != 0 {
+            let mut kept = 0;
+            for at in 0..count {
+                let lane = left[at % LANES];
+                left[kept % LANES] = lane;
+                // SAFETY: the caller's promise.
+                kept += usize::from(unsafe { avx512::turn(&mut lanes[usize::from(lane) % LANES], table) });
+            }
+            count = kept;
+        }
     }
 
     /// # Safety
@@ -176,33 +197,41 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx2<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        // SAFETY: every machine has it.
-        unsafe { self.merge_here::<Portable>(table, pieces) };
+        self.merge_here(table, pieces);
     }
 
     /// With the instructions of whoever calls: the compiler makes the greatest of many numbers of what is there.
-    ///
-    /// # Safety
-    /// The machine has the path of `L`.
     #[inline(always)]
-    unsafe fn merge_here<'a, L: Look>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+    fn merge_here<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+        let mut busy = self.begin(table, pieces);
         let Self(lanes) = self;
-        let mut busy = 0_u32;
-        for (at, (lane, piece)) in lanes.iter_mut().zip(pieces).enumerate() {
-            lane.begin(table, piece);
-            busy |= 1 << at;
-        }
         while busy != 0 {
             for at in places(busy) {
                 if !lanes[at % LANES].merge(table) {
                     busy &= !(1 << at);
                 }
             }
+            // All of them behind one another: what is read at once in a merge has long been written then.
             for at in places(busy) {
-                // SAFETY: the caller's promise.
-                unsafe { lanes[at % LANES].look::<L>(table) };
+                let lane = &mut lanes[at % LANES];
+                // SAFETY: every machine has it.
+                let found = unsafe { lane.look::<Portable>(table) };
+                for (place, precedence) in lane.changed().into_iter().zip(found) {
+                    lane.keys[place] = key(precedence, place);
+                }
             }
         }
+    }
+
+    /// Begin with pieces; a bit for each lane that has one.
+    #[inline(always)]
+    fn begin<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) -> u32 {
+        let mut busy = 0;
+        for (at, (lane, piece)) in self.0.iter_mut().zip(pieces).enumerate() {
+            lane.begin(table, piece);
+            busy |= 1 << at;
+        }
+        busy
     }
 
     /// Replace `ids` by those of the piece in a lane.

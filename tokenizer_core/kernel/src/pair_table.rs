@@ -14,8 +14,8 @@ use crate::words::places;
 
 const WAYS: usize = 16;
 
-/// So many entries a line has on the average, at most: a few lines in a hundred are full.
-const LOAD: usize = 9;
+/// So many entries a line has on the average, at most: one line in a hundred is full.
+const LOAD: usize = 8;
 
 /// The lowest bits of a pair, which are not in its line.
 type Lowest = u16;
@@ -113,10 +113,8 @@ pub(crate) struct PairTable {
     /// only entry of a tag can be no other one's than what is asked for, or none.
     apart: FxHashMap<(Address, Lowest), u32>,
     id_bits: u32,
-    /// Bits of a mixed pair that line and tag tell.
-    upper_bits: u32,
-    /// Whole bits of the number of lines.
-    line_bits: u32,
+    /// Brings the mixed pair to the top of a word.
+    factor: u64,
     /// The bits of an entry that are its tag; those below are the precedence.
     tags: u32,
 }
@@ -130,32 +128,32 @@ impl PairTable {
         // Enough lines that line and tag leave no more of a pair than its lowest bits.
         let enough = (pair_bits + precedence_bits).saturating_sub(u32::BITS + Lowest::BITS);
         let lines = count.div_ceil(LOAD).max(1 << enough);
-        let line_bits = lines.ilog2();
-        let least = (pair_bits - line_bits.min(pair_bits)).saturating_sub(Lowest::BITS);
+        let least = pair_bits.saturating_sub(lines.ilog2() + Lowest::BITS).max(1);
         let tag_bits = tag_bits.clamp(least, u32::BITS - precedence_bits);
         Self {
             lines: Table::new(lines),
             lowest: vec![0; count + 1].into_boxed_slice(),
             apart: FxHashMap::default(),
             id_bits,
-            upper_bits: pair_bits.min(line_bits + tag_bits),
-            line_bits,
-            tags: u32::MAX << precedence_bits,
+            factor: FACTOR << (u64::BITS - pair_bits),
+            tags: u32::MAX << (u32::BITS - tag_bits),
         }
     }
 
     /// Where the precedence of a pair is told.
     #[inline(always)]
     pub fn address(&self, left: u32, right: u32) -> Address {
-        let mixed = self.pair(left, right).wrapping_mul(FACTOR);
-        let upper = mixed << (64 - 2 * self.id_bits) >> (64 - self.upper_bits);
-        // Of numbers that differ by at least as much as there are lines the upper bits differ.
-        let scaled = upper * self.lines.len() as u64;
-        let rest = scaled & !(u64::MAX << self.upper_bits);
-        Address {
-            line: (scaled >> self.upper_bits) as u32,
-            tag: ((rest >> self.line_bits) as u32) << self.tags.trailing_zeros(),
-        }
+        let mixed = self.pair(left, right).wrapping_mul(self.factor);
+        // Pairs of one line whose lowest bits are the same are so far from each other that the tag, which is what comes
+        // next, is not.
+        let scaled = u128::from(mixed) * self.lines.len() as u128;
+        Address { line: (scaled >> 64) as u32, tag: (scaled >> 32) as u32 & self.tags }
+    }
+
+    /// Begin to load what tells whether a precedence [holds](Self::holds).
+    #[inline(always)]
+    pub fn prefetch_lowest(&self, precedence: u32) {
+        prefetch(&self.lowest, precedence as usize);
     }
 
     /// Begin to load what is at an address.
@@ -169,7 +167,7 @@ impl PairTable {
     pub fn get(&self, left: u32, right: u32) -> u32 {
         let address = self.address(left, right);
         // SAFETY: every machine has it.
-        let found = unsafe { self.look::<Portable>(address, left, right) };
+        let found = unsafe { self.look::<Portable>(address, || (left, right)) };
         if found == 0 || self.holds(found, left, right) { found } else { 0 }
     }
 
@@ -179,15 +177,15 @@ impl PairTable {
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    pub unsafe fn look<L: Look>(&self, address: Address, left: u32, right: u32) -> u32 {
+    pub unsafe fn look<L: Look>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
         let Line(entries) = self.line(address);
         // SAFETY: the caller's promise.
         let tagged = unsafe { L::tagged(entries, address.tag, self.tags) };
-        // One branch, which is hardly ever taken: whether a pair merges cannot be foreseen.
-        let full = entries[WAYS - 1] != 0;
-        if (tagged & tagged.wrapping_sub(1) != 0) | (tagged == 0) & full {
-            return self.get_slowly(address, left, right);
+        // Hardly ever taken: of lines of [`LOAD`] entries one in a hundred is full.
+        if (tagged & tagged.wrapping_sub(1) != 0) | (entries[WAYS - 1] != 0) {
+            return self.get_slowly(address, pair());
         }
+        // No branch, since whether a pair merges cannot be foreseen.
         let own = entries[tagged.trailing_zeros() as usize % WAYS] ^ address.tag;
         if tagged == 0 { 0 } else { own }
     }
@@ -199,7 +197,7 @@ impl PairTable {
     }
 
     #[cold]
-    fn get_slowly(&self, address: Address, left: u32, right: u32) -> u32 {
+    fn get_slowly(&self, address: Address, (left, right): (u32, u32)) -> u32 {
         let pair = self.pair(left, right);
         let Line(entries) = self.line(address);
         match self.way(entries, address, pair) {

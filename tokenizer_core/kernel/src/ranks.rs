@@ -164,11 +164,12 @@ impl MergeTable {
         }
     }
 
-    /// Begin to load what the merge of a precedence makes.
+    /// Begin to load what precedences that were [found](Self::look) ask for when their merges are made.
     #[inline(always)]
-    pub(crate) fn prefetch_made(&self, precedence: u32) {
+    pub(crate) fn prefetch_merges(&self, precedences: [u32; 2]) {
+        precedences.iter().for_each(|precedence| self.pairs.prefetch_lowest(*precedence));
         if self.last_product.is_none() {
-            prefetch(&self.products, precedence as usize);
+            precedences.iter().for_each(|precedence| prefetch(&self.products, *precedence as usize));
         }
     }
 
@@ -201,9 +202,9 @@ impl MergeTable {
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    pub(crate) unsafe fn look<L: Look>(&self, address: Address, left: u32, right: u32) -> u32 {
+    pub(crate) unsafe fn look<L: Look>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
         // SAFETY: the caller's promise.
-        unsafe { self.pairs.look::<L>(address, left, right) }
+        unsafe { self.pairs.look::<L>(address, pair) }
     }
 
     /// Whether a precedence that [`Self::look`] found is that of the two tokens.

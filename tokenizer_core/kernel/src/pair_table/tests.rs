@@ -15,7 +15,7 @@ const ID_BITS: u32 = 9;
 /// What a pair has, by path: 0 for none, whatever was found first.
 fn looked_up<L: Look>(table: &PairTable, left: u32, right: u32) -> u32 {
     // SAFETY: asked for on a path that the machine has.
-    let found = unsafe { table.look::<L>(table.address(left, right), left, right) };
+    let found = unsafe { table.look::<L>(table.address(left, right), || (left, right)) };
     if found != 0 && table.holds(found, left, right) { found } else { 0 }
 }
 

@@ -1,0 +1,99 @@
+//! A turn of a lane whose keys are in vectors from when they are looked up until the next merge is made: they are written
+//! and read whole, so no load waits for a narrower store.
+
+use core::arch::x86_64::{
+    __m512i, _mm_cvtsi32_si128, _mm_insert_epi32, _mm512_castsi128_si512, _mm512_load_si512, _mm512_mask_or_epi32,
+    _mm512_mask_set1_epi32, _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_max_epu32,
+    _mm512_reduce_max_epu32, _mm512_setzero_si512, _mm512_slli_epi32, _mm512_store_si512,
+};
+use std::mem::offset_of;
+
+use super::{LAST, Lane, PLACE_BITS, key, merge_of};
+use crate::pair_table::Avx512;
+use crate::ranks::MergeTable;
+
+/// Keys in a vector.
+const WORDS: usize = 16;
+
+/// Vectors of the longest lane.
+const VECTORS: usize = (1 << PLACE_BITS) / WORDS;
+
+/// What a key of the first places has in its lowest bits.
+#[repr(align(64))]
+struct Places([u32; WORDS]);
+
+static PLACES: Places = {
+    let mut places = [0; WORDS];
+    let mut at = 0;
+    while at < WORDS {
+        places[at] = LAST - at as u32;
+        at += 1;
+    }
+    Places(places)
+};
+
+/// Those of the bits of places that are within one of the vectors.
+#[inline(always)]
+fn within(bits: u64, vector: usize) -> u16 {
+    (bits >> (WORDS * vector)) as u16
+}
+
+/// The keys of a lane with those of what changed, which was found last.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VECTORS] {
+    const { assert!(offset_of!(Lane<N>, keys) == 0 && N.is_multiple_of(WORDS), "keys are whole vectors") };
+    // SAFETY: the caller's promise; a lane is aligned to a vector, and its keys come first, which are `N / WORDS` vectors.
+    unsafe {
+        let from = lane.keys.as_ptr().cast::<__m512i>();
+        let mut keys = [_mm512_setzero_si512(); VECTORS];
+        for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
+            // What is taken no more has none.
+            let old = _mm512_maskz_mov_epi32(within(lane.taken, at), _mm512_load_si512(from.add(at)));
+            *keys = if N == WORDS {
+                // The symbol before comes first.
+                let found = _mm_insert_epi32::<1>(_mm_cvtsi32_si128(found[0] as i32), found[1] as i32);
+                let changed = within(lane.changed, 0);
+                let found = _mm512_maskz_expand_epi32(changed, _mm512_castsi128_si512(found));
+                let places = _mm512_load_si512(PLACES.0.as_ptr().cast());
+                _mm512_mask_or_epi32(old, changed, _mm512_slli_epi32::<PLACE_BITS>(found), places)
+            } else {
+                lane.changed().into_iter().zip(found).fold(old, |keys, (place, precedence)| {
+                    _mm512_mask_set1_epi32(keys, within(1 << place, at), key(precedence, place) as i32)
+                })
+            };
+        }
+        keys
+    }
+}
+
+/// Look up what the last merge led to, and make the next; `false` if none is left.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn turn<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
+    // SAFETY: the caller's promise; as in `keys`.
+    unsafe {
+        let mut keys = keys(lane, lane.look::<Avx512>(table));
+        loop {
+            let greatest = keys[1..N / WORDS].iter().fold(keys[0], |all, keys| _mm512_max_epu32(all, *keys));
+            let Some((at, precedence)) = merge_of(_mm512_reduce_max_epu32(greatest)) else { return false };
+            let (at, right) = (at % N, lane.after(at % N) % N);
+            if table.holds(precedence, lane.ids[at], lane.ids[right]) {
+                let to = lane.keys.as_mut_ptr().cast::<__m512i>();
+                for (at, keys) in keys.iter().enumerate().take(N / WORDS) {
+                    _mm512_store_si512(to.add(at), *keys);
+                }
+                lane.make(table, at, right, precedence);
+                return true;
+            }
+            // What was found is not that of the pair, which does not merge then.
+            for (vector, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
+                *keys = _mm512_mask_set1_epi32(*keys, within(1 << at, vector), 0);
+            }
+        }
+    }
+}
