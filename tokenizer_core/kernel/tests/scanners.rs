@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fancy_regex::Regex;
 use proptest::prelude::*;
-use scanning::{PATTERNS, hostile_text};
+use scanning::{PATTERNS, hostile_text, long_text};
 use tokd_kernel::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -135,22 +135,36 @@ fn a_million_of_anything_is_cut_in_linear_time() {
     }
 }
 
+/// [`assert_equal`] for all patterns.
+fn assert_all_equal(text: &str) {
+    for (name, pattern) in PATTERNS {
+        thread_local! {
+            static COMPILED: std::cell::RefCell<std::collections::HashMap<&'static str, (Vec<Pretokenizer>, Regex)>> =
+                std::cell::RefCell::default();
+        }
+        COMPILED.with_borrow_mut(|compiled| {
+            let (pretokenizer, regex) =
+                compiled.entry(name).or_insert_with(|| (scanner(name), Regex::new(pattern).unwrap()));
+            assert_equal(name, pretokenizer, regex, text);
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn windows_that_go_on_with_anything_are_cut_as_the_pattern_does(text in long_text()) {
+        assert_all_equal(&text);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6_000))]
 
     #[test]
     fn hostile_text_is_cut_as_the_pattern_does(text in hostile_text()) {
-        for (name, pattern) in PATTERNS {
-            thread_local! {
-                static COMPILED: std::cell::RefCell<std::collections::HashMap<&'static str, (Vec<Pretokenizer>, Regex)>> =
-                    std::cell::RefCell::default();
-            }
-            COMPILED.with_borrow_mut(|compiled| {
-                let (pretokenizer, regex) =
-                    compiled.entry(name).or_insert_with(|| (scanner(name), Regex::new(pattern).unwrap()));
-                assert_equal(name, pretokenizer, regex, &text);
-            });
-        }
+        assert_all_equal(&text);
     }
 
     #[test]

@@ -86,6 +86,15 @@ pub const ALPHABET: [&str; 48] = [
     "\n",
 ];
 
+/// Many windows, most of which end in the middle of something, and go on with anything.
+pub fn long_text() -> impl Strategy<Value = String> {
+    let word = "[a-zé中 ]{1,9}".prop_map(String::from);
+    let single = select(&ALPHABET[..]).prop_map(str::to_owned);
+    let repeated = (select(&ALPHABET[..]), 1..40_usize).prop_map(|(piece, times)| piece.repeat(times));
+    prop::collection::vec(prop_oneof![6 => word, 6 => single, 1 => repeated], 60..200)
+        .prop_map(|pieces| pieces.concat())
+}
+
 pub fn hostile_text() -> impl Strategy<Value = String> {
     let single = select(&ALPHABET[..]).prop_map(str::to_owned);
     let space = select(&[" ", " ", "\n", "\r\n", "\t"][..]).prop_map(str::to_owned);

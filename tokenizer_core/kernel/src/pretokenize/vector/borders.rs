@@ -39,34 +39,24 @@ impl Masks {
     }
 }
 
-/// What the character before a window was, as the lowest bit of each word.
+/// What cannot be seen of the first character of a window that is the last one of the window before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
-    /// Part of a word, to which the first characters belong too.
-    word: u64,
+    /// It is neither word nor number nor space and does not begin a piece.
+    within_other: u64,
     /// A small letter, or one without case that follows a small one: a capital begins a word.
     small: u64,
-    /// Without case, and nothing before it in the word is small.
-    open: u64,
-}
-
-impl Carry {
-    /// Whether the window begins inside a word, and not where a piece begins.
-    #[inline(always)]
-    pub(super) fn inside(self) -> bool {
-        self.word != 0
-    }
 }
 
 /// What is known of a window.
 #[derive(Default)]
 pub(super) struct Borders {
-    /// The characters that begin a piece, but for the first of a window that begins with one.
+    /// The characters that begin a piece, but for the first one, of which it was known before.
     pub(super) starts: u64,
     /// Nothing was left undecided.
     pub(super) whole: bool,
-    /// For a window that begins behind this one; not inside a word if none may begin there.
-    pub(super) carry: Carry,
+    /// For a window that begins with the last character of this one, if one may begin there.
+    pub(super) next: Option<Carry>,
 }
 
 /// The borders among the first `count` characters; `last` if the text ends behind them. `contractions` tells for quotes
@@ -87,12 +77,12 @@ pub(super) fn borders<R: Rules>(
     let word = if R::CASED { letter | masks.mark } else { letter };
     let other = valid & !(word | number | space);
     let behind_blank = blank << 1;
-    let other_start = other & !(other << 1) & !behind_blank;
+    let other_start = other & !(other << 1 | behind_blank | before.within_other);
     let leading_other = other_start & word >> 1;
 
     let (one, two) = match R::CONTRACTION {
         _ if quote == 0 => (0, 0),
-        Contraction::Suffix => contractions(quote & (word << 1 | before.word)),
+        Contraction::Suffix => contractions(quote & word << 1),
         Contraction::AnyCase | Contraction::Lower => contractions(quote & leading_other),
     };
 
@@ -112,10 +102,10 @@ pub(super) fn borders<R: Rules>(
     if R::NEWLINE_CUT {
         starts |= behind_last_newline(newline_left, leading_space);
     }
-    if !last && space_left >> (count - 1) & 1 != 0 {
+    if !last {
         // Where white space ends is not known, nor where it is cut.
-        let run = (space_left << (64 - count)).leading_ones() as usize;
-        known &= lowest(count - run + 1);
+        let run = (space_left << (64 - count)).leading_ones();
+        known &= valid >> run.saturating_sub(1);
     }
 
     let number_start = number & !(number << 1);
@@ -125,8 +115,8 @@ pub(super) fn borders<R: Rules>(
         digits => portions(number, number_start, digits),
     };
 
-    let lead = if R::ANY_LEAD { (space & !newline | leading_other) << 1 } else { behind_blank };
-    starts |= other_start | word & !(word << 1 | before.word | lead);
+    let lead = if R::ANY_LEAD { space & !newline | leading_other } else { blank };
+    starts |= other_start | word & !((word | lead) << 1);
 
     match R::CONTRACTION {
         Contraction::Suffix => starts &= !(one | two),
@@ -135,8 +125,8 @@ pub(super) fn borders<R: Rules>(
     }
     starts |= one << 2 | two << 3;
 
-    let mut carry = Carry { word: 1, small: 0, open: 0 };
-    let mut word_end = word;
+    let at_end = |bits: u64| bits >> (count - 1) & 1;
+    let (mut small_end, mut word_end) = (0, word);
     if R::CASED {
         // A mark among others is one of them, and they go on behind it.
         known &= below(masks.mark & (other & !leading_other) << 1);
@@ -145,8 +135,8 @@ pub(super) fn borders<R: Rules>(
         let caseless = word & apart & !(upper | lower);
         let small = lower | caseless & !caseless.wrapping_add((lower << 1 | before.small) & caseless);
         let open = caseless & !small;
-        starts |= upper & (small << 1 | before.small);
-        let mut doubtful = upper & (open << 1 | before.open);
+        starts |= upper & small << 1;
+        let mut doubtful = upper & open << 1;
         while doubtful != 0 {
             // Capitals behind one without case begin a word if neither another such nor a small letter follows them.
             let at = doubtful.trailing_zeros() as usize;
@@ -158,17 +148,17 @@ pub(super) fn borders<R: Rules>(
             }
             doubtful &= doubtful - 1;
         }
-        carry = Carry { word: 1, small: small >> (count - 1) & 1, open: open >> (count - 1) & 1 };
-        word_end = small | open;
+        (small_end, word_end) = (at_end(small), small | open);
     }
     let whole = known == valid;
-    // The next window would know nothing of a contraction that reaches into it.
-    let goes_on = whole && !last && word_end >> (count - 1) & 1 != 0 && (one | two) >> count.saturating_sub(3) == 0;
-    Borders {
-        starts: starts & known & !(1 ^ before.word),
-        whole,
-        carry: if goes_on { carry } else { Carry::default() },
-    }
+    // The next window would know nothing of a contraction that reaches into it, of how many digits there were, or of white
+    // space before newlines.
+    let clear = (one | two) >> count.saturating_sub(3) == 0;
+    let number_end = if R::DIGITS == 1 || R::DIGITS == usize::MAX { number } else { 0 };
+    let space_end = if R::NEWLINE_CUT { space & !newline } else { space };
+    let goes_on = whole && !last && clear && at_end(word_end | other | number_end | space_end) != 0;
+    let carry = Carry { within_other: at_end(other & !other_start), small: small_end };
+    Borders { starts: starts & known & !1, whole, next: goes_on.then_some(carry) }
 }
 
 /// All bits below the lowest of `bits`; all there are if there is none.

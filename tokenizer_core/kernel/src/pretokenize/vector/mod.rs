@@ -1,7 +1,8 @@
 //! The scanners, 64 bytes at a time: a bit a character for each class, and pieces found by arithmetic on these words.
 //!
-//! A window begins where a piece begins, or inside a word; so nothing before it is ever looked at, and what its last
-//! characters leave undecided is decided by the next window, which begins where the last known piece does.
+//! A window begins where a piece begins, or with the last character of the window before if all of that is known; so little
+//! of what stands before it is ever asked for, and where it begins is foreseen. What its last characters leave undecided is
+//! decided by the next window, which begins where the last known piece does.
 
 mod avx2;
 mod avx512;
@@ -86,7 +87,7 @@ pub(super) unsafe fn fill_avx512<R: Rules>(text: &str, at: usize, ends: &mut [u3
 #[inline(always)]
 unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
     let mut count = 0;
-    // Where the last piece ended: at the window, or before it if that begins inside a word.
+    // Where the last piece ended: at the window, or before it if that begins inside a piece.
     let mut start = at;
     let mut carry = Carry::default();
     while at < text.len()
@@ -94,7 +95,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
     {
         prefetch(text, at + AHEAD);
         // SAFETY: the caller's promise.
-        let (Borders { starts, whole, carry: next }, length) = unsafe { look::<R, B>(text, at, carry) };
+        let (Borders { starts, whole, next }, length, last) = unsafe { look::<R, B>(text, at, carry) };
         // SAFETY: as above.
         unsafe { B::write(starts, at as u32, room) };
         let given = starts.count_ones() as usize;
@@ -103,34 +104,64 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
             room[given] = text.len() as u32;
             return count + 1;
         }
-        carry = next;
         if starts != 0 {
             start = at + 63 - starts.leading_zeros() as usize;
         }
-        if carry.inside() {
-            at += length;
-        } else if starts != 0 {
-            at = start;
-        } else {
-            at = match_end::<R>(text, start);
-            start = at;
-            room[0] = at as u32;
+        if let Some(next) = next {
+            carry = next;
+            at += last;
+            continue;
+        }
+        seldom();
+        carry = Carry::default();
+        if starts == 0 {
+            start = match_end::<R>(text, start);
+            room[0] = start as u32;
             count += 1;
         }
+        at = start;
     }
     if count > 0 { count } else { scan::fill::<R>(text, start, ends) }
 }
 
-/// The borders in the window at `at`, by the first bytes of characters, and the length of the window.
+/// Tell the compiler that what leads here is a branch that is foreseen: a choice would wait for all of a window.
+#[cold]
+fn seldom() {}
+
+/// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its last
+/// character.
 ///
 /// # Safety
 /// The machine has the instructions of `B`.
 #[inline(always)]
-unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize) {
-    let mut copy = [0; READ];
-    let rest = text.len() - at;
-    let bytes = bytes_at(text, at, &mut copy);
-    let Some(window) = bytes.first_chunk() else { return (Borders::default(), 0) };
+unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize, usize) {
+    let rest = &text[at..];
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(bytes) = rest.first_chunk() {
+            // What is known of most windows, that the text goes on behind them, makes their code shorter.
+            look_at::<R, B>(text, at, bytes, READ, carry)
+        } else {
+            let mut copy = [0; READ];
+            copy[..rest.len()].copy_from_slice(rest);
+            look_at::<R, B>(text, at, &copy, rest.len(), carry)
+        }
+    }
+}
+
+/// As [`look`], where `bytes` stand; of them `rest` are text.
+///
+/// # Safety
+/// The machine has the instructions of `B`.
+#[inline(always)]
+unsafe fn look_at<R: Rules, B: Block>(
+    text: &[u8],
+    at: usize,
+    bytes: &[u8; READ],
+    rest: usize,
+    carry: Carry,
+) -> (Borders, usize, usize) {
+    let Some(window) = bytes.first_chunk() else { return (Borders::default(), 0, 0) };
     let last = rest <= WINDOW;
     // SAFETY: the caller's promise, for each call in this function.
     let (wide, first) = unsafe { B::shape(window) };
@@ -138,22 +169,23 @@ unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Bor
         let length = rest.min(WINDOW);
         // SAFETY: as above.
         let masks = unsafe { B::classes::<R>(bytes, lowest(length), 0) };
-        return (borders::<R>(&masks, length, last, carry, |quotes| contractions::<R>(text, at, quotes)), length);
+        let contractions = move |quotes| contractions::<R>(text, at, quotes);
+        return (borders::<R>(&masks, length, last, carry, contractions), length, length - 1);
     }
     let length = if last { rest } else { whole_characters(window, first) };
     let leads = first & lowest(length);
     // SAFETY: as above.
     let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide) };
     // SAFETY: as above.
-    let gather = |bits| unsafe { B::gather(bits, leads) };
+    let gather = move |bits| unsafe { B::gather(bits, leads) };
     // SAFETY: as above.
-    let scatter = |bits| unsafe { B::scatter(bits, leads) };
-    let contractions = |quotes| {
+    let scatter = move |bits| unsafe { B::scatter(bits, leads) };
+    let contractions = move |quotes| {
         let (one, two) = contractions::<R>(text, at, scatter(quotes));
         (gather(one), gather(two))
     };
     let found = borders::<R>(&masks.map(gather), leads.count_ones() as usize, last, carry, contractions);
-    (Borders { starts: scatter(found.starts), ..found }, length)
+    (Borders { starts: scatter(found.starts), ..found }, length, 63 - leads.leading_zeros() as usize)
 }
 
 /// So many bytes at `at`, with zeros in `copy` behind the end of the text.
