@@ -16,8 +16,20 @@ pub(crate) const LARGE: usize = 2 << 20;
 #[cfg(target_os = "linux")]
 mod mapped {
     use std::ptr::NonNull;
+    use std::sync::{Arc, Mutex, PoisonError, Weak};
 
     use super::{LARGE, Zeroed};
+
+    /// Smaller tables have small pages of their own.
+    const SHARED: usize = LARGE / 16;
+
+    /// Address space for tables that are smaller than a large page, one behind the other.
+    const ARENA_BYTES: usize = 16 * LARGE;
+
+    const CACHE_LINE: usize = 64;
+
+    /// What is given back is a multiple of it, whatever a small page is.
+    const PAGE: usize = 1 << 16;
 
     /// Private anonymous memory.
     #[derive(Debug)]
@@ -36,8 +48,7 @@ mod mapped {
     impl Mapping {
         /// So many bytes of zeros; `None` if the system refuses.
         pub fn new(bytes: usize) -> Option<Self> {
-            let large = bytes >= LARGE / 4;
-            let bytes = bytes.max(if large { LARGE } else { 1 });
+            let (bytes, large) = (bytes.max(1), bytes >= LARGE);
             let mapped = if large { bytes.checked_add(LARGE)? } else { bytes };
             let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             // SAFETY: a new anonymous mapping touches no memory that is in use.
@@ -69,30 +80,91 @@ mod mapped {
         }
     }
 
-    /// Entries in a mapping of their own.
+    /// Where tables lie side by side, since a large page for each would be half empty, and how much of it is taken. It
+    /// stays as long as one of them.
+    static ARENA: Mutex<(Weak<Mapping>, usize)> = Mutex::new((Weak::new(), 0));
+
+    /// So many bytes of zeros that nobody else has: what they lie in, and where; `None` if the system refuses.
+    fn share(bytes: usize) -> Option<(Arc<Mapping>, usize)> {
+        let mut guard = ARENA.lock().unwrap_or_else(PoisonError::into_inner);
+        let (arena, taken) = &mut *guard;
+        let bytes = bytes.next_multiple_of(CACHE_LINE);
+        let open = arena.upgrade().filter(|_| *taken + bytes <= ARENA_BYTES);
+        let (mapping, start) = match open {
+            Some(mapping) => (mapping, *taken),
+            None => (Arc::new(Mapping::new(ARENA_BYTES)?), 0),
+        };
+        (*arena, *taken) = (Arc::downgrade(&mapping), start + bytes);
+        Some((mapping, start))
+    }
+
+    /// Entries in a mapping of their own or in a part of an arena that is theirs alone.
     #[derive(Debug)]
     pub struct Table<T> {
-        mapping: Mapping,
+        start: NonNull<T>,
         length: usize,
-        entries: std::marker::PhantomData<T>,
+        /// What keeps them where they are.
+        memory: Memory,
     }
+
+    #[derive(Debug)]
+    enum Memory {
+        Own { _mapping: Mapping },
+        Shared { _arena: Arc<Mapping> },
+    }
+
+    // SAFETY: it owns its entries alone, as a boxed slice does, and they are plain data.
+    unsafe impl<T: Send> Send for Table<T> {}
+    // SAFETY: a shared reference gives shared references to entries.
+    unsafe impl<T: Sync> Sync for Table<T> {}
 
     impl<T: Zeroed> Table<T> {
         /// `None` if the system refuses.
         pub fn new(length: usize) -> Option<Self> {
-            let mapping = Mapping::new(length.checked_mul(size_of::<T>())?)?;
-            Some(Self { mapping, length, entries: std::marker::PhantomData })
+            const { assert!(align_of::<T>() <= CACHE_LINE) };
+            let bytes = length.checked_mul(size_of::<T>())?;
+            let (memory, start) = if (SHARED..LARGE).contains(&bytes) {
+                let (arena, at) = share(bytes)?;
+                // SAFETY: so many bytes from there on lie within the mapping.
+                let start = unsafe { arena.start().byte_add(at) };
+                (Memory::Shared { _arena: arena }, start)
+            } else {
+                let mapping = Mapping::new(bytes)?;
+                let start = mapping.start();
+                (Memory::Own { _mapping: mapping }, start)
+            };
+            Some(Self { start: start.cast(), length, memory })
         }
 
         pub fn as_slice(&self) -> &[T] {
-            // SAFETY: the mapping holds `length` entries from its start on, which is aligned to a page; the system gave
-            // zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
-            unsafe { std::slice::from_raw_parts(self.mapping.start().as_ptr().cast(), self.length) }
+            // SAFETY: there are `length` entries from the start on, which is aligned to a cache line at the least; the system
+            // gave zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
+            unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
         }
 
         pub fn as_mut_slice(&mut self) -> &mut [T] {
-            // SAFETY: as above, and `self` is borrowed alone.
-            unsafe { std::slice::from_raw_parts_mut(self.mapping.start().as_ptr().cast(), self.length) }
+            // SAFETY: as above, `self` is borrowed alone, and the entries are its own.
+            unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+        }
+    }
+
+    impl<T> Drop for Table<T> {
+        fn drop(&mut self) {
+            if let Memory::Shared { .. } = &self.memory {
+                // Whole pages alone: on others there are neighbours. What is given back is taken by nobody again.
+                let (start, end) = (self.start.addr().get(), self.start.addr().get() + self.length * size_of::<T>());
+                let (first, end) = (start.next_multiple_of(PAGE), end / PAGE * PAGE);
+                if first < end {
+                    // SAFETY: these pages hold nothing but entries of this table, whose last reference is gone.
+                    unsafe {
+                        libc::madvise(
+                            self.start.as_ptr().byte_add(first - start).cast(),
+                            end - first,
+                            libc::MADV_DONTNEED,
+                        )
+                    };
+                }
+            }
         }
     }
 }
@@ -142,5 +214,38 @@ impl<T: Zeroed> DerefMut for Table<T> {
             Self::Mapped(table) => table.as_mut_slice(),
             Self::Boxed(table) => table,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    // SAFETY: integers alone.
+    unsafe impl Zeroed for u64 {}
+
+    /// Sizes on both sides of those of tables that share their pages, made and lost on several threads at once.
+    #[test]
+    fn tables_are_zeros_and_each_has_its_own() {
+        let sizes = [1, 500, 131_071, 131_072, 131_080, 700_000, 2_097_144, 2_097_152, 3_000_000];
+        let work = |thread: u64| {
+            let mut kept: Vec<(u64, Table<u64>)> = Vec::new();
+            for round in 0..40 {
+                let mut table = Table::<u64>::new(sizes[(thread + round) as usize % sizes.len()] / 8 + 1);
+                assert!(table.iter().all(|entry| *entry == 0));
+                let mark = (thread << 32) + round + 1;
+                table.fill(mark);
+                kept.push((mark, table));
+                if round % 3 == 2 {
+                    kept.swap_remove((round * 7) as usize % kept.len());
+                }
+                let last = |table: &Table<u64>| table.len() - 1;
+                assert!(kept.iter().all(|(mark, table)| table[0] == *mark && table[last(table)] == *mark));
+            }
+            assert!(kept.iter().all(|(mark, table)| table.iter().all(|entry| entry == mark)));
+        };
+        thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || work(thread)))));
     }
 }
