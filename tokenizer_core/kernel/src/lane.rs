@@ -117,16 +117,18 @@ impl<const N: usize> Lane<N> {
         (self.taken >> at >> 1).trailing_zeros() as usize + at + 1
     }
 
-    /// Replace `ids` by those of the piece.
+    /// The ids of the piece, and how many there are.
     #[inline(always)]
-    fn finish(&self, ids: &mut Vec<u32>) {
-        ids.clear();
+    fn finish(&self) -> ([u32; N], usize) {
+        let (mut ids, mut count) = ([0; N], 0);
         // Without the places of the borders.
         let mut taken = self.taken & !1;
         while taken & (taken - 1) != 0 {
-            ids.push(self.ids[taken.trailing_zeros() as usize % N]);
+            ids[count % N] = self.ids[taken.trailing_zeros() as usize % N];
+            count += 1;
             taken &= taken - 1;
         }
+        (ids, count)
     }
 }
 
@@ -234,9 +236,9 @@ impl<const N: usize> Lanes<N> {
         busy
     }
 
-    /// Replace `ids` by those of the piece in a lane.
-    #[inline]
-    pub fn ids(&self, lane: usize, ids: &mut Vec<u32>) {
-        self.0[lane].finish(ids);
+    /// The ids of the piece in a lane, and how many there are.
+    #[inline(always)]
+    pub fn ids(&self, lane: usize) -> ([u32; N], usize) {
+        self.0[lane].finish()
     }
 }

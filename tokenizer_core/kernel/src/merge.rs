@@ -36,7 +36,9 @@ impl Merger {
             0 => self.ids.clear(),
             1..=SCAN_LIMIT => {
                 self.lanes.merge(table, std::iter::once(piece));
-                self.lanes.ids(0, &mut self.ids);
+                let (ids, count) = self.lanes.ids(0);
+                self.ids.clear();
+                self.ids.extend_from_slice(&ids[..count]);
             }
             _ => {
                 self.ids.clear();

@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::backtrack::Backtracker;
 use crate::merge::Merger;
-use crate::piece_cache::{Key, LongCache, ShortCache, WideCache, WideKey};
+use crate::piece_cache::{Few, Key, LongCache, ShortCache, WideCache, WideKey};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
 
@@ -60,20 +60,18 @@ impl Caches {
         (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
     }
 
-    /// Remember the ids of `text[piece]`, which is in no cache; `key` is the one that it has if it is short.
-    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, key: Option<Key>, ids: &[u32]) {
-        if key.is_some_and(|key| self.remember_short(key, ids)) {
-            return;
-        }
+    /// Remember the ids of `text[piece]`, a piece without a key or with too many ids for one.
+    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
         let wide = WideKey::new(text, piece.start, piece.end, part).and_then(|key| self.wide.insert(key, ids));
         let evicted = wide.unwrap_or_else(|| self.long.insert(&text[piece], part, ids));
         self.count(evicted);
     }
 
-    /// Remember the ids of a short piece, which is in no cache; `false` if there are too many.
+    /// Remember the ids of a piece that has a key.
     #[inline(always)]
-    pub(crate) fn remember_short(&mut self, key: Key, ids: &[u32]) -> bool {
-        self.short.insert(key, ids).map(|evicted| self.count(evicted)).is_some()
+    pub(crate) fn remember_short(&mut self, key: Key, ids: &Few) {
+        let evicted = self.short.insert(key, ids);
+        self.count(evicted);
     }
 
     fn count(&mut self, evicted: bool) {
@@ -244,13 +242,13 @@ mod tests {
     fn a_place_is_used_again_after_a_call_died_in_it_and_its_caches_are_new() {
         let pool = ScratchPool::new(1 << 16);
         let bytes = pool.with(|scratch| {
-            scratch.caches.remember(b"known", 0..5, false, None, &[7]);
+            scratch.caches.remember(b"known", 0..5, false, &[7]);
             scratch.caches.bytes()
         });
         assert_eq!(pool.statistics(), CacheStatistics { bytes, misses: 1, ..CacheStatistics::default() });
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.with(|_| panic!("in the middle"))));
         assert!(died.is_err());
-        pool.with(|scratch| scratch.caches.remember(b"known", 0..5, false, None, &[7]));
+        pool.with(|scratch| scratch.caches.remember(b"known", 0..5, false, &[7]));
         assert_eq!(pool.statistics().misses, 2);
     }
 

@@ -3,16 +3,15 @@
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::output::write_json;
-use tokd_kernel::piece_cache::{IDS_LIMIT, Key, LongCache, ShortCache, WideCache, WideKey};
+use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Key, LongCache, ShortCache, WideCache, WideKey};
 
 /// What is found of a piece in its own bucket or beside it.
 fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
-    let mut count = cache.get(place, key, &mut ids);
-    if count == 0 {
-        count = cache.get_beside(place, key, &mut ids);
+    match cache.get(place, key, &mut ids) {
+        0 => cache.get_beside(place, key).map(|few| few.as_slice().to_vec()),
+        count => Some(ids[..count].to_vec()),
     }
-    (count > 0).then(|| ids[..count].to_vec())
 }
 
 proptest! {
@@ -54,9 +53,10 @@ proptest! {
             match recalled(&cache, key) {
                 Some(found) => prop_assert_eq!(&found, ids),
                 None => {
-                    let is_taken = cache.insert(key, ids).is_some();
-                    prop_assert_eq!(is_taken, ids.len() <= IDS_LIMIT);
-                    prop_assert_eq!(recalled(&cache, key), is_taken.then(|| ids.clone()));
+                    let few = Few::new(ids);
+                    prop_assert_eq!(few.is_some(), ids.len() <= IDS_LIMIT);
+                    few.inspect(|few| { cache.insert(key, few); });
+                    prop_assert_eq!(recalled(&cache, key), few.map(|_| ids.clone()));
                 }
             }
         }
@@ -127,7 +127,7 @@ fn a_long_piece_has_no_key() {
 fn a_full_bucket_gives_to_its_neighbour_before_it_forgets() {
     let mut cache = ShortCache::new(128);
     let pieces: Vec<_> = (b'a'..=b'd').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
-    let evicted = pieces.iter().enumerate().filter(|(at, key)| cache.insert(**key, &[*at as u32]).unwrap()).count();
+    let evicted = pieces.iter().enumerate().filter(|(at, key)| cache.insert(**key, &Few::one(*at as u32))).count();
     // Two buckets of two halves, each the neighbour of the other.
     assert_eq!(evicted, 0);
     for (at, key) in pieces.iter().enumerate() {

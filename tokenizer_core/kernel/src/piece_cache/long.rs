@@ -4,9 +4,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-use super::short::IDS_LIMIT;
 use crate::pages::{Table, Zeroed};
-use crate::prefetch::prefetch;
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;
@@ -31,6 +29,10 @@ fn tagged(piece: &[u8], part: bool) -> u16 {
     piece.len() as u16 | if part { PART } else { 0 }
 }
 
+fn length_bit(piece: &[u8]) -> u64 {
+    1 << piece.len().min(63)
+}
+
 /// One place a hash, and two arenas that are emptied when one is full.
 #[derive(Debug)]
 pub struct LongCache {
@@ -38,13 +40,21 @@ pub struct LongCache {
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
+    /// A bit for each length of which there may be a piece, the last for all longer ones: most of the short ones are elsewhere.
+    lengths: u64,
 }
 
 impl LongCache {
     /// A cache of at most about `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         let entries = (bytes / 4 / size_of::<Entry>()).max(1);
-        Self { entries: Table::new(1 << entries.ilog2()), bytes: Vec::new(), ids: Vec::new(), arena_limit: bytes / 4 }
+        Self {
+            entries: Table::new(1 << entries.ilog2()),
+            bytes: Vec::new(),
+            ids: Vec::new(),
+            arena_limit: bytes / 4,
+            lengths: 0,
+        }
     }
 
     /// What it may take, in bytes.
@@ -52,17 +62,10 @@ impl LongCache {
         size_of_val(&*self.entries) + 3 * self.arena_limit
     }
 
-    /// Begin to load where a piece may be.
-    #[inline]
-    pub fn prefetch(&self, piece: &[u8]) {
-        prefetch(&self.entries, self.place(piece));
-    }
-
     /// The ids of a piece, if it is remembered.
     #[inline]
     pub fn get(&self, piece: &[u8], part: bool) -> Option<&[u32]> {
-        if !(IDS_LIMIT + 1..=PIECE_LIMIT).contains(&piece.len()) {
-            // A shorter one has no more ids than [`super::ShortCache`] takes.
+        if piece.len() > PIECE_LIMIT || self.lengths & length_bit(piece) == 0 {
             return None;
         }
         let Entry { length, count, bytes, ids } = self.entries[self.place(piece)];
@@ -82,7 +85,9 @@ impl LongCache {
             self.bytes.clear();
             self.ids.clear();
             self.entries.fill(Entry::default());
+            self.lengths = 0;
         }
+        self.lengths |= length_bit(piece);
         let place = self.place(piece);
         let entry = Entry {
             length: tagged(piece, part),

@@ -4,14 +4,16 @@
 //! neither in [`LongCache`]. All hold the whole piece, so a hit is never a
 //! guess, and none chains, so that a forged collision costs a miss and no more.
 
+mod few;
 mod key;
 mod long;
 mod short;
 mod wide;
 
+pub use few::{Few, IDS_LIMIT};
 pub use key::{KEY_LIMIT, Key, WideKey};
 pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
 pub use long::LongCache;
+pub use short::ShortCache;
 pub(crate) use short::{COUNT_SHIFT, HALF, ID};
-pub use short::{IDS_LIMIT, ShortCache};
 pub use wide::WideCache;

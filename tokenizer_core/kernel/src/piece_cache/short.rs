@@ -1,11 +1,9 @@
 //! Short pieces of few ids, two to a cache line.
 
+use super::few::{Few, IDS_LIMIT};
 use super::key::Key;
 use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
-
-/// Most ids that are remembered of a piece.
-pub const IDS_LIMIT: usize = 8;
 
 /// Most ids of a piece beside which another one has room in the line.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;
@@ -44,16 +42,15 @@ impl Bucket {
     }
 
     /// Remember the ids of a piece; the older one goes if there is no room for both. Returns whether one went.
-    #[inline]
-    fn insert(&mut self, key: Key, ids: &[u32]) -> bool {
-        let stays = ids.len() <= HALF && self.count(0) <= HALF;
+    #[inline(always)]
+    fn insert(&mut self, key: Key, Few { ids, count }: &Few) -> bool {
+        let is_small = *count as usize <= HALF;
+        let stays = is_small && self.count(0) <= HALF;
         let evicted = self.count(usize::from(stays)) > 0;
         let (second, second_ids) = if stays { (self.keys[0], self.ids[0]) } else { (0, [0; HALF]) };
+        let [a, b, c, d, e, f, g, h] = *ids;
         self.keys = [key.0, second];
-        let mut words = [[0; HALF], second_ids];
-        words.as_flattened_mut()[..ids.len()].copy_from_slice(ids);
-        words[0][0] |= (ids.len() as u32) << COUNT_SHIFT;
-        self.ids = words;
+        self.ids = [[a | count << COUNT_SHIFT, b, c, d], if is_small { second_ids } else { [e, f, g, h] }];
         evicted
     }
 }
@@ -117,27 +114,29 @@ impl ShortCache {
         count
     }
 
-    /// As [`Self::get`], for a piece that is not in its own bucket.
-    #[inline]
-    pub fn get_beside(&self, place: usize, key: Key, ids: &mut [u32; IDS_LIMIT]) -> usize {
-        if self.bucket(place).is_full() { self.get(place ^ 1, key, ids) } else { 0 }
-    }
-
-    /// Remember the ids of a piece. Returns whether another one was forgotten; `None` if there are too many ids.
-    #[inline]
-    pub fn insert(&mut self, key: Key, ids: &[u32]) -> Option<bool> {
-        if ids.len() > IDS_LIMIT {
+    /// What is remembered of a piece that is not in its own bucket.
+    #[inline(always)]
+    pub fn get_beside(&self, place: usize, key: Key) -> Option<Few> {
+        if !self.bucket(place).is_full() {
             return None;
         }
+        let mut few = Few::NONE;
+        few.count = self.get(place ^ 1, key, &mut few.ids) as u32;
+        (few.count > 0).then_some(few)
+    }
+
+    /// Remember the ids of a piece, at least one. Returns whether another piece was forgotten.
+    #[inline(always)]
+    pub fn insert(&mut self, key: Key, ids: &Few) -> bool {
         let mut place = self.place(key);
         let is_known = |place: usize| self.buckets[place].keys.contains(&key.0);
         if is_known(place) || self.buckets[place].is_full() && is_known(place ^ 1) {
             // Two of them were missed together.
-            return Some(false);
+            return false;
         }
         if self.buckets[place].is_full() && !self.buckets[place ^ 1].is_full() {
             place ^= 1;
         }
-        Some(self.buckets[place].insert(key, ids))
+        self.buckets[place].insert(key, ids)
     }
 }

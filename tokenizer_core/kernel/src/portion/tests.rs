@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::look_up::Portable;
 use super::{Found, IDS_LIMIT, Key, Keys, PIECES, Pieces, Portion};
 use crate::path::Path;
-use crate::piece_cache::WideKey;
+use crate::piece_cache::{Few, WideKey};
 use crate::scratch::Caches;
 
 /// What a path says of pieces: the keys, the places, the wide pieces, the ids that are known, and which are missed where.
@@ -93,7 +93,7 @@ proptest! {
             let at = index.index(pieces.count());
             let range = pieces.range(at);
             if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
-                caches.short.insert(key, &ids);
+                caches.short.insert(key, &Few::new(&ids).unwrap());
             }
         }
         prop_assert_eq!(said_by_all(&pieces, &caches), truth(&pieces, &caches));
@@ -110,8 +110,8 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     assert_eq!(nothing.misses.len(), PIECES);
     for at in 0..PIECES {
         let range = pieces.range(at);
-        let key = Key::new(&text, range.start, range.end, false);
-        caches.remember(&text, range, false, key, &[at as u32; IDS_LIMIT]);
+        let key = Key::new(&text, range.start, range.end, false).unwrap();
+        caches.short.insert(key, &Few::new(&[at as u32; IDS_LIMIT]).unwrap());
     }
     let all = said_by_all(&pieces, &caches);
     assert_eq!(all, truth(&pieces, &caches));
