@@ -78,6 +78,12 @@ impl Lost {
     }
 }
 
+/// The ids of a piece.
+pub(super) enum Resolved<'a> {
+    Few(&'a Few),
+    Many(&'a [u32]),
+}
+
 /// The misses of a portion, and what the caches call them.
 #[derive(Clone, Copy)]
 pub(super) struct Missed<'a> {
@@ -123,11 +129,12 @@ impl Misses {
         }
     }
 
-    /// The ids of each, in order; only as many mean something as there were.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &[u32]> {
-        self.ids.iter().map(|few| match few.count {
-            MANY => &self.many[few.ids[0] as usize..few.ids[1] as usize],
-            _ => few.as_slice(),
+    /// The ids of each, in order.
+    #[inline(always)]
+    pub(super) fn resolved(&self) -> impl Iterator<Item = Resolved<'_>> {
+        self.ids.iter().take(self.lost.len()).map(|few| match few.count {
+            MANY => Resolved::Many(&self.many[few.ids[0] as usize..few.ids[1] as usize]),
+            _ => Resolved::Few(few),
         })
     }
 

@@ -7,6 +7,7 @@
 mod avx512;
 mod look_up;
 mod misses;
+mod row;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +16,8 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
 use self::look_up::{LookUp, Portable};
-use self::misses::{Missed, Misses};
+use self::misses::{Missed, Misses, Resolved};
+use self::row::Row;
 use crate::path::Path;
 use crate::piece_cache::{IDS_LIMIT, Key, WideKey};
 use crate::scratch::{Caches, Mergers};
@@ -91,6 +93,7 @@ pub struct Portion {
     keys: Keys,
     found: Found,
     misses: Misses,
+    row: Row,
 }
 
 impl Default for Portion {
@@ -99,6 +102,7 @@ impl Default for Portion {
             keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], wide: Vec::with_capacity(PIECES) },
             found: Found { ids: [0; PIECES * IDS_LIMIT], end: 0, misses: [Miss::default(); PIECES], missed: 0 },
             misses: Misses::default(),
+            row: Row::default(),
         }
     }
 }
@@ -124,17 +128,25 @@ impl Portion {
         caches.statistics.pieces += pieces.count() as u64;
         let Found { ids, end, misses, missed } = &self.found;
         let misses = &misses[..*missed];
-        if !misses.is_empty() {
-            self.misses.resolve(Missed { misses, keys: &self.keys, pieces }, tables, mergers, caches);
+        if misses.is_empty() {
+            return sink.pieces(&ids[..*end]);
         }
+        self.misses.resolve(Missed { misses, keys: &self.keys, pieces }, tables, mergers, caches);
         let mut given = 0;
-        for (miss, resolved) in misses.iter().zip(self.misses.ids()) {
+        for (miss, resolved) in misses.iter().zip(self.misses.resolved()) {
             let end = usize::from(miss.end);
-            sink.pieces(&ids[given..end]);
-            sink.pieces(resolved);
+            self.row.put(ids, given..end);
             given = end;
+            match resolved {
+                Resolved::Few(few) => self.row.put_few(few),
+                Resolved::Many(ids) => {
+                    self.row.give(sink);
+                    sink.pieces(ids);
+                }
+            }
         }
-        sink.pieces(&ids[given..*end]);
+        self.row.put(ids, given..*end);
+        self.row.give(sink);
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
