@@ -15,5 +15,5 @@ pub use key::{KEY_LIMIT, Key, WideKey};
 pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
 pub use long::LongCache;
 pub use short::ShortCache;
-pub(crate) use short::{COUNT_SHIFT, HALF, ID};
+pub(crate) use short::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT};
 pub use wide::WideCache;

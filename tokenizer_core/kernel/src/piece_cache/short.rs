@@ -55,6 +55,12 @@ impl Bucket {
     }
 }
 
+/// A place is told in words of eight bytes, which an address takes without another step.
+pub(crate) const PLACE_SHIFT: u32 = (size_of::<Bucket>() / size_of::<u64>()).ilog2();
+
+/// The place of the other bucket of a pair.
+const BESIDE: usize = 1 << PLACE_SHIFT;
+
 /// The cache; its size is fixed when it is made.
 ///
 /// A piece that finds its bucket full is put into the neighbour of that one, if there is room.
@@ -67,7 +73,7 @@ pub struct ShortCache {
 impl ShortCache {
     /// A cache of at most `bytes` bytes, and at least two buckets.
     pub fn new(bytes: usize) -> Self {
-        let bits = (bytes / size_of::<Bucket>()).max(2).ilog2();
+        let bits = (bytes / size_of::<Bucket>()).max(2).ilog2().min(u32::BITS - PLACE_SHIFT);
         Self { buckets: Table::new(1 << bits), bits }
     }
 
@@ -85,18 +91,23 @@ impl ShortCache {
     /// Where a piece is looked for.
     #[inline(always)]
     pub fn place(&self, key: Key) -> usize {
-        key.place(self.bits)
+        key.place(self.bits) << PLACE_SHIFT
     }
 
     /// Begin to load what is remembered at a place.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
-        prefetch(&self.buckets, place);
+        prefetch(&self.buckets, place >> PLACE_SHIFT);
+    }
+
+    #[inline(always)]
+    pub(crate) fn words(&self) -> *const u64 {
+        self.buckets.as_ptr().cast()
     }
 
     #[inline(always)]
     pub(crate) fn bucket(&self, place: usize) -> &Bucket {
-        &self.buckets[place & (self.buckets.len() - 1)]
+        &self.buckets[(place >> PLACE_SHIFT) & (self.buckets.len() - 1)]
     }
 
     /// Write the ids of the piece whose place is `place`, and return how many of them count: none if the piece is not
@@ -121,7 +132,7 @@ impl ShortCache {
             return None;
         }
         let mut few = Few::NONE;
-        few.count = self.get(place ^ 1, key, &mut few.ids) as u32;
+        few.count = self.get(place ^ BESIDE, key, &mut few.ids) as u32;
         (few.count > 0).then_some(few)
     }
 
@@ -129,14 +140,16 @@ impl ShortCache {
     #[inline(always)]
     pub fn insert(&mut self, key: Key, ids: &Few) -> bool {
         let mut place = self.place(key);
-        let is_known = |place: usize| self.buckets[place].keys.contains(&key.0);
-        if is_known(place) || self.buckets[place].is_full() && is_known(place ^ 1) {
+        let is_known = |place: usize| self.bucket(place).keys.contains(&key.0);
+        let is_full = |place: usize| self.bucket(place).is_full();
+        if is_known(place) || is_full(place) && is_known(place ^ BESIDE) {
             // Two of them were missed together.
             return false;
         }
-        if self.buckets[place].is_full() && !self.buckets[place ^ 1].is_full() {
-            place ^= 1;
+        if is_full(place) && !is_full(place ^ BESIDE) {
+            place ^= BESIDE;
         }
-        self.buckets[place].insert(key, ids)
+        let mask = self.buckets.len() - 1;
+        self.buckets[(place >> PLACE_SHIFT) & mask].insert(key, ids)
     }
 }

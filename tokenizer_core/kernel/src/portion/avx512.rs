@@ -13,7 +13,7 @@ use core::arch::x86_64::{
 
 use super::look_up::LookUp;
 use super::{Found, Keys, Miss, PIECES, Pieces};
-use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT};
+use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
 use crate::words::sixteen;
 
@@ -79,7 +79,7 @@ static SECOND: [u8; 16] = {
     let mut second = [0; 16];
     let mut equal = 0b1100;
     while equal < 16 {
-        second[equal] = 1;
+        second[equal] = 2;
         equal += 1;
     }
     second
@@ -146,7 +146,8 @@ unsafe fn make(
         }
         let hashes = _mm512_permutexvar_epi32(load(&ORDER.0), hashes);
         let shift = _mm_cvtsi32_si128(u32::BITS as i32 - bits as i32);
-        _mm512_storeu_si512(places.as_mut_ptr().cast(), _mm512_srl_epi32(hashes, shift));
+        let hashes = _mm512_slli_epi32::<PLACE_SHIFT>(_mm512_srl_epi32(hashes, shift));
+        _mm512_storeu_si512(places.as_mut_ptr().cast(), hashes);
     }
 }
 
@@ -213,21 +214,22 @@ impl LookUp for Avx512 {
     unsafe fn take(count: usize, caches: &Caches, keys: &Keys, found: &mut Found) {
         let (mut end, mut missed) = (0, 0);
         let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
+        let buckets = caches.short.words();
         for (at, (key, place)) in keys.keys[..count].iter().zip(&keys.places).enumerate() {
-            let bucket = std::ptr::from_ref(caches.short.bucket(*place as usize));
-            // SAFETY: the caller's promise. A bucket has two keys of 16 bytes each and before them two times four ids, so that
-            // eight words from the second four on are in it too. There is room for eight ids and a miss of every piece.
+            // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before them
+            // two times four ids, so that eight words from the second four on are in it too. There is room for eight ids and a
+            // miss of every piece.
             unsafe {
+                let bucket = buckets.add(*place as usize);
                 let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
-                let keys = _mm256_loadu_si256((&raw const (*bucket).keys).cast());
+                let keys = _mm256_loadu_si256(bucket.add(HALF).cast());
                 let equal = usize::from(_mm256_cmpeq_epi64_mask(keys, key)) % 16;
-                let words = bucket.cast::<u32>().add(HALF * usize::from(SECOND[equal]));
-                let words = _mm256_loadu_si256(words.cast());
+                let words = _mm256_loadu_si256(bucket.add(usize::from(SECOND[equal])).cast());
                 let first = _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32;
                 let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
                 _mm256_storeu_si256(ids.add(end).cast(), plain);
-                *misses.add(missed) = Miss { at: at as u16, end: end as u16 };
                 let known = (first >> COUNT_SHIFT) as usize & usize::from(HIT[equal]);
+                *misses.add(missed) = Miss { at: at as u16, end: end as u16 };
                 missed += usize::from(known == 0);
                 end += known;
             }
