@@ -50,7 +50,7 @@ impl<const N: usize> Lane<N> {
         let length = piece.len().min(N - 2);
         self.keys = [0; N];
         for (at, bytes) in piece[..length].windows(2).enumerate() {
-            self.keys[at + 1] = key(table.precedence_of_bytes(bytes[0], bytes[1]), at + 1);
+            self.keys[at + 1] = key(table.precedence_of_bytes([bytes[0], bytes[1]]), at + 1);
         }
         for (id, byte) in self.ids[1..].iter_mut().zip(&piece[..length]) {
             *id = table.byte_id(*byte);
@@ -173,14 +173,24 @@ impl<const N: usize> Lanes<N> {
     /// # Safety
     /// The machine has [`Path::Avx512`].
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        let busy = self.begin(table, pieces);
-        let Self(lanes) = self;
+        let narrow = table.narrow_byte_ids().filter(|_| N == avx512::WORDS);
         let (mut left, mut count) = ([0_u8; LANES], 0);
+        let busy = match narrow {
+            // SAFETY: the caller's promise.
+            Some(ids) => self.begin_with(pieces, |lane, piece| unsafe { avx512::begin(lane, table, ids, piece) }),
+            None => self.begin_with(pieces, |lane, piece| lane.begin(table, piece)),
+        };
+        let Self(lanes) = self;
         for at in places(busy) {
             left[count % LANES] = at as u8;
-            count += usize::from(lanes[at % LANES].merge(table));
+            let lane = &mut lanes[at % LANES];
+            count += usize::from(match narrow {
+                // SAFETY: the caller's promise.
+                Some(_) => unsafe { avx512::first(lane, table) },
+                None => lane.merge(table),
+            });
         }
         while count != 0 {
             let mut kept = 0;
@@ -205,7 +215,7 @@ impl<const N: usize> Lanes<N> {
     /// With the instructions of whoever calls: the compiler makes the greatest of many numbers of what is there.
     #[inline(always)]
     fn merge_here<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        let mut busy = self.begin(table, pieces);
+        let mut busy = self.begin_with(pieces, |lane, piece| lane.begin(table, piece));
         let Self(lanes) = self;
         while busy != 0 {
             for at in places(busy) {
@@ -227,10 +237,14 @@ impl<const N: usize> Lanes<N> {
 
     /// Begin with pieces; a bit for each lane that has one.
     #[inline(always)]
-    fn begin<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) -> u32 {
+    fn begin_with<'a>(
+        &mut self,
+        pieces: impl Iterator<Item = &'a [u8]>,
+        mut begin: impl FnMut(&mut Lane<N>, &'a [u8]),
+    ) -> u32 {
         let mut busy = 0;
         for (at, (lane, piece)) in self.0.iter_mut().zip(pieces).enumerate() {
-            lane.begin(table, piece);
+            begin(lane, piece);
             busy |= 1 << at;
         }
         busy

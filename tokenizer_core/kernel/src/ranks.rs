@@ -23,8 +23,9 @@ pub(crate) const AHEAD: usize = 16;
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
-    /// Precedences by the first byte times 256 and the second: every piece begins with as many of these as it has
-    /// neighbours.
+    /// The same, where all of them fit.
+    narrow_byte_ids: Option<[u8; 256]>,
+    /// Precedences by the two bytes as a little-endian word: every piece begins with as many of these as it has neighbours.
     byte_pairs: Box<[u32]>,
     pairs: PairTable,
     /// By precedence; empty where the products are [in a row](Self::last_product).
@@ -73,7 +74,7 @@ impl MergeTable {
         table.byte_pairs = vec![0; 1 << 16].into_boxed_slice();
         for Merge { left, right, .. } in merges.iter().filter(|merge| merge.left.max(merge.right) <= highest) {
             if let (Some(first), Some(second)) = (bytes.get(left), bytes.get(right)) {
-                table.byte_pairs[first << 8 | second] = table.pairs.get(*left, *right);
+                table.byte_pairs[second << 8 | first] = table.pairs.get(*left, *right);
             }
         }
         Ok(table)
@@ -93,8 +94,10 @@ impl MergeTable {
         }
         let byte_ids = vocabulary.byte_ids()?;
         let id_bits = vocabulary.id_limit().ilog2() + 1;
+        let narrow = byte_ids.map(|id| id as u8);
         Ok(Self {
             byte_ids,
+            narrow_byte_ids: Some(narrow).filter(|narrow| narrow.map(u32::from) == byte_ids),
             byte_pairs: Box::default(),
             pairs: PairTable::new(id_bits, merges, tag_bits),
             products: vec![0; merges + 1],
@@ -126,14 +129,14 @@ impl MergeTable {
 
     /// The precedence of the tokens of two single bytes, or 0.
     #[inline(always)]
-    pub(crate) fn precedence_of_bytes(&self, left: u8, right: u8) -> u32 {
-        self.byte_pairs[usize::from(left) << 8 | usize::from(right)]
+    pub(crate) fn precedence_of_bytes(&self, pair: [u8; 2]) -> u32 {
+        self.byte_pairs[usize::from(u16::from_le_bytes(pair))]
     }
 
     /// What the tokens of two single bytes become.
     #[inline]
     pub(crate) fn product_of_bytes(&self, left: u8, right: u8) -> Option<u32> {
-        let precedence = self.precedence_of_bytes(left, right);
+        let precedence = self.precedence_of_bytes([left, right]);
         (precedence != 0).then(|| self.made_by(precedence))
     }
 
@@ -141,6 +144,13 @@ impl MergeTable {
     #[inline(always)]
     pub fn byte_id(&self, byte: u8) -> u32 {
         self.byte_ids[byte as usize]
+    }
+
+    /// The ids of all single bytes, if they fit.
+    #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn narrow_byte_ids(&self) -> Option<&[u8; 256]> {
+        self.narrow_byte_ids.as_ref()
     }
 
     /// An id that is no token's and that [`Self::address`] takes.

@@ -152,6 +152,23 @@ proptest! {
         }
     }
 
+    /// Bytes of every quarter, whose ids are other bytes, or more than a byte can tell.
+    #[test]
+    fn lanes_follow_the_definition_whatever_ids_bytes_have(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
+        exchanged in 0..256_u32,
+        added in prop::sample::select(vec![0, 1, 1000]),
+        pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"\0 ad\x80\xc3\xff".to_vec()), 1..=62), 1..20),
+    ) {
+        let drawn = common::drawn_vocabulary(&[b"\0 ad\x80\xc3\xff"], &draws);
+        let vocabulary = common::renumbered(&drawn, |id| added + if id < 256 { id ^ exchanged } else { id });
+        for path in Path::available() {
+            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
+            check_lanes::<16>(&vocabulary, &table, &pieces)?;
+            check_lanes::<32>(&vocabulary, &table, &pieces)?;
+        }
+    }
+
     /// Vocabularies of one letter are all ties, those of two and three are hard to look ahead in.
     #[test]
     fn backtracking_follows_the_definition(

@@ -2,9 +2,11 @@
 //! and read whole, so no load waits for a narrower store.
 
 use core::arch::x86_64::{
-    __m512i, _mm_cvtsi32_si128, _mm_insert_epi32, _mm512_castsi128_si512, _mm512_load_si512, _mm512_mask_or_epi32,
-    _mm512_mask_set1_epi32, _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_max_epu32,
-    _mm512_reduce_max_epu32, _mm512_setzero_si512, _mm512_slli_epi32, _mm512_store_si512,
+    __m512i, _mm_bslli_si128, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8,
+    _mm_movepi8_mask, _mm_storeu_si128, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_cvtepu8_epi32,
+    _mm512_load_si512, _mm512_loadu_si512, _mm512_mask_or_epi32, _mm512_mask_set1_epi32, _mm512_maskz_expand_epi32,
+    _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32, _mm512_max_epu32, _mm512_permutex2var_epi8, _mm512_reduce_max_epu32,
+    _mm512_setzero_si512, _mm512_slli_epi32, _mm512_store_si512, _mm512_storeu_si512,
 };
 use std::mem::offset_of;
 
@@ -13,7 +15,7 @@ use crate::pair_table::Avx512;
 use crate::ranks::MergeTable;
 
 /// Keys in a vector.
-const WORDS: usize = 16;
+pub(super) const WORDS: usize = 16;
 
 /// Vectors of the longest lane.
 const VECTORS: usize = (1 << PLACE_BITS) / WORDS;
@@ -69,15 +71,75 @@ unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VEC
     }
 }
 
+/// Begin with a piece of 1 to 14 bytes in a lane of one vector; `ids` are those of all bytes. The keys are precedences alone,
+/// and those behind the last pair anything, until the [first](first) merge. No step depends on how long the piece is.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u8; 256], piece: &[u8]) {
+    let length = piece.len().min(WORDS - 2);
+    let mut text = [0_u8; WORDS];
+    // SAFETY: the caller's promise; what the mask leaves out is not read, the rest lies in the piece; the table has
+    // four vectors of bytes; a lane is aligned to a vector, and its ids are one.
+    unsafe {
+        let bytes = _mm_maskz_loadu_epi8(!(u16::MAX << length), piece.as_ptr().cast());
+        _mm_storeu_si128(text.as_mut_ptr().cast(), bytes);
+        let wide = _mm512_castsi128_si512(bytes);
+        let quarter = |at: usize| _mm512_loadu_si512(ids.as_ptr().add(at * size_of::<__m512i>()).cast());
+        let low = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(0), wide, quarter(1)));
+        let high = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(2), wide, quarter(3)));
+        let found = _mm_mask_mov_epi8(low, _mm_movepi8_mask(bytes), high);
+        let found = _mm512_cvtepu8_epi32(_mm_bslli_si128::<1>(found));
+        let borders = 1 | 2 << length;
+        let found = _mm512_mask_set1_epi32(found, borders, table.no_token() as i32);
+        _mm512_storeu_si512(lane.ids.as_mut_ptr().cast(), found);
+    }
+    for at in 0..WORDS - 3 {
+        lane.keys[at + 1] = table.precedence_of_bytes([text[at], text[at + 1]]);
+    }
+    lane.taken = !(u64::MAX << (length + 2));
+}
+
+/// Make the first merge of a lane that has [begun](begin); `false` if there is none.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
+    // From the first symbol to the last but one.
+    let pairs = within(lane.taken >> 2 & !1, 0);
+    // SAFETY: the caller's promise; a lane is aligned to a vector, and its keys come first.
+    unsafe {
+        let precedences = _mm512_load_si512(lane.keys.as_ptr().cast());
+        let places = _mm512_load_si512(PLACES.0.as_ptr().cast());
+        let mut keys = [_mm512_setzero_si512(); VECTORS];
+        keys[0] = _mm512_maskz_or_epi32(pairs, _mm512_slli_epi32::<PLACE_BITS>(precedences), places);
+        next(lane, table, keys)
+    }
+}
+
 /// Look up what the last merge led to, and make the next; `false` if none is left.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn turn<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let keys = keys(lane, lane.look::<Avx512>(table));
+        next(lane, table, keys)
+    }
+}
+
+/// Make the leftmost merge of the lowest rank; `false` if none is left.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, mut keys: [__m512i; VECTORS]) -> bool {
     // SAFETY: the caller's promise; as in `keys`.
     unsafe {
-        let mut keys = keys(lane, lane.look::<Avx512>(table));
         loop {
             let greatest = keys[1..N / WORDS].iter().fold(keys[0], |all, keys| _mm512_max_epu32(all, *keys));
             let Some((at, precedence)) = merge_of(_mm512_reduce_max_epu32(greatest)) else { return false };

@@ -54,6 +54,13 @@ pub fn reordered(vocabulary: &Vocabulary, order: u64) -> Vocabulary {
     Vocabulary::new(tokens, merges, Vec::new()).unwrap()
 }
 
+/// The same tokens and merges under other ids.
+pub fn renumbered(vocabulary: &Vocabulary, id: impl Fn(u32) -> u32) -> Vocabulary {
+    let tokens: Vec<(u32, Vec<u8>)> = vocabulary.tokens().map(|(old, bytes)| (id(old), bytes.to_vec())).collect();
+    let other = |merge: &Merge| Merge { left: id(merge.left), right: id(merge.right), product: id(merge.product) };
+    Vocabulary::new(tokens, vocabulary.merges().iter().map(other).collect(), Vec::new()).unwrap()
+}
+
 /// A vocabulary trained by chance: merges of tokens that exist, drawn with `draws`.
 pub fn drawn_vocabulary(alphabet: &[&[u8]], draws: &[(u16, u16)]) -> Vocabulary {
     let mut parts: Vec<Vec<u8>> = alphabet.iter().flat_map(|text| text.iter().map(|byte| vec![*byte])).collect();
