@@ -9,6 +9,7 @@ use crate::cells::{Cell, Cells, MIDDLE, ROOM};
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::offsets::Unit;
+use crate::path::Path;
 use crate::steps::{StepTables, Steps};
 use crate::vocabulary::Vocabulary;
 
@@ -54,11 +55,12 @@ pub struct TokenBytes {
     cells: Arc<Cells>,
     lengths: Vec<u8>,
     steps: StepTables,
+    path: Path,
 }
 
 impl TokenBytes {
     /// Lay out the vocabulary and the added tokens, whose bytes are their literals. Ids are below `MAX_IDS`.
-    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
+    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken], path: Path) -> Self {
         let cells = Cells::new(vocabulary, added_tokens);
         let length = |(id, cell): (u32, &Cell)| {
             let plain = cell.plain().or_else(|| {
@@ -68,7 +70,8 @@ impl TokenBytes {
             plain.map_or(0, |(length, is_ascii)| if is_ascii { length } else { length | WIDE })
         };
         let lengths = (0..).zip(cells.all()).map(length).collect();
-        Self { cells: Arc::new(cells), lengths, steps: StepTables::default() }
+        let path = if path.is_available() { path } else { Path::Portable };
+        Self { cells: Arc::new(cells), lengths, steps: StepTables::default(), path }
     }
 
     /// The bytes alone.
@@ -94,6 +97,11 @@ impl TokenBytes {
             0 => self.get(id).map_or(0, <[u8]>::len) as u32,
             length => u32::from(length),
         }
+    }
+
+    /// Which instructions spans are made by.
+    pub(crate) fn path(&self) -> Path {
+        self.path
     }
 
     /// How far each token leads in a text.

@@ -20,6 +20,10 @@ pub enum Unit {
     Utf16,
 }
 
+/// Ids that wait for their spans at the most before more come: so many that many are worked on together, and so few that they
+/// are still near.
+const WAITING: usize = 1024;
+
 /// Sink for ids with the span of each.
 ///
 /// Tokens tile the text where it is not rewritten, so a span begins where the one before ends, and the tokens themselves
@@ -83,9 +87,9 @@ impl<'a> Offsets<'a> {
         [start, if source.is_empty() { start } else { self.around(source.end)[1] }]
     }
 
-    /// The spans of the next ids of a stretch that tiles the text.
-    #[inline(always)]
-    fn tile(&mut self, ids: &[u32]) {
+    /// The spans of the ids of a stretch that tiles the text, as far as they have come.
+    fn tile(&mut self) {
+        let ids = &self.ids[self.spans.len()..];
         self.spans.reserve(ids.len());
         let spans = &mut self.spans.spare()[..ids.len()];
         if self.unit == Unit::Utf16 {
@@ -136,8 +140,8 @@ impl Sink for Offsets<'_> {
     #[inline]
     fn pieces(&mut self, ids: &[u32]) {
         self.ids.pieces(ids);
-        if self.is_tiling {
-            self.tile(ids);
+        if self.is_tiling && self.ids.len() - self.spans.len() >= WAITING {
+            self.tile();
         }
     }
 
@@ -151,6 +155,9 @@ impl Sink for Offsets<'_> {
     }
 
     fn stretch_ended(&mut self, stretch: &Stretch<'_>) {
+        if self.is_tiling {
+            return self.tile();
+        }
         // The tokens of a stretch tile it: merges only ever join bytes.
         let mut start = 0;
         for at in self.spans.len()..self.ids.len() {

@@ -43,7 +43,7 @@ fn table() -> (Vec<Token>, TokenBytes) {
         added.push(literal(truth.len() as u32, content.clone(), special));
         truth.push(Some((content.into_bytes(), special)));
     }
-    let tokens = TokenBytes::new(&vocabulary, &added);
+    let tokens = TokenBytes::new(&vocabulary, &added, Path::Portable);
     (truth, tokens)
 }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
+use tokd_kernel::path::Path;
 use tokd_kernel::vocabulary::Vocabulary;
 
 use super::Reader;
@@ -37,7 +38,7 @@ fn vocabulary() -> (Vec<Option<Vec<u8>>>, TokenBytes) {
         normalized: false,
     };
     let vocabulary = Vocabulary::new(listed, Vec::new(), Vec::new()).unwrap();
-    (known, TokenBytes::new(&vocabulary, &[added]))
+    (known, TokenBytes::new(&vocabulary, &[added], Path::Portable))
 }
 
 /// Decode the input's ids, with special tokens or without, and in steps.

@@ -1,10 +1,14 @@
 //! How far each token leads in a text, in any unit, in one byte a token.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use crate::decode::TokenBytes;
 use crate::offsets::Unit;
+use crate::path::Path;
 
 /// The token begins inside a character.
 const INSIDE: u8 = 0x80;
@@ -57,6 +61,9 @@ impl Step {
     }
 }
 
+/// Bytes behind the last step, so that four can be loaded from any on.
+const BEHIND: usize = 3;
+
 /// The steps of all tokens in each unit, made when the first text is measured in it.
 #[derive(Debug, Default)]
 pub struct StepTables([OnceLock<Box<[u8]>>; 3]);
@@ -66,9 +73,9 @@ impl StepTables {
     pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> Steps<'a> {
         let packed = self.0[unit as usize].get_or_init(|| {
             let step = |id| tokens.get(id).and_then(|bytes| Step::of(bytes, unit).pack()).unwrap_or(0);
-            (0..tokens.id_limit()).map(step).collect()
+            (0..tokens.id_limit()).map(step).chain([0; BEHIND]).collect()
         });
-        Steps { packed, tokens, unit }
+        Steps { packed, tokens, unit, path: tokens.path() }
     }
 }
 
@@ -97,10 +104,11 @@ const fn sums() -> [[u64; 2]; 256] {
 /// The steps of all tokens in one unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps<'a> {
-    /// 0 for what no byte holds.
+    /// 0 for what no byte holds, and [`BEHIND`] more.
     packed: &'a [u8],
     tokens: &'a TokenBytes,
     unit: Unit,
+    path: Path,
 }
 
 impl Steps<'_> {
@@ -114,10 +122,30 @@ impl Steps<'_> {
     }
 
     /// The spans of tokens that tile the text from `start` on, where every character is one unit; returns where they end.
-    ///
-    /// Two additions a token, of which the next waits for one.
-    #[inline]
     pub fn tile(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx512 => self.tile_together(ids, start, spans),
+            _ => self.tile_in_turn(ids, start, spans),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn tile_together(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
+        let (mut at, mut place) = (0, start);
+        while at < ids.len() {
+            // SAFETY: the path is one that the machine has.
+            let (common, end) = unsafe { avx512::tile(self.packed, &ids[at..], place, &mut spans[at..]) };
+            at += common;
+            let rare = at..ids.len().min(at + avx512::TOGETHER);
+            place = self.tile_in_turn(&ids[rare.clone()], end, &mut spans[rare.clone()]);
+            at = rare.end;
+        }
+        place
+    }
+
+    /// Two additions a token, of which the next waits for one.
+    fn tile_in_turn(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         let mut place = twice(start);
         for (id, span) in ids.iter().zip(spans) {
             let packed = self.packed.get(*id as usize).copied().unwrap_or(0);
@@ -146,8 +174,48 @@ mod tests {
 
     use super::*;
     use crate::ruler::Ruler;
+    use crate::vocabulary::Vocabulary;
+
+    /// Tokens of all lengths around what a byte holds, whole characters and parts of them; every seventh id is a hole.
+    fn tokens(path: Path) -> TokenBytes {
+        let texts = ["a", "é", "中", "👍", "日本語、", "plain"].map(str::as_bytes);
+        let token = |id: usize| {
+            let text = texts[id % texts.len()];
+            let length = [1, 2, 3, 5, 16, 62, 63, 64, 65, 200][id % 10];
+            text.iter().copied().cycle().skip(id % 3).take(length).collect::<Vec<u8>>()
+        };
+        let ids = (0..200_usize).filter(|id| id % 7 != 3);
+        let vocabulary = Vocabulary::new(ids.map(|id| (id as u32, token(id))).collect(), Vec::new(), Vec::new());
+        TokenBytes::new(&vocabulary.unwrap_or_else(|error| panic!("{error}")), &[], path)
+    }
 
     proptest! {
+        #[test]
+        fn every_path_makes_the_spans_of_each_token_in_turn(
+            ids in prop::collection::vec(0..205_u32, 0..200), rare in prop::sample::select(vec![0, 1, 40]),
+            start in prop::sample::select(vec![1, 1000, u32::MAX / 2]), unit in prop::sample::select(vec![Unit::Byte, Unit::Char]),
+        ) {
+            let (mut truth, mut place) = (Vec::new(), start);
+            let slow = tokens(Path::Portable);
+            // Mostly ids of which a byte says it all, so that many are worked on together.
+            let common = |(at, id): (usize, &u32)| if at % 41 < rare { *id } else { *id % 3 };
+            let ids: Vec<u32> = ids.iter().enumerate().map(common).chain([u32::MAX]).collect();
+            for id in &ids {
+                let step = slow.get(*id).map_or_else(Step::default, |bytes| Step::of(bytes, unit));
+                truth.push([place.wrapping_sub(u32::from(step.inside)), place + step.units]);
+                place += step.units;
+            }
+            for path in Path::available() {
+                let tokens = tokens(path);
+                let mut spans: Vec<[u32; 2]> = Vec::with_capacity(ids.len());
+                let end = tokens.steps(unit).tile(&ids, start, &mut spans.spare_capacity_mut()[..ids.len()]);
+                // SAFETY: all of them are written.
+                unsafe { spans.set_len(ids.len()) };
+                prop_assert_eq!(&spans, &truth);
+                prop_assert_eq!(end, place);
+            }
+        }
+
         #[test]
         fn steps_lead_where_the_text_says(
             parts in prop::collection::vec(prop::sample::select(vec!["a", "é", "中", "👍", "sixteen ASCII ch"]), 0..60),
