@@ -26,6 +26,8 @@ struct Lane<const N: usize> {
     /// Where the table tells what it becomes with either neighbour.
     left: Address,
     right: Address,
+    /// How many ids are at the front when all merges are made.
+    count: usize,
 }
 
 /// Bits of a key that tell the place.
@@ -41,8 +43,15 @@ fn key(precedence: u32, place: usize) -> u32 {
 }
 
 impl<const N: usize> Lane<N> {
-    const IDLE: Self =
-        Self { keys: [0; N], ids: [0; N], taken: 0, changed: 1, left: Address::NOWHERE, right: Address::NOWHERE };
+    const IDLE: Self = Self {
+        keys: [0; N],
+        ids: [0; N],
+        taken: 0,
+        changed: 1,
+        left: Address::NOWHERE,
+        right: Address::NOWHERE,
+        count: 0,
+    };
 
     /// Begin with a piece of 1 to `N - 2` bytes.
     #[inline(always)]
@@ -117,18 +126,23 @@ impl<const N: usize> Lane<N> {
         (self.taken >> at >> 1).trailing_zeros() as usize + at + 1
     }
 
-    /// The ids of the piece, and how many there are.
+    /// The places of the symbols, without those of the borders.
     #[inline(always)]
-    fn finish(&self) -> ([u32; N], usize) {
-        let (mut ids, mut count) = ([0; N], 0);
-        // Without the places of the borders.
-        let mut taken = self.taken & !1;
-        while taken & (taken - 1) != 0 {
-            ids[count % N] = self.ids[taken.trailing_zeros() as usize % N];
-            count += 1;
-            taken &= taken - 1;
+    fn symbols(&self) -> u64 {
+        let inner = self.taken & !1;
+        inner & !(1 << (63 - inner.leading_zeros()))
+    }
+
+    /// Bring the ids of the piece to the front.
+    #[inline(always)]
+    fn finish(&mut self) {
+        let mut symbols = self.symbols();
+        self.count = 0;
+        while symbols != 0 {
+            self.ids[self.count % N] = self.ids[symbols.trailing_zeros() as usize % N];
+            self.count += 1;
+            symbols &= symbols - 1;
         }
-        (ids, count)
     }
 }
 
@@ -202,6 +216,10 @@ impl<const N: usize> Lanes<N> {
             }
             count = kept;
         }
+        for at in places(busy) {
+            // SAFETY: the caller's promise.
+            unsafe { avx512::finish(&mut lanes[at % LANES]) };
+        }
     }
 
     /// # Safety
@@ -215,7 +233,8 @@ impl<const N: usize> Lanes<N> {
     /// With the instructions of whoever calls: the compiler makes the greatest of many numbers of what is there.
     #[inline(always)]
     fn merge_here<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        let mut busy = self.begin_with(pieces, |lane, piece| lane.begin(table, piece));
+        let begun = self.begin_with(pieces, |lane, piece| lane.begin(table, piece));
+        let mut busy = begun;
         let Self(lanes) = self;
         while busy != 0 {
             for at in places(busy) {
@@ -233,6 +252,7 @@ impl<const N: usize> Lanes<N> {
                 }
             }
         }
+        places(begun).for_each(|at| lanes[at % LANES].finish());
     }
 
     /// Begin with pieces; a bit for each lane that has one.
@@ -253,6 +273,6 @@ impl<const N: usize> Lanes<N> {
     /// The ids of the piece in a lane, and how many there are.
     #[inline(always)]
     pub fn ids(&self, lane: usize) -> ([u32; N], usize) {
-        self.0[lane].finish()
+        (self.0[lane].ids, self.0[lane].count)
     }
 }

@@ -4,9 +4,10 @@
 use core::arch::x86_64::{
     __m512i, _mm_bslli_si128, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8,
     _mm_movepi8_mask, _mm_storeu_si128, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_cvtepu8_epi32,
-    _mm512_load_si512, _mm512_loadu_si512, _mm512_mask_or_epi32, _mm512_mask_set1_epi32, _mm512_maskz_expand_epi32,
-    _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32, _mm512_max_epu32, _mm512_permutex2var_epi8, _mm512_reduce_max_epu32,
-    _mm512_setzero_si512, _mm512_slli_epi32, _mm512_store_si512, _mm512_storeu_si512,
+    _mm512_load_si512, _mm512_loadu_si512, _mm512_mask_or_epi32, _mm512_mask_set1_epi32, _mm512_maskz_compress_epi32,
+    _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32, _mm512_max_epu32,
+    _mm512_permutex2var_epi8, _mm512_reduce_max_epu32, _mm512_setzero_si512, _mm512_slli_epi32, _mm512_store_si512,
+    _mm512_storeu_si512,
 };
 use std::mem::offset_of;
 
@@ -129,6 +130,26 @@ pub(super) unsafe fn turn<const N: usize>(lane: &mut Lane<N>, table: &MergeTable
     unsafe {
         let keys = keys(lane, lane.look::<Avx512>(table));
         next(lane, table, keys)
+    }
+}
+
+/// Bring the ids of the piece to the front.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn finish<const N: usize>(lane: &mut Lane<N>) {
+    let symbols = lane.symbols();
+    lane.count = 0;
+    for vector in 0..N / WORDS {
+        let here = within(symbols, vector);
+        // SAFETY: the caller's promise; the ids are `N / WORDS` vectors, and no more ids are before these than places.
+        unsafe {
+            let ids = lane.ids.as_mut_ptr();
+            let packed = _mm512_maskz_compress_epi32(here, _mm512_loadu_si512(ids.add(vector * WORDS).cast()));
+            _mm512_storeu_si512(ids.add(lane.count).cast(), packed);
+        }
+        lane.count += here.count_ones() as usize;
     }
 }
 
