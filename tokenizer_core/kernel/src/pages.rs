@@ -23,7 +23,7 @@ mod mapped {
     /// Smaller tables have small pages of their own.
     const SHARED: usize = LARGE / 16;
 
-    /// Address space for tables that are smaller than a large page, one behind the other.
+    /// Address space for tables that do not fill their large pages, one behind the other.
     const ARENA_BYTES: usize = 16 * LARGE;
 
     const CACHE_LINE: usize = 64;
@@ -80,7 +80,7 @@ mod mapped {
         }
     }
 
-    /// Where tables lie side by side, since a large page for each would be half empty, and how much of it is taken. It
+    /// Where tables lie side by side, since large pages for each would be half empty, and how much of it is taken. It
     /// stays as long as one of them.
     static ARENA: Mutex<(Weak<Mapping>, usize)> = Mutex::new((Weak::new(), 0));
 
@@ -123,7 +123,7 @@ mod mapped {
         pub fn new(length: usize) -> Option<Self> {
             const { assert!(align_of::<T>() <= CACHE_LINE) };
             let bytes = length.checked_mul(size_of::<T>())?;
-            let (memory, start) = if (SHARED..LARGE).contains(&bytes) {
+            let (memory, start) = if (SHARED..ARENA_BYTES / 4).contains(&bytes) && !bytes.is_multiple_of(LARGE) {
                 let (arena, at) = share(bytes)?;
                 // SAFETY: so many bytes from there on lie within the mapping.
                 let start = unsafe { arena.start().byte_add(at) };

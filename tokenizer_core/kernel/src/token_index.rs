@@ -66,6 +66,7 @@ pub struct TokenIndex {
     /// Tokens whose cells hold the literals of added tokens in the place of their bytes.
     renamed: HashMap<Box<[u8]>, u32>,
     hash: KeyedHash,
+    distinct: usize,
 }
 
 /// A token in the second table.
@@ -120,6 +121,7 @@ impl TokenIndex {
             rest: Box::default(),
             renamed: HashMap::new(),
             hash: KeyedHash::new(),
+            distinct: 0,
         };
         let (mut rest, mut renamed) = (Vec::new(), HashMap::new());
         // Of two with the same bytes the first counts.
@@ -140,11 +142,18 @@ impl TokenIndex {
                 let hash = index.hash.of(bytes);
                 let at = index.find(hash, bytes);
                 index.rest[at] = Slot { token, tag: tag(hash) };
+                index.distinct += 1;
             }
         }
         renamed.retain(|bytes, _| index.find_whole(bytes).is_none());
         index.renamed = renamed.into_iter().map(|(bytes, token)| (bytes.into(), token)).collect();
+        index.distinct += index.renamed.len();
         index
+    }
+
+    /// How many different tokens there are.
+    pub fn distinct(&self) -> usize {
+        self.distinct
     }
 
     /// Set in a token: whole pieces alone are taken for it, since merges make something else of its bytes.
@@ -164,6 +173,7 @@ impl TokenIndex {
             return false;
         }
         line.0[line.taken()] = tag | token;
+        self.distinct += 1;
         true
     }
 

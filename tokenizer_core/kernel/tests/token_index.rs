@@ -21,6 +21,7 @@ fn check(index: &TokenIndex, tokens: &[(u32, &[u8])], is_made: impl Fn(u32) -> b
     for (id, bytes) in tokens {
         truth.entry(bytes).or_insert(*id);
     }
+    assert_eq!(index.distinct(), truth.len());
     for bytes in tokens.iter().map(|(_, bytes)| *bytes).chain(others.iter().map(Vec::as_slice)) {
         let expected = truth.get(bytes).copied();
         let key = Key::new(bytes, 0, bytes.len(), false);

@@ -10,9 +10,6 @@ use crate::error::{Code, Error, Result};
 use crate::token_index::TokenIndex;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
-/// So many tokens ahead of the one that is looked up its place is asked for.
-const AHEAD: usize = 16;
-
 /// Read a rank file and recover the merge behind every token. Lines may end in CRLF; the last needs no newline.
 ///
 /// # Errors
@@ -88,14 +85,7 @@ fn check_ranks(ranks: &[(u32, usize)]) -> Result<()> {
 }
 
 fn check_tokens(tokens: &[(u32, &[u8])], index: &TokenIndex) -> Result<()> {
-    // Of equal tokens the index has the lowest rank, whose line need not be the first.
-    let is_found = |(at, (rank, bytes)): (usize, &(u32, &[u8]))| {
-        if let Some((_, later)) = tokens.get(at + AHEAD) {
-            index.prefetch_whole(later);
-        }
-        index.find_whole(bytes) == Some(*rank)
-    };
-    if tokens.iter().enumerate().all(is_found) {
+    if index.distinct() == tokens.len() {
         return Ok(());
     }
     let mut seen = HashSet::new();
