@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::lane::{LANES, Lanes};
 use crate::merge::SCAN_LIMIT;
-use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key};
+use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, PLACE_SHIFT};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
 use crate::token_index::Candidate;
@@ -16,6 +16,9 @@ const MANY: u32 = u32::MAX;
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged together.
 const SHORT: usize = 16;
 const MIDDLE: usize = 32;
+
+/// Twice as many as there are pieces.
+const BUCKETS: usize = 2 * PIECES;
 
 /// The ids of each miss of a portion, by its number among them.
 #[derive(Debug)]
@@ -28,6 +31,10 @@ pub(super) struct Misses {
     short: Vec<usize>,
     middle: Vec<usize>,
     long: Vec<usize>,
+    /// By bucket: the last piece that nothing was known of.
+    unknown: [u16; BUCKETS],
+    /// Pieces that came before in the portion, and where.
+    again: Vec<(u16, u16)>,
     short_lanes: Lanes<SHORT>,
     middle_lanes: Lanes<MIDDLE>,
 }
@@ -41,6 +48,8 @@ impl Default for Misses {
             short: Vec::with_capacity(PIECES),
             middle: Vec::with_capacity(PIECES),
             long: Vec::new(),
+            unknown: [0; BUCKETS],
+            again: Vec::with_capacity(PIECES),
             short_lanes: Lanes::default(),
             middle_lanes: Lanes::default(),
         }
@@ -105,7 +114,7 @@ impl Misses {
             }
         }
         for miss in 0..self.lost.len() {
-            if self.ids[miss].count == 0 && !self.recall(miss, text, tables, caches) {
+            if self.ids[miss].count == 0 && !self.recall(miss, text, tables, caches) && !self.comes_again(miss) {
                 let length = self.lost[miss].length();
                 let group = if length <= Lanes::<SHORT>::LIMIT {
                     &mut self.short
@@ -126,6 +135,10 @@ impl Misses {
                 None => mergers.queue.merge(&tables.merges, piece),
             };
             self.learn(miss, text, caches, ids);
+        }
+        caches.statistics.misses += self.again.len() as u64;
+        for (miss, before) in self.again.drain(..) {
+            self.ids[usize::from(miss)] = self.ids[usize::from(before)];
         }
     }
 
@@ -201,6 +214,20 @@ impl Misses {
             return true;
         }
         false
+    }
+
+    /// Whether a piece that nothing is known of came before in the portion, as a third of them did: it is merged once.
+    #[inline(always)]
+    fn comes_again(&mut self, miss: usize) -> bool {
+        let Some(key) = self.lost[miss].key() else { return false };
+        let last = &mut self.unknown[(self.lost[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
+        let before = usize::from(std::mem::replace(last, miss as u16));
+        // What an earlier portion left there is a piece of this one too, or no earlier one.
+        let again = before < miss && self.lost[before].key() == Some(key);
+        if again {
+            self.again.push((miss as u16, before as u16));
+        }
+        again
     }
 
     /// Merge the shorter pieces that nothing is known of, those of about the same length together, and the last few of
