@@ -109,8 +109,7 @@ pub(crate) struct PairTable {
     lines: Table<Line>,
     /// By precedence.
     lowest: Box<[Lowest]>,
-    /// What found its line full, by address and lowest bits. Of its tag the line has no entry or more than one, so an
-    /// only entry of a tag can be no other one's than what is asked for, or none.
+    /// What found its line full, by address and lowest bits.
     apart: FxHashMap<(Address, Lowest), u32>,
     id_bits: u32,
     /// Brings the mixed pair to the top of a word.
@@ -215,8 +214,6 @@ impl PairTable {
         let way = match self.way(&entries, address, pair) {
             Some(way) => way,
             None if free => entries.iter().filter(|entry| **entry != 0).count(),
-            // Its tag must not be there once, so it takes the place of one whose tag may go.
-            None if self.tagged(&entries, address.tag).count_ones() == 1 => self.make_room(&entries, address),
             None => {
                 self.apart.insert((address, pair as Lowest), precedence);
                 return;
@@ -224,20 +221,6 @@ impl PairTable {
         };
         entries[way] = address.tag | precedence;
         self.lines[address.line as usize] = Line(entries);
-    }
-
-    /// Put an entry of a full line apart whose tag is not that of `address`, and which none or more than one is left of.
-    fn make_room(&mut self, entries: &[u32; WAYS], address: Address) -> usize {
-        let may_go = |entry: u32| {
-            let tag = entry & self.tags;
-            tag != address.tag && self.tagged(entries, tag).count_ones() != 2
-        };
-        // Of the fifteen others not all can be pairs.
-        let way = entries.iter().rposition(|entry| may_go(*entry)).unwrap_or(WAYS - 1);
-        let (tag, precedence) = (entries[way] & self.tags, entries[way] & !self.tags);
-        let key = (Address { tag, ..address }, self.lowest[precedence as usize]);
-        self.apart.insert(key, precedence);
-        way
     }
 
     /// Which entry is that of a pair.
