@@ -116,6 +116,11 @@ impl TokenBytes {
         ids.iter().step_by(step).filter(is_wide).count() * step
     }
 
+    /// Bytes that [`Self::append`] makes room for before so many ids, or the first of them.
+    pub fn room_for(ids: usize) -> usize {
+        ids.min(BLOCK) * MIDDLE + ROOM
+    }
+
     /// Append the bytes of the ids, each of which is looked at once.
     ///
     /// # Errors
@@ -125,7 +130,7 @@ impl TokenBytes {
             let mut at = 0;
             while at < ids.len() {
                 // The last token is copied with what stands behind it.
-                bytes.reserve((ids.len() - at) * MIDDLE + ROOM);
+                bytes.reserve(Self::room_for(ids.len() - at));
                 let (common, written) = self.write_common(&ids[at..], bytes.spare());
                 // SAFETY: so many are written.
                 unsafe { bytes.grow(written) };

@@ -39,7 +39,8 @@ impl Row<'_> {
     }
 
     fn bytes(&self) -> crate::error::Result<Buffer<u8>> {
-        let mut bytes = Buffer::new(self.ids.len() * EXPECTED, self.ids.len() * MOST);
+        let expected = (self.ids.len() * EXPECTED).max(TokenBytes::room_for(self.ids.len()));
+        let mut bytes = Buffer::new(expected, self.ids.len() * MOST);
         self.tokens.append(self.ids, self.skip_special_tokens, &mut bytes)?;
         Ok(bytes)
     }
