@@ -62,8 +62,14 @@ impl Caches {
 
     /// Remember the ids of `text[piece]`, a piece without a key or with too many ids for one.
     pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
-        let wide = WideKey::new(text, piece.start, piece.end, part).and_then(|key| self.wide.insert(key, ids));
-        let evicted = wide.unwrap_or_else(|| self.long.insert(&text[piece], part, ids));
+        let Self { short, wide, long, .. } = self;
+        let evicted = if let Some(key) = Key::new(text, piece.start, piece.end, part) {
+            short.insert_kept(key, long.keep(ids))
+        } else if let Some(key) = WideKey::new(text, piece.start, piece.end, part) {
+            wide.insert(key, ids, |ids| long.keep(ids))
+        } else {
+            long.insert(&text[piece], part, ids)
+        };
         self.count(evicted);
     }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::output::write_json;
-use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Key, LongCache, ShortCache, WideCache, WideKey};
+use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
 
 /// What is found of a piece in its own bucket or beside it.
 fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
@@ -62,21 +62,51 @@ proptest! {
         }
     }
 
+    /// Few ids are in the bucket, many elsewhere, where they are forgotten now and then.
+    #[test]
+    fn many_ids_of_a_short_piece_are_its_own_or_forgotten(
+        pieces in prop::collection::vec(("[ab]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..16)), 0..120),
+    ) {
+        let (mut cache, mut long) = (ShortCache::new(512), LongCache::new(1024));
+        let mut truth = std::collections::HashMap::new();
+        for (piece, part, ids) in &pieces {
+            let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
+            let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone()).clone();
+            for is_new in [false, true] {
+                let kept = cache.kept(cache.place(key), key).and_then(|kept| long.kept(kept)).map(<[u32]>::to_vec);
+                let found = kept.or_else(|| recalled(&cache, key));
+                prop_assert!(!is_new || found.is_some());
+                match found {
+                    Some(found) => prop_assert_eq!(&found, &ids),
+                    None => match Few::new(&ids) {
+                        Some(few) => { cache.insert(key, &few); }
+                        None => { cache.insert_kept(key, long.keep(&ids)); }
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_wide_hit_is_the_piece_that_was_remembered(
         pieces in prop::collection::vec(("[ab\0é]{1,31}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..9)), 0..60),
     ) {
-        let mut cache = WideCache::new(256);
+        let (mut cache, mut long) = (WideCache::new(256), LongCache::new(256));
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = WideKey::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
-            match cache.get(key) {
+            if cache.get(key).is_none() {
+                cache.insert(key, ids, |ids| long.keep(ids));
+            }
+            let found = cache.get(key).and_then(|found| match found {
+                Wide::Here(ids) => Some(ids),
+                Wide::Kept(kept) => long.kept(kept),
+            });
+            match found {
                 Some(found) => prop_assert_eq!(found, ids.as_slice()),
-                None => {
-                    let is_taken = cache.insert(key, ids).is_some();
-                    prop_assert_eq!(cache.get(key), is_taken.then_some(ids.as_slice()));
-                }
+                // Others came since, for which there was no room.
+                None => prop_assert!(ids.len() > 7),
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Pieces too long for a key, or of too many ids: runs of white space, long words, text without spaces.
+//! Pieces too long for a key: runs of white space, long words, text without spaces; and the ids of shorter ones that have
+//! too many for an entry.
 
 use std::hash::Hasher;
 
@@ -25,12 +26,17 @@ struct Entry {
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-fn tagged(piece: &[u8], part: bool) -> u16 {
-    piece.len() as u16 | if part { PART } else { 0 }
+/// Ids that [`LongCache`] keeps for an entry of another cache, until it forgets all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    pub(super) start: u32,
+    pub(super) count: u32,
+    /// How often everything was forgotten before.
+    pub(super) generation: u32,
 }
 
-fn length_bit(piece: &[u8]) -> u64 {
-    1 << piece.len().min(63)
+fn tagged(piece: &[u8], part: bool) -> u16 {
+    piece.len() as u16 | if part { PART } else { 0 }
 }
 
 /// One place a hash, and two arenas that are emptied when one is full.
@@ -40,8 +46,8 @@ pub struct LongCache {
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
-    /// A bit for each length of which there may be a piece, the last for all longer ones: most of the short ones are elsewhere.
-    lengths: u64,
+    /// How often everything was forgotten.
+    generation: u32,
 }
 
 impl LongCache {
@@ -52,8 +58,9 @@ impl LongCache {
             entries: Table::new(1 << entries.ilog2()),
             bytes: Vec::new(),
             ids: Vec::new(),
-            arena_limit: bytes / 4,
-            lengths: 0,
+            // Where ids are kept has to fit below the count of an entry.
+            arena_limit: (bytes / 4).min(1 << 28),
+            generation: 0,
         }
     }
 
@@ -65,7 +72,7 @@ impl LongCache {
     /// The ids of a piece, if it is remembered.
     #[inline]
     pub fn get(&self, piece: &[u8], part: bool) -> Option<&[u32]> {
-        if piece.len() > PIECE_LIMIT || self.lengths & length_bit(piece) == 0 {
+        if piece.len() > PIECE_LIMIT {
             return None;
         }
         let Entry { length, count, bytes, ids } = self.entries[self.place(piece)];
@@ -79,15 +86,8 @@ impl LongCache {
         if piece.len() > PIECE_LIMIT {
             return false;
         }
+        self.make_room(piece.len(), ids.len());
         // A piece has no more ids than bytes, so both lengths fit.
-        if self.bytes.len() + piece.len() > self.arena_limit || (self.ids.len() + ids.len()) * 4 > self.arena_limit * 2
-        {
-            self.bytes.clear();
-            self.ids.clear();
-            self.entries.fill(Entry::default());
-            self.lengths = 0;
-        }
-        self.lengths |= length_bit(piece);
         let place = self.place(piece);
         let entry = Entry {
             length: tagged(piece, part),
@@ -98,6 +98,31 @@ impl LongCache {
         self.bytes.extend_from_slice(piece);
         self.ids.extend_from_slice(ids);
         std::mem::replace(&mut self.entries[place], entry).length != 0
+    }
+
+    /// Keep the ids of a piece that another cache has.
+    pub fn keep(&mut self, ids: &[u32]) -> Kept {
+        self.make_room(0, ids.len());
+        let start = self.ids.len() as u32;
+        self.ids.extend_from_slice(ids);
+        Kept { start, count: ids.len() as u32, generation: self.generation }
+    }
+
+    /// What was kept, unless it is forgotten.
+    #[inline]
+    pub fn kept(&self, kept: Kept) -> Option<&[u32]> {
+        let start = kept.start as usize;
+        (kept.generation == self.generation).then(|| &self.ids[start..start + kept.count as usize])
+    }
+
+    /// Forget everything if there is no room for so many bytes and ids.
+    fn make_room(&mut self, bytes: usize, ids: usize) {
+        if self.bytes.len() + bytes > self.arena_limit || (self.ids.len() + ids) * 4 > self.arena_limit * 2 {
+            self.bytes.clear();
+            self.ids.clear();
+            self.entries.fill(Entry::default());
+            self.generation = self.generation.wrapping_add(1);
+        }
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use super::few::{Few, IDS_LIMIT};
 use super::key::Key;
+use super::long::Kept;
 use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
 
@@ -19,7 +20,8 @@ const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMI
 #[repr(C, align(64))]
 pub(crate) struct Bucket {
     pub(crate) ids: [[u32; HALF]; 2],
-    /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty.
+    /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty. One with more than eight
+    /// has the count 0, and where they are kept.
     pub(crate) keys: [u128; 2],
 }
 
@@ -29,7 +31,7 @@ const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, 
 unsafe impl Zeroed for Bucket {}
 
 impl Bucket {
-    /// How many ids there are of the piece in the first or in the second half; 0 if there is none.
+    /// How many ids there are of the piece in the first or in the second half; 0 if they are not here.
     #[inline(always)]
     fn count(&self, half: usize) -> usize {
         (self.ids[half][0] >> COUNT_SHIFT) as usize
@@ -38,7 +40,7 @@ impl Bucket {
     /// Whether there is no room, not even for a piece of one id.
     #[inline]
     fn is_full(&self) -> bool {
-        self.count(0) > HALF || self.count(1) > 0
+        self.count(0) > HALF || self.keys[1] != 0
     }
 
     /// Remember the ids of a piece; the older one goes if there is no room for both. Returns whether one went.
@@ -46,12 +48,19 @@ impl Bucket {
     fn insert(&mut self, key: Key, Few { ids, count }: &Few) -> bool {
         let is_small = *count as usize <= HALF;
         let stays = is_small && self.count(0) <= HALF;
-        let evicted = self.count(usize::from(stays)) > 0;
+        let evicted = self.keys[usize::from(stays)] != 0;
         let (second, second_ids) = if stays { (self.keys[0], self.ids[0]) } else { (0, [0; HALF]) };
         let [a, b, c, d, e, f, g, h] = *ids;
         self.keys = [key.0, second];
         self.ids = [[a | count << COUNT_SHIFT, b, c, d], if is_small { second_ids } else { [e, f, g, h] }];
         evicted
+    }
+}
+
+impl From<Kept> for Few {
+    /// As an entry says it: with the count 0.
+    fn from(Kept { start, count, generation }: Kept) -> Self {
+        Self { ids: [start, count, generation, 0, 0, 0, 0, 0], count: 0 }
     }
 }
 
@@ -134,6 +143,28 @@ impl ShortCache {
         let mut few = Few::NONE;
         few.count = self.get(place ^ BESIDE, key, &mut few.ids) as u32;
         (few.count > 0).then_some(few)
+    }
+
+    /// Where the ids of a piece are kept that has too many for a bucket.
+    #[inline(always)]
+    pub fn kept(&self, place: usize, key: Key) -> Option<Kept> {
+        let bucket = self.bucket(place);
+        let half = bucket.keys.iter().position(|other| *other == key.0)?;
+        let [start, count, generation, _] = bucket.ids[half];
+        (bucket.count(half) == 0).then_some(Kept { start, count, generation })
+    }
+
+    /// Remember where the ids of a piece are kept. Returns whether another piece was forgotten.
+    pub fn insert_kept(&mut self, key: Key, kept: Kept) -> bool {
+        let (place, mask) = (self.place(key) >> PLACE_SHIFT, self.buckets.len() - 1);
+        let bucket = &mut self.buckets[place & mask];
+        let Few { ids: [first, second, third, ..], .. } = kept.into();
+        if let Some(half) = bucket.keys.iter().position(|other| *other == key.0) {
+            // They were kept before and then forgotten.
+            bucket.ids[half] = [first, second, third, 0];
+            return false;
+        }
+        bucket.insert(key, &kept.into())
     }
 
     /// Remember the ids of a piece, at least one. Returns whether another piece was forgotten.

@@ -1,11 +1,24 @@
 //! Longer pieces: an entry is a cache line.
 
 use super::key::WideKey;
+use super::long::Kept;
 use crate::pages::{Table, Zeroed};
 use crate::prefetch::prefetch;
 
 /// Most ids that an entry holds.
 const WIDE_IDS_LIMIT: usize = 7;
+
+/// The count of those that are kept elsewhere, of which the entry says where.
+const KEPT: u32 = u32::MAX;
+
+/// The ids of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wide<'a> {
+    /// Here.
+    Here(&'a [u32]),
+    /// Elsewhere, as they are many.
+    Kept(Kept),
+}
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -50,32 +63,37 @@ impl WideCache {
 
     /// The ids of a piece, if it is remembered.
     #[inline]
-    pub fn get(&self, key: WideKey) -> Option<&[u32]> {
-        let entry = &self.entries[self.find(self.place(key), key)?];
-        Some(&entry.ids[..entry.count as usize])
+    pub fn get(&self, key: WideKey) -> Option<Wide<'_>> {
+        let Entry { count, ids, .. } = &self.entries[self.find(self.place(key), key)?];
+        Some(match *count {
+            KEPT => Wide::Kept(Kept { start: ids[0], count: ids[1], generation: ids[2] }),
+            count => Wide::Here(&ids[..count as usize]),
+        })
     }
 
-    /// Remember the 1 to 7 ids of a piece; the older one goes if all places are taken. Returns whether one went; `None` if
-    /// there are too many ids.
+    /// Remember the ids of a piece, or where `keep` keeps them if they are more than 7; the older one goes if all places are
+    /// taken. Returns whether one went.
     #[inline]
-    pub fn insert(&mut self, key: WideKey, ids: &[u32]) -> Option<bool> {
-        if ids.len() > WIDE_IDS_LIMIT {
-            return None;
+    pub fn insert(&mut self, key: WideKey, ids: &[u32], keep: impl FnOnce(&[u32]) -> Kept) -> bool {
+        let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
+        match entry.ids.get_mut(..ids.len()) {
+            Some(room) => room.copy_from_slice(ids),
+            None => {
+                let Kept { start, count, generation } = keep(ids);
+                entry.ids[..3].copy_from_slice(&[start, count, generation]);
+                entry.count = KEPT;
+            }
         }
         let place = self.place(key);
-        if self.find(place, key).is_some() {
-            // Two of them were missed together.
-            return Some(false);
-        }
-        let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
-        entry.ids[..ids.len()].copy_from_slice(ids);
-        if let Some(free) = (0..4).map(|way| place ^ way).find(|at| self.is_free(*at)) {
-            self.entries[free] = entry;
-            return Some(false);
+        // Two of them were missed together, or what was kept is forgotten.
+        let known = self.find(place, key);
+        if let Some(at) = known.or_else(|| (0..4).map(|way| place ^ way).find(|at| self.is_free(*at))) {
+            self.entries[at] = entry;
+            return false;
         }
         let before = std::mem::replace(&mut self.entries[place], entry);
         self.entries[place ^ 1] = before;
-        Some(true)
+        true
     }
 
     /// Where a piece is, among the four places that begin with `place`.

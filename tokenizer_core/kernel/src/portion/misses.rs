@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::lane::{LANES, Lanes};
 use crate::merge::SCAN_LIMIT;
-use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, PLACE_SHIFT};
+use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
 use crate::token_index::Candidate;
@@ -90,7 +90,8 @@ impl Lost {
 /// The ids of a piece.
 pub(super) enum Resolved<'a> {
     Few(&'a Few),
-    Many(&'a [u32]),
+    /// Among those [of all such pieces](Misses::many).
+    Many(Range<usize>),
 }
 
 /// The misses of a portion, and what the caches call them.
@@ -146,9 +147,14 @@ impl Misses {
     #[inline(always)]
     pub(super) fn resolved(&self) -> impl Iterator<Item = Resolved<'_>> {
         self.ids.iter().take(self.lost.len()).map(|few| match few.count {
-            MANY => Resolved::Many(&self.many[few.ids[0] as usize..few.ids[1] as usize]),
+            MANY => Resolved::Many(few.ids[0] as usize..few.ids[1] as usize),
             _ => Resolved::Few(few),
         })
+    }
+
+    /// Ids of pieces that have more than a few.
+    pub(super) fn many(&self) -> &[u32] {
+        &self.many
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
@@ -176,12 +182,22 @@ impl Misses {
                 candidate: Candidate::default(),
             };
             self.lost.push(lost);
-            if let Some((_, key)) = wide.next_if(|(other, _)| other == at) {
-                if let Some(ids) = caches.wide.get(*key) {
-                    self.set(miss, ids);
+            let known = if let Some((_, key)) = wide.next_if(|(other, _)| other == at) {
+                caches.wide.get(*key).and_then(|wide| match wide {
+                    Wide::Here(ids) => Some(ids),
+                    Wide::Kept(kept) => caches.long.kept(kept),
+                })
+            } else if let Some(key) = lost.key() {
+                let kept = caches.short.kept(lost.place as usize, key).and_then(|kept| caches.long.kept(kept));
+                if kept.is_none() {
+                    tables.tokens.prefetch(key.whole());
                 }
-            } else if lost.key().is_some() {
-                tables.tokens.prefetch(lost.key.whole());
+                kept
+            } else {
+                None
+            };
+            if let Some(ids) = known {
+                self.set(miss, ids);
             }
         }
     }
@@ -191,29 +207,30 @@ impl Misses {
     fn recall(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
         let lost = self.lost[miss];
         let bytes = &text[lost.range()];
-        if let Some(key) = lost.key() {
-            if let Some(few) = caches.short.get_beside(lost.place as usize, key) {
-                self.ids[miss] = few;
-                return true;
-            }
-            if let Some(id) = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part) {
-                let few = Few::one(id);
-                caches.remember_short(key, &few);
-                self.ids[miss] = few;
-                return true;
+        let Some(key) = lost.key() else { return self.recall_longer(miss, text, tables, caches) };
+        let mut known = caches.short.get_beside(lost.place as usize, key);
+        if known.is_none() {
+            known = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part).map(Few::one);
+            if let Some(token) = &known {
+                caches.remember_short(key, token);
             }
         }
-        if let Some(ids) = caches.long.get(bytes, lost.part) {
+        known.inspect(|few| self.ids[miss] = *few).is_some()
+    }
+
+    /// As [`Self::recall`], for a piece without a key.
+    fn recall_longer(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
+        let lost = self.lost[miss];
+        let bytes = &text[lost.range()];
+        // A shorter one would have been in the second cache.
+        if bytes.len() > WIDE_LIMIT
+            && let Some(ids) = caches.long.get(bytes, lost.part)
+        {
             self.set(miss, ids);
             return true;
         }
-        if lost.key().is_none()
-            && let Some(id) = tables.tokens.get(None, bytes, lost.part)
-        {
-            self.learn(miss, text, caches, &[id]);
-            return true;
-        }
-        false
+        let token = tables.tokens.get(None, bytes, lost.part);
+        token.inspect(|id| self.learn(miss, text, caches, &[*id])).is_some()
     }
 
     /// Whether a piece that nothing is known of came before in the portion, as a third of them did: it is merged once.

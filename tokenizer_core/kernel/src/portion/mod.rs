@@ -139,10 +139,7 @@ impl Portion {
             given = end;
             match resolved {
                 Resolved::Few(few) => self.row.put_few(few),
-                Resolved::Many(ids) => {
-                    self.row.give(sink);
-                    sink.pieces(ids);
-                }
+                Resolved::Many(range) => self.row.put_many(self.misses.many(), range, sink),
             }
         }
         self.row.put(ids, given..*end);

@@ -9,17 +9,27 @@ use crate::sink::Sink;
 /// Ids copied at once, however many count.
 const STEP: usize = 16;
 
+/// As many as the pieces of a portion can have, but for pieces with more than a few.
+const COMMON: usize = PIECES * IDS_LIMIT;
+
+/// Room for those of pieces with more than a few.
+const MANY: usize = 2 * PIECES;
+
+/// And for a step beyond.
+const ROOM: usize = COMMON + MANY + STEP;
+
 /// Ids on their way to a sink.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// As many as the pieces of a portion can have, and room for a step beyond.
-    ids: [u32; PIECES * IDS_LIMIT + STEP],
+    ids: [u32; ROOM],
     end: usize,
+    /// How many of them are of pieces with more than a few.
+    many: usize,
 }
 
 impl Default for Row {
     fn default() -> Self {
-        Self { ids: [0; PIECES * IDS_LIMIT + STEP], end: 0 }
+        Self { ids: [0; ROOM], end: 0, many: 0 }
     }
 }
 
@@ -47,10 +57,23 @@ impl Row {
         self.end += few.count as usize;
     }
 
+    /// Put in `ids[range]`, those of a piece that has more than a few, or give them to `sink` behind those that are here.
+    #[inline(always)]
+    pub(super) fn put_many(&mut self, ids: &[u32], range: Range<usize>, sink: &mut impl Sink) {
+        if self.many + range.len() > MANY {
+            self.give(sink);
+        }
+        if range.len() > MANY {
+            return sink.pieces(&ids[range]);
+        }
+        self.many += range.len();
+        self.put(ids, range);
+    }
+
     /// Give all of them to `sink`.
     #[inline(always)]
     pub(super) fn give(&mut self, sink: &mut impl Sink) {
         sink.pieces(&self.ids[..self.end]);
-        self.end = 0;
+        (self.end, self.many) = (0, 0);
     }
 }
