@@ -34,6 +34,13 @@ fn mutated(seed: &'static str) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+#[test]
+fn nothing_is_answered_with_nothing() {
+    for data in [r#"{"text":""}"#, r#"{"text":[]}"#, r#"{"text":["",""]}"#, r#"{"ids":[]}"#, r#"{"ids":[[],[]]}"#] {
+        body(data.as_bytes());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 300 }, failure_persistence: None, ..ProptestConfig::default() })]
 
