@@ -6,9 +6,10 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use crate::pair_table::{Address, Look, Portable};
+use crate::pair_table::Address;
 use crate::path::Path;
 use crate::ranks::MergeTable;
+use crate::tagged_line::{Look, Portable};
 use crate::words::places;
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.

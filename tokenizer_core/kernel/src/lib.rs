@@ -3,7 +3,7 @@
 //! The modules are the pipeline, in order:
 //! `load` reads vocabularies, `added_tokens` cuts out literals, `normalize` rewrites what is between them,
 //! `guard` keeps the caller of a chat out of them,
-//! `pretokenize` cuts pieces, `ranks` and `merge` turn a piece into ids, `portion` does so for many at once, `encode`
+//! `pretokenize` cuts pieces, `token_index`, `ranks` and `merge` turn a piece into ids, `portion` does so for many at once, `encode`
 //! drives all of it,
 //! `offsets`, `output` and `decode` are the ways out, `body` from a request's bytes to an answer's; `expression` and
 //! `unicode` serve all of them, `path` tells them what the machine can do. `py` alone knows Python.
@@ -44,6 +44,7 @@ pub mod sink;
 mod spread;
 mod steps;
 pub mod tables;
+mod tagged_line;
 pub mod token_index;
 pub mod train;
 pub mod unicode;

@@ -8,27 +8,16 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::pages::{Table, Zeroed};
+use crate::pages::Table;
 use crate::prefetch::prefetch;
+use crate::tagged_line::{Line, Look, Portable, WAYS};
 use crate::words::places;
-
-const WAYS: usize = 16;
 
 /// So many entries a line has on the average, at most: one line in a hundred is full.
 const LOAD: usize = 8;
 
 /// The lowest bits of a pair, which are not in its line.
 type Lowest = u16;
-
-/// A cache line of entries, filled from the first on. An entry is a tag above a precedence; zero is free.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Line([u32; WAYS]);
-
-const _: () = assert!(size_of::<Line>() == 64);
-
-// SAFETY: integers alone.
-unsafe impl Zeroed for Line {}
 
 /// Where the table tells the precedence of a pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -41,63 +30,6 @@ pub(crate) struct Address {
 impl Address {
     /// That of no pair.
     pub const NOWHERE: Self = Self { line: 0, tag: 0 };
-}
-
-/// How each path looks for a tag.
-pub(crate) trait Look {
-    /// A bit for each entry that has a tag, in the bits of `mask`; free entries have the tag zero.
-    ///
-    /// # Safety
-    /// The machine has the path.
-    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32;
-}
-
-/// What every machine has.
-pub(crate) struct Portable;
-
-impl Look for Portable {
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32 {
-        use core::arch::x86_64::{
-            __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
-            _mm_packs_epi32, _mm_set1_epi32,
-        };
-        // SAFETY: every machine of this kind has SSE2, and there are four vectors of four entries.
-        unsafe {
-            let (tag, mask) = (_mm_set1_epi32(tag as i32), _mm_set1_epi32(mask as i32));
-            let four = |at: usize| {
-                let entries = _mm_loadu_si128(entries.as_ptr().cast::<__m128i>().add(at));
-                _mm_cmpeq_epi32(_mm_and_si128(entries, mask), tag)
-            };
-            let (low, high) = (_mm_packs_epi32(four(0), four(1)), _mm_packs_epi32(four(2), four(3)));
-            _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
-        }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    #[inline(always)]
-    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32 {
-        (0..).zip(entries).fold(0, |all, (at, entry)| all | u32::from(entry & mask == tag) << at)
-    }
-}
-
-/// With AVX-512.
-#[cfg(target_arch = "x86_64")]
-pub(crate) struct Avx512;
-
-#[cfg(target_arch = "x86_64")]
-impl Look for Avx512 {
-    #[inline(always)]
-    unsafe fn tagged(entries: &[u32; WAYS], tag: u32, mask: u32) -> u32 {
-        use core::arch::x86_64::{_mm512_loadu_si512, _mm512_set1_epi32, _mm512_testn_epi32_mask, _mm512_xor_si512};
-        // SAFETY: the caller's promise; there are sixteen entries of four bytes.
-        unsafe {
-            let entries = _mm512_loadu_si512(entries.as_ptr().cast());
-            let other = _mm512_xor_si512(entries, _mm512_set1_epi32(tag as i32));
-            u32::from(_mm512_testn_epi32_mask(other, _mm512_set1_epi32(mask as i32)))
-        }
-    }
 }
 
 /// Odd, so that multiplying loses nothing.
@@ -177,15 +109,15 @@ impl PairTable {
     /// The machine has the path.
     #[inline(always)]
     pub unsafe fn look<L: Look>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
-        let Line(entries) = self.line(address);
+        let line = self.line(address);
         // SAFETY: the caller's promise.
-        let tagged = unsafe { L::tagged(entries, address.tag, self.tags) };
+        let tagged = unsafe { L::tagged(line, address.tag, self.tags) };
         // Hardly ever taken: of lines of [`LOAD`] entries one in a hundred is full.
-        if (tagged & tagged.wrapping_sub(1) != 0) | (entries[WAYS - 1] != 0) {
+        if (tagged & tagged.wrapping_sub(1) != 0) | line.is_full() {
             return self.get_slowly(address, pair());
         }
         // No branch, since whether a pair merges cannot be foreseen.
-        let own = entries[tagged.trailing_zeros() as usize % WAYS] ^ address.tag;
+        let own = line.0[tagged.trailing_zeros() as usize % WAYS] ^ address.tag;
         if tagged == 0 { 0 } else { own }
     }
 
@@ -198,9 +130,9 @@ impl PairTable {
     #[cold]
     fn get_slowly(&self, address: Address, (left, right): (u32, u32)) -> u32 {
         let pair = self.pair(left, right);
-        let Line(entries) = self.line(address);
-        match self.way(entries, address, pair) {
-            Some(way) => entries[way] ^ address.tag,
+        let line = self.line(address);
+        match self.way(line, address, pair) {
+            Some(way) => line.0[way] ^ address.tag,
             None => self.apart.get(&(address, pair as Lowest)).copied().unwrap_or(0),
         }
     }
@@ -208,32 +140,31 @@ impl PairTable {
     /// Add a pair of a precedence that no pair has. What its precedence was before is forgotten.
     pub fn insert(&mut self, left: u32, right: u32, precedence: u32) {
         let (address, pair) = (self.address(left, right), self.pair(left, right));
-        let mut entries = self.line(address).0;
+        let mut line = *self.line(address);
         self.lowest[precedence as usize] = pair as Lowest;
-        let free = entries[WAYS - 1] == 0;
-        let way = match self.way(&entries, address, pair) {
+        let way = match self.way(&line, address, pair) {
             Some(way) => way,
-            None if free => entries.iter().filter(|entry| **entry != 0).count(),
+            None if !line.is_full() => line.taken(),
             None => {
                 self.apart.insert((address, pair as Lowest), precedence);
                 return;
             }
         };
-        entries[way] = address.tag | precedence;
-        self.lines[address.line as usize] = Line(entries);
+        line.0[way] = address.tag | precedence;
+        self.lines[address.line as usize] = line;
     }
 
     /// Which entry is that of a pair.
     #[inline(always)]
-    fn way(&self, entries: &[u32; WAYS], address: Address, pair: u64) -> Option<usize> {
-        places(self.tagged(entries, address.tag)).find(|way| self.is_of(entries[*way] ^ address.tag, pair))
+    fn way(&self, line: &Line, address: Address, pair: u64) -> Option<usize> {
+        places(self.tagged(line, address.tag)).find(|way| self.is_of(line.0[*way] ^ address.tag, pair))
     }
 
     /// A bit for each entry that has a tag.
     #[inline(always)]
-    fn tagged(&self, entries: &[u32; WAYS], tag: u32) -> u32 {
+    fn tagged(&self, line: &Line, tag: u32) -> u32 {
         // SAFETY: every machine has it.
-        unsafe { Portable::tagged(entries, tag, self.tags) }
+        unsafe { Portable::tagged(line, tag, self.tags) }
     }
 
     #[inline(always)]

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
-use crate::pair_table::{Address, Look, PairTable};
+use crate::pair_table::{Address, PairTable};
 use crate::path::Path;
 use crate::prefetch::prefetch;
+use crate::tagged_line::Look;
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// Above the rank of every merge: the pair does not merge.

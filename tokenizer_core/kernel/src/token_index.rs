@@ -6,41 +6,17 @@ use std::sync::Arc;
 use crate::cells::Cells;
 use crate::hashing::KeyedHash;
 use crate::lineage::Lineage;
-use crate::pages::{Table, Zeroed};
+use crate::pages::Table;
 use crate::piece_cache::Key;
 use crate::prefetch::prefetch;
+use crate::tagged_line::{Line, WAYS};
 use crate::vocabulary::Vocabulary;
 
-const WAYS: usize = 16;
-
-/// A cache line of tokens, filled from the first on: a few bits of each key's hash, then one that says whether merges make
-/// the token, then its id. Zero is free.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Line([u32; WAYS]);
-
-const _: () = assert!(size_of::<Line>() == 64);
-
-// SAFETY: integers alone.
-unsafe impl Zeroed for Line {}
-
-impl Line {
-    /// The slot with a tag, or 0: all are looked at, since a branch on which it is cannot be foreseen.
-    #[inline(always)]
-    fn with(&self, tag: u32, tags: u32) -> u32 {
-        self.0.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
-    }
-
-    /// How many slots are taken.
-    #[inline(always)]
-    fn taken(&self) -> usize {
-        self.0.iter().map(|slot| usize::from(*slot != 0)).sum()
-    }
-
-    #[inline(always)]
-    fn is_full(&self) -> bool {
-        self.0[WAYS - 1] != 0
-    }
+/// The slot of a line with a tag, or 0, where no two have one: all are looked at, since a branch on which it is cannot be
+/// foreseen.
+#[inline(always)]
+fn slot(Line(slots): &Line, tag: u32, tags: u32) -> u32 {
+    slots.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
 }
 
 /// Where a key's token is, and what is known of it there.
@@ -58,6 +34,7 @@ struct Address {
 #[derive(Debug)]
 pub struct TokenIndex {
     cells: Arc<Cells>,
+    /// Of each token a few bits of its key's hash, then one that says whether merges make it, then its id.
     lines: Table<Line>,
     line_bits: u32,
     /// The bits of an id.
@@ -169,7 +146,7 @@ impl TokenIndex {
         let tags = self.tags();
         let line = &mut self.lines[line];
         // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most.
-        if !key.is_short() || line.is_full() || line.with(tag, tags) != 0 {
+        if !key.is_short() || line.is_full() || slot(line, tag, tags) != 0 {
             return false;
         }
         line.0[line.taken()] = tag | token;
@@ -245,7 +222,7 @@ impl TokenIndex {
     fn in_line(&self, key: Key) -> Candidate {
         let Address { line, tag } = self.address(key);
         let line = &self.lines[line];
-        let slot = line.with(tag, self.tags());
+        let slot = slot(line, tag, self.tags());
         let is_elsewhere = slot == 0 && (line.is_full() || !self.renamed.is_empty());
         Candidate(if is_elsewhere { ELSEWHERE } else { slot })
     }

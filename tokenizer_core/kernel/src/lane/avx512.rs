@@ -12,8 +12,8 @@ use core::arch::x86_64::{
 use std::mem::offset_of;
 
 use super::{LAST, Lane, PLACE_BITS, key, merge_of};
-use crate::pair_table::Avx512;
 use crate::ranks::MergeTable;
+use crate::tagged_line::Avx512;
 
 /// Keys in a vector.
 pub(super) const WORDS: usize = 16;

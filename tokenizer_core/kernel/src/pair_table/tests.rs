@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-#[cfg(target_arch = "x86_64")]
-use super::Avx512;
 use super::{Look, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
 use crate::path::Path;
+#[cfg(target_arch = "x86_64")]
+use crate::tagged_line::Avx512;
 
 const ID_BITS: u32 = 9;
 

@@ -1,0 +1,87 @@
+//! A cache line of sixteen entries of four bytes, each a tag above something else.
+
+use crate::pages::Zeroed;
+
+/// Entries of a line.
+pub(crate) const WAYS: usize = 16;
+
+/// Entries filled from the first on; zero is free.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Line(pub(crate) [u32; WAYS]);
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+// SAFETY: integers alone.
+unsafe impl Zeroed for Line {}
+
+impl Line {
+    /// Whether no entry is free.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.0[WAYS - 1] != 0
+    }
+
+    /// How many entries are taken.
+    #[inline(always)]
+    pub(crate) fn taken(&self) -> usize {
+        self.0.iter().map(|entry| usize::from(*entry != 0)).sum()
+    }
+}
+
+/// How each path looks for a tag.
+pub(crate) trait Look {
+    /// A bit for each entry that has a tag, in the bits of `mask`; free entries have the tag zero.
+    ///
+    /// # Safety
+    /// The machine has the path.
+    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32;
+}
+
+/// What every machine has.
+pub(crate) struct Portable;
+
+impl Look for Portable {
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+        use core::arch::x86_64::{
+            __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
+            _mm_packs_epi32, _mm_set1_epi32,
+        };
+        // SAFETY: every machine of this kind has SSE2, and there are four vectors of four entries.
+        unsafe {
+            let (tag, mask) = (_mm_set1_epi32(tag as i32), _mm_set1_epi32(mask as i32));
+            let four = |at: usize| {
+                let entries = _mm_loadu_si128(line.0.as_ptr().cast::<__m128i>().add(at));
+                _mm_cmpeq_epi32(_mm_and_si128(entries, mask), tag)
+            };
+            let (low, high) = (_mm_packs_epi32(four(0), four(1)), _mm_packs_epi32(four(2), four(3)));
+            _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+        (0..).zip(&line.0).fold(0, |all, (at, entry)| all | u32::from(entry & mask == tag) << at)
+    }
+}
+
+/// With AVX-512.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Look for Avx512 {
+    #[inline(always)]
+    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+        use core::arch::x86_64::{_mm512_loadu_si512, _mm512_set1_epi32, _mm512_testn_epi32_mask, _mm512_xor_si512};
+        // SAFETY: the caller's promise; there are sixteen entries of four bytes.
+        unsafe {
+            let entries = _mm512_loadu_si512(line.0.as_ptr().cast());
+            let other = _mm512_xor_si512(entries, _mm512_set1_epi32(tag as i32));
+            u32::from(_mm512_testn_epi32_mask(other, _mm512_set1_epi32(mask as i32)))
+        }
+    }
+}
