@@ -39,3 +39,18 @@ proptest! {
         }
     }
 }
+
+/// A row of ids has room for so many of pieces that have more than a few; what is over goes to the sink at once.
+#[test]
+fn pieces_of_any_number_of_ids_stand_in_their_places() {
+    let pipeline =
+        Pipeline::new(Arc::new(common::vocabulary(&[])), &Config::from_json(CONFIG).unwrap(), 1 << 20).unwrap();
+    let lengths = [3, 600, 2, 500, 9, 1023, 1, 1024, 4, 1025, 12, 5000, 31, 32, 7, 300, 300, 300, 300, 5];
+    let text: String = (0..40).flat_map(|_| lengths).map(|length| format!("{} ", "word".repeat(length))).collect();
+    for _ in 0..2 {
+        let mut ids = Vec::new();
+        pipeline.encode(&text, OPTIONS, &mut ids).unwrap();
+        // Without merges an id is a byte.
+        assert!(ids.iter().copied().eq(text.bytes().map(u32::from)));
+    }
+}

@@ -57,17 +57,15 @@ impl Bucket {
     }
 }
 
-impl From<Kept> for Few {
-    /// As an entry says it: with the count 0.
-    fn from(Kept { start, count, generation }: Kept) -> Self {
-        Self { ids: [start, count, generation, 0, 0, 0, 0, 0], count: 0 }
-    }
+/// Where ids are kept, in the place of ids: with the count 0.
+fn words(Kept { start, count, generation }: Kept) -> [u32; HALF] {
+    [start, count, generation, 0]
 }
 
 /// A place is told in words of eight bytes, which an address takes without another step.
 pub(crate) const PLACE_SHIFT: u32 = (size_of::<Bucket>() / size_of::<u64>()).ilog2();
 
-/// The place of the other bucket of a pair.
+/// What the places of a bucket and its neighbour differ in.
 const BESIDE: usize = 1 << PLACE_SHIFT;
 
 /// The cache; its size is fixed when it is made.
@@ -109,6 +107,7 @@ impl ShortCache {
         prefetch(&self.buckets, place >> PLACE_SHIFT);
     }
 
+    /// What places are counted from.
     #[inline(always)]
     pub(crate) fn words(&self) -> *const u64 {
         self.buckets.as_ptr().cast()
@@ -158,13 +157,17 @@ impl ShortCache {
     pub fn insert_kept(&mut self, key: Key, kept: Kept) -> bool {
         let (place, mask) = (self.place(key) >> PLACE_SHIFT, self.buckets.len() - 1);
         let bucket = &mut self.buckets[place & mask];
-        let Few { ids: [first, second, third, ..], .. } = kept.into();
-        if let Some(half) = bucket.keys.iter().position(|other| *other == key.0) {
-            // They were kept before and then forgotten.
-            bucket.ids[half] = [first, second, third, 0];
-            return false;
+        match bucket.keys.iter().position(|other| *other == key.0) {
+            // They were kept before, and then forgotten.
+            Some(half) => {
+                bucket.ids[half] = words(kept);
+                false
+            }
+            None => {
+                let [a, b, c, d] = words(kept);
+                bucket.insert(key, &Few { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
+            }
         }
-        bucket.insert(key, &kept.into())
     }
 
     /// Remember the ids of a piece, at least one. Returns whether another piece was forgotten.

@@ -74,15 +74,15 @@ static ORDER: Vector<[u32; GROUP]> = {
 
 static MULTIPLIERS: Vector<[[u64; 2]; QUARTER]> = Vector([KEY_MULTIPLIERS; QUARTER]);
 
-/// By which halves of the two keys of a bucket are equal: 1 if all of the second key is.
-static SECOND: [u8; 16] = {
-    let mut second = [0; 16];
+/// By which halves of the two keys of a bucket are equal: where in the bucket the piece's ids begin, in words of eight bytes.
+static IDS: [u8; 16] = {
+    let mut ids = [0; 16];
     let mut equal = 0b1100;
     while equal < 16 {
-        second[equal] = 2;
+        ids[equal] = (HALF * size_of::<u32>() / size_of::<u64>()) as u8;
         equal += 1;
     }
-    second
+    ids
 };
 
 /// By the same: ones if all of either key is.
@@ -224,7 +224,7 @@ impl LookUp for Avx512 {
                 let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
                 let keys = _mm256_loadu_si256(bucket.add(HALF).cast());
                 let equal = usize::from(_mm256_cmpeq_epi64_mask(keys, key)) % 16;
-                let words = _mm256_loadu_si256(bucket.add(usize::from(SECOND[equal])).cast());
+                let words = _mm256_loadu_si256(bucket.add(usize::from(IDS[equal])).cast());
                 let first = _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32;
                 let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
                 _mm256_storeu_si256(ids.add(end).cast(), plain);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::lane::{LANES, Lanes};
 use crate::merge::SCAN_LIMIT;
-use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, PLACE_SHIFT, WIDE_LIMIT, Wide};
+use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, PLACE_SHIFT, WIDE_LIMIT};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
 use crate::token_index::Candidate;
@@ -63,7 +63,7 @@ struct Lost {
     key: Key,
     start: u32,
     end: u32,
-    /// The bucket of its key.
+    /// Where the bucket of its key is.
     place: u32,
     part: bool,
     /// What the index of tokens says of its key.
@@ -163,7 +163,7 @@ impl Misses {
         self.many.shrink_to(entries);
     }
 
-    /// Take over what the second cache knows, and ask for what the tables know of the others.
+    /// Take over the ids that lines of the first two caches lead to, and ask for what the tables know of other pieces.
     #[inline(always)]
     fn begin(&mut self, missed: Missed<'_>, tables: &Tables, caches: &Caches) {
         let Missed { misses, keys, pieces } = missed;
@@ -182,19 +182,13 @@ impl Misses {
                 candidate: Candidate::default(),
             };
             self.lost.push(lost);
-            let known = if let Some((_, key)) = wide.next_if(|(other, _)| other == at) {
-                caches.wide.get(*key).and_then(|wide| match wide {
-                    Wide::Here(ids) => Some(ids),
-                    Wide::Kept(kept) => caches.long.kept(kept),
-                })
-            } else if let Some(key) = lost.key() {
-                let kept = caches.short.kept(lost.place as usize, key).and_then(|kept| caches.long.kept(kept));
-                if kept.is_none() {
+            let known = match (wide.next_if(|(other, _)| other == at), lost.key()) {
+                (Some((_, key)), _) => caches.wide(*key),
+                (None, Some(key)) => caches.kept(lost.place as usize, key).or_else(|| {
                     tables.tokens.prefetch(key.whole());
-                }
-                kept
-            } else {
-                None
+                    None
+                }),
+                (None, None) => None,
             };
             if let Some(ids) = known {
                 self.set(miss, ids);
@@ -208,14 +202,15 @@ impl Misses {
         let lost = self.lost[miss];
         let bytes = &text[lost.range()];
         let Some(key) = lost.key() else { return self.recall_longer(miss, text, tables, caches) };
-        let mut known = caches.short.get_beside(lost.place as usize, key);
-        if known.is_none() {
-            known = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part).map(Few::one);
-            if let Some(token) = &known {
-                caches.remember_short(key, token);
-            }
+        if let Some(few) = caches.short.get_beside(lost.place as usize, key) {
+            self.ids[miss] = few;
+            return true;
         }
-        known.inspect(|few| self.ids[miss] = *few).is_some()
+        let Some(id) = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part) else { return false };
+        let token = Few::one(id);
+        caches.remember_short(key, &token);
+        self.ids[miss] = token;
+        true
     }
 
     /// As [`Self::recall`], for a piece without a key.
@@ -229,8 +224,9 @@ impl Misses {
             self.set(miss, ids);
             return true;
         }
-        let token = tables.tokens.get(None, bytes, lost.part);
-        token.inspect(|id| self.learn(miss, text, caches, &[*id])).is_some()
+        let Some(id) = tables.tokens.get(None, bytes, lost.part) else { return false };
+        self.learn(miss, text, caches, &[id]);
+        true
     }
 
     /// Whether a piece that nothing is known of came before in the portion, as a third of them did: it is merged once.

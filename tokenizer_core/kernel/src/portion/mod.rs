@@ -63,7 +63,7 @@ impl Pieces<'_> {
 #[derive(Debug)]
 struct Keys {
     keys: [Key; PIECES],
-    /// The bucket of each in the first cache.
+    /// Where the bucket of each is in the first cache.
     places: [u32; PIECES],
     /// Pieces too long for a key, with the key they have instead.
     wide: Vec<(u16, WideKey)>,
