@@ -1,13 +1,18 @@
-//! Many texts at once over scoped threads; ids do not depend on how many there are.
+//! Many texts at once over threads; ids do not depend on how many there are.
+
+use std::ops::Range;
 
 use crate::buffer::Buffer;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::scratch::Scratch;
-use crate::spread::threads_for;
 
-/// Text that one thread takes at a time, in bytes: large against the taking, small against a batch.
-const SHARE: usize = 64 * 1024;
+/// Text that is worth a thread, in bytes.
+const WORTHWHILE: usize = 64 * 1024;
+
+/// Text that a thread takes at a time, in bytes: large against the taking, and so small that all end at about the same
+/// time.
+const SHARE: usize = 16 * 1024;
 
 /// The ids of all rows one after the other, and where each row begins (one entry more than rows).
 #[derive(Debug)]
@@ -19,13 +24,14 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn new(ids: Buffer<u32>, rows: usize) -> Self {
+    /// Room for so many rows, which have so many bytes together.
+    fn with_room(rows: usize, bytes: usize) -> Self {
         let mut row_offsets = Vec::with_capacity(rows + 1);
         row_offsets.push(0);
-        Self { ids, row_offsets }
+        Self { ids: Buffer::for_text(bytes), row_offsets }
     }
 
-    fn append(&mut self, other: Self) {
+    fn append(&mut self, other: &Self) {
         let base = self.ids.len() as i64;
         self.ids.extend_from_slice(&other.ids);
         self.row_offsets.extend(other.row_offsets[1..].iter().map(|offset| base + offset));
@@ -48,42 +54,64 @@ impl Pipeline {
         threads: usize,
         scratch: &mut Scratch,
     ) -> Result<Batch> {
-        let shares = shares(texts);
+        let bytes = bytes_of(texts);
+        let shares = if bytes > WORTHWHILE && threads != 1 { shares(texts) } else { Vec::new() };
         // To ask how many cores there are would take longer than a short text does.
-        let threads = if shares.len() < 2 { 1 } else { threads_for(threads, shares.len()) };
+        let threads = match shares.len() {
+            0 | 1 => 1,
+            several => self.scratch().threads_for(threads, several.min(bytes.div_ceil(WORTHWHILE))),
+        };
         if threads < 2 {
-            return self.encode_rows(texts, 0, options, scratch);
+            let mut batch = Batch::with_room(texts.len(), bytes);
+            return self.encode_rows(texts, 0, options, scratch, &mut batch).map(|()| batch);
         }
-        let done = self.scratch().spread(scratch, threads, shares.len(), |scratch, at| {
-            let share = &shares[at];
-            self.encode_rows(&texts[share.clone()], share.start, options, scratch)
-        })?;
-        let ids = done.iter().flatten().map(|rows| rows.ids.len()).sum();
-        let mut batch = Batch::new(Buffer::new(ids, ids), texts.len());
-        for rows in done {
-            batch.append(rows?);
+        let begin = |run: Range<usize>| match run.start {
+            // All others are put behind the first.
+            0 => Ok(Batch::with_room(texts.len(), bytes)),
+            first => {
+                let rows = &texts[shares[first].start..shares[run.end - 1].end];
+                Ok(Batch::with_room(rows.len(), bytes_of(rows)))
+            }
+        };
+        let work = |scratch: &mut Scratch, part: &mut Result<Batch>, at: usize| {
+            let rows = &shares[at];
+            if let Ok(batch) = part
+                && let Err(error) = self.encode_rows(&texts[rows.clone()], rows.start, options, scratch, batch)
+            {
+                *part = Err(error);
+            }
+        };
+        let mut parts = self.scratch().spread(scratch, threads, shares.len(), begin, work)?.into_iter();
+        let mut batch = parts.next().unwrap_or_else(|| Ok(Batch::with_room(0, 0)))?;
+        for part in parts {
+            batch.append(&part?);
         }
         Ok(batch)
     }
 
+    /// Append the ids of rows, of which the first is the batch's row `first`.
     fn encode_rows(
         &self,
         texts: &[&str],
         first: usize,
         options: EncodeOptions,
         scratch: &mut Scratch,
-    ) -> Result<Batch> {
-        let mut batch = Batch::new(Buffer::for_text(texts.iter().map(|text| text.len()).sum()), texts.len());
+        batch: &mut Batch,
+    ) -> Result<()> {
         for (row, text) in texts.iter().enumerate() {
             self.encode_with(scratch, text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
             batch.row_offsets.push(batch.ids.len() as i64);
         }
-        Ok(batch)
+        Ok(())
     }
 }
 
+fn bytes_of(texts: &[&str]) -> usize {
+    texts.iter().map(|text| text.len()).sum()
+}
+
 /// Neighbouring rows of about [`SHARE`] bytes together.
-fn shares(texts: &[&str]) -> Vec<std::ops::Range<usize>> {
+fn shares(texts: &[&str]) -> Vec<Range<usize>> {
     let mut shares = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (row, text) in texts.iter().enumerate() {

@@ -4,14 +4,19 @@
 //! if the text began there. And a newline behind something visible ends its match there in any case, at the end of a
 //! text too. So an ASCII letter behind a newline behind a visible ASCII character begins a piece that can be cut to alone.
 
+use std::ops::Range;
+
+use crate::buffer::Buffer;
 use crate::encode::Pipeline;
 use crate::error::Result;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
-use crate::spread::threads_for;
 
-/// Text that one thread takes at a time, in bytes: large against a cache that has to learn it, small against the text.
-const SHARE: usize = 256 * 1024;
+/// Text that is worth a thread, in bytes: large against a cache that has to learn it.
+const WORTHWHILE: usize = 256 * 1024;
+
+/// Text that a thread takes at a time, in bytes: so small that all end at about the same time.
+const SHARE: usize = 32 * 1024;
 
 impl Pipeline {
     /// Encode a stretch over threads, if it is long enough and can be cut. Returns whether it was.
@@ -22,20 +27,24 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<bool> {
-        if threads == 1 || text.len() < 2 * SHARE || !self.pretokenizer().cuts_behind_newlines() {
+        if threads == 1 || text.len() < 2 * WORTHWHILE || !self.pretokenizer().cuts_behind_newlines() {
             return Ok(false);
         }
         let ends = share_ends(text.as_bytes());
-        let threads = threads_for(threads, ends.len());
+        let threads = self.scratch().threads_for(threads, ends.len().min(text.len() / WORTHWHILE));
         if threads < 2 {
             return Ok(false);
         }
-        let done = self.scratch().spread(scratch, threads, ends.len(), |scratch, at| {
-            let start = if at == 0 { 0 } else { ends[at - 1] };
-            let mut ids = Vec::with_capacity((ends[at] - start) / 3);
-            self.encode_cut(&text[start..ends[at]], scratch, &mut ids).map(|()| ids)
-        })?;
-        for ids in done {
+        let bytes = |run: Range<usize>| (if run.start == 0 { 0 } else { ends[run.start - 1] })..ends[run.end - 1];
+        let begin = |run: Range<usize>| Ok(Buffer::for_text(bytes(run).len()));
+        let work = |scratch: &mut Scratch, part: &mut Result<Buffer<u32>>, at: usize| {
+            if let Ok(ids) = part
+                && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], scratch, ids)
+            {
+                *part = Err(error);
+            }
+        };
+        for ids in self.scratch().spread(scratch, threads, ends.len(), begin, work)? {
             sink.pieces(&ids?);
         }
         Ok(true)

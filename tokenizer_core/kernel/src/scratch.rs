@@ -217,6 +217,11 @@ impl ScratchPool {
         Self { cache_bytes, places, passing: Mutex::default() }
     }
 
+    /// How many calls find a scratch that is kept.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
     /// Run `work` with a scratch that no other call has.
     pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let Some((place, mut held)) = self.places.iter().find_map(|place| Some((place, place.enter()?))) else {

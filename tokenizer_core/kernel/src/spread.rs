@@ -1,20 +1,22 @@
 //! Work over scoped threads.
 
-use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::{Code, Error, Result};
 use crate::scratch::{Scratch, ScratchPool};
 
-/// How many threads `wanted` means for so many shares of work: 0 is one a core.
-pub fn threads_for(wanted: usize, shares: usize) -> usize {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(shares)
-}
-
 impl ScratchPool {
-    /// Do so many shares of work on this thread, which has `own`, and on others; what they give, in order.
+    /// How many threads `wanted` means, of which so many find work: 0 is one a core.
+    pub(crate) fn threads_for(&self, wanted: usize, most: usize) -> usize {
+        let cores = self.places().min(allowed_cores());
+        if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
+    }
+
+    /// Do so many shares of work on this thread, which has `own`, and on others. What they give is in order of the shares,
+    /// each part begun with the shares that may go into it; those that did are neighbours. That of the first share is this
+    /// thread's, unless another one was faster.
     ///
     /// A thread keeps one scratch for all it does: handing them round would move the caches from core to core.
     ///
@@ -25,11 +27,25 @@ impl ScratchPool {
         own: &mut Scratch,
         threads: usize,
         shares: usize,
-        work: impl Fn(&mut Scratch, usize) -> T + Sync,
+        begin: impl Fn(Range<usize>) -> T + Sync,
+        work: impl Fn(&mut Scratch, &mut T, usize) + Sync,
     ) -> Result<Vec<T>> {
         let runs = Runs::new(shares, threads);
         let take = |scratch: &mut Scratch, thread: usize| -> Vec<(usize, T)> {
-            runs.of(thread).map(|share| (share, work(scratch, share))).collect()
+            let mut done = Vec::new();
+            let run = runs.left(thread);
+            let first = run.start;
+            let mut part = (!run.is_empty()).then(|| begin(run));
+            while let Some((part, share)) = part.as_mut().zip(runs.next(thread)) {
+                work(scratch, part, share);
+            }
+            done.extend(part.map(|part| (first, part)));
+            while let Some(share) = runs.steal(thread) {
+                let mut part = begin(share..share + 1);
+                work(scratch, &mut part, share);
+                done.push((share, part));
+            }
+            done
         };
         let mut done = thread::scope(|scope| {
             let help = |thread| move || self.with(|scratch| take(scratch, thread));
@@ -47,23 +63,50 @@ impl ScratchPool {
     }
 }
 
-/// Shares as threads take them: each those of its own run, which are neighbours, and then what others have left.
+/// The cores that this thread may run on. The limits of its group, which the pool knows, take a tenth of a millisecond.
+fn allowed_cores() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: a set of no cores is zeros, and the system writes no more than its size.
+        unsafe {
+            let mut cores: libc::cpu_set_t = std::mem::zeroed();
+            if libc::sched_getaffinity(0, size_of_val(&cores), &raw mut cores) == 0 {
+                return libc::CPU_COUNT(&cores) as usize;
+            }
+        }
+    }
+    usize::MAX
+}
+
+/// Shares as threads take them: each those of its own run from the front, and then what others have left, from the back.
 ///
-/// A thread that is given the same texts again has the same of them, which its caches know.
-struct Runs(Vec<(AtomicUsize, usize)>);
+/// A thread that is given the same texts again has the same of them, which its caches know, and what it does of its own
+/// run is one stretch.
+struct Runs(Vec<Mutex<Range<usize>>>);
 
 impl Runs {
     fn new(shares: usize, threads: usize) -> Self {
-        let run = |thread: usize| (AtomicUsize::new(shares * thread / threads), shares * (thread + 1) / threads);
+        let run = |thread: usize| Mutex::new(shares * thread / threads..shares * (thread + 1) / threads);
         Self((0..threads).map(run).collect())
     }
 
-    /// The shares for one thread.
-    fn of(&self, thread: usize) -> impl Iterator<Item = usize> {
-        let (others, own) = self.0.split_at(thread);
-        own.iter().chain(others).flat_map(|(next, end)| {
-            std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|share| share < end)
-        })
+    fn run(&self, thread: usize) -> MutexGuard<'_, Range<usize>> {
+        self.0[thread].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is left of a thread's own run.
+    fn left(&self, thread: usize) -> Range<usize> {
+        self.run(thread).clone()
+    }
+
+    /// The next share of a thread's own run.
+    fn next(&self, thread: usize) -> Option<usize> {
+        self.run(thread).next()
+    }
+
+    /// A share for a thread that has done its own.
+    fn steal(&self, thread: usize) -> Option<usize> {
+        (thread + 1..self.0.len()).chain(0..thread).find_map(|other| self.run(other).next_back())
     }
 }
 
@@ -92,25 +135,26 @@ mod tests {
             shares in 0..40_usize, threads in 1..9_usize, order in prop::collection::vec(0..9_usize, 0..60),
         ) {
             let runs = Runs::new(shares, threads);
-            let mut threads: Vec<_> = (0..threads).map(|thread| runs.of(thread)).collect();
             let mut taken = Vec::new();
-            for at in order {
-                if let Some(thread) = threads.get_mut(at) {
-                    taken.extend(thread.next());
-                }
+            for at in order.into_iter().filter(|at| *at < threads) {
+                taken.extend(runs.next(at).or_else(|| runs.steal(at)));
             }
-            taken.extend(&mut threads[0]);
+            taken.extend(std::iter::from_fn(|| runs.next(0).or_else(|| runs.steal(0))));
             taken.sort_unstable();
             prop_assert_eq!(taken, (0..shares).collect::<Vec<_>>());
         }
 
         #[test]
-        fn a_thread_begins_with_its_own_neighbours(per_thread in 1..9_usize, threads in 1..9_usize) {
-            let runs = Runs::new(per_thread * threads, threads);
-            for thread in 0..threads {
-                let own: Vec<_> = runs.of(thread).take(per_thread).collect();
-                prop_assert_eq!(own, (per_thread * thread..per_thread * (thread + 1)).collect::<Vec<_>>());
+        fn parts_are_neighbours_and_in_order(shares in 0..60_usize, threads in 1..9_usize) {
+            let pool = ScratchPool::new(0);
+            let work = |_: &mut Scratch, part: &mut (Range<usize>, Vec<usize>), share| part.1.push(share);
+            let done = pool.with(|own| pool.spread(own, threads, shares, |run| (run, Vec::new()), work)).unwrap();
+            for (run, part) in &done {
+                prop_assert_eq!(part, &(run.start..run.start + part.len()).collect::<Vec<_>>());
+                prop_assert!(part.len() <= run.len());
             }
+            let all: Vec<_> = done.into_iter().flat_map(|(_, part)| part).collect();
+            prop_assert_eq!(all, (0..shares).collect::<Vec<_>>());
         }
     }
 }
