@@ -24,9 +24,16 @@ impl Sink for Count {
         self.0 += 1;
     }
 
+    const COUNTS: bool = true;
+
     #[inline]
     fn pieces(&mut self, ids: &[u32]) {
         self.0 += ids.len();
+    }
+
+    #[inline]
+    fn counted(&mut self, ids: usize) {
+        self.0 += ids;
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::backtrack::Backtracker;
 use crate::merge::Merger;
-use crate::piece_cache::{Few, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
+use crate::piece_cache::{Few, Key, LongCache, ShortCache, WideCache, WideKey};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
 
@@ -58,21 +58,6 @@ impl Caches {
 
     fn bytes(&self) -> u64 {
         (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
-    }
-
-    /// The ids of a piece that has too many for its bucket, which is at `place`.
-    #[inline(always)]
-    pub(crate) fn kept(&self, place: usize, key: Key) -> Option<&[u32]> {
-        self.short.kept(place, key).and_then(|kept| self.long.kept(kept))
-    }
-
-    /// The ids of a piece that is too long for a bucket.
-    #[inline(always)]
-    pub(crate) fn wide(&self, key: WideKey) -> Option<&[u32]> {
-        match self.wide.get(key)? {
-            Wide::Here(ids) => Some(ids),
-            Wide::Kept(kept) => self.long.kept(kept),
-        }
     }
 
     /// Remember the ids of `text[piece]`, a piece without a key or with too many ids for one.

@@ -36,8 +36,14 @@ pub trait Sink {
     /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
     fn added(&mut self, id: u32, source: Range<usize>);
 
+    /// Whether it is told of pieces only [how many ids](Self::counted) they have.
+    const COUNTS: bool = false;
+
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
+
+    /// The next pieces have so many ids, for a sink that counts.
+    fn counted(&mut self, _ids: usize) {}
 
     /// The pieces that come are those of `stretch`, which has so many bytes.
     fn stretch_begins(&mut self, _stretch: &Stretch<'_>, _bytes: usize) {}

@@ -3,7 +3,17 @@
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::output::write_json;
-use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
+use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Kept, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
+
+/// What is kept for another cache.
+fn kept(long: &LongCache, kept: Kept) -> Option<Vec<u32>> {
+    Some(long.ids()[long.kept(kept)?].to_vec())
+}
+
+/// What is found of a long piece.
+fn found(long: &LongCache, piece: &[u8], part: bool) -> Option<Vec<u32>> {
+    Some(long.ids()[long.find(long.spot(piece)?, piece, part)?].to_vec())
+}
 
 /// What is found of a piece in its own bucket or beside it.
 fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
@@ -73,8 +83,8 @@ proptest! {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone()).clone();
             for is_new in [false, true] {
-                let kept = cache.kept(cache.place(key), key).and_then(|kept| long.kept(kept)).map(<[u32]>::to_vec);
-                let found = kept.or_else(|| recalled(&cache, key));
+                let elsewhere = cache.kept(cache.place(key), key).and_then(|place| kept(&long, place));
+                let found = elsewhere.or_else(|| recalled(&cache, key));
                 prop_assert!(!is_new || found.is_some());
                 match found {
                     Some(found) => prop_assert_eq!(&found, &ids),
@@ -100,11 +110,11 @@ proptest! {
                 cache.insert(key, ids, |ids| long.keep(ids));
             }
             let found = cache.get(key).and_then(|found| match found {
-                Wide::Here(ids) => Some(ids),
-                Wide::Kept(kept) => long.kept(kept),
+                Wide::Here(few) => Some(few.as_slice().to_vec()),
+                Wide::Kept(place) => kept(&long, place),
             });
             match found {
-                Some(found) => prop_assert_eq!(found, ids.as_slice()),
+                Some(found) => prop_assert_eq!(&found, &*ids),
                 // Others came since, for which there was no room.
                 None => prop_assert!(ids.len() > 7),
             }
@@ -115,13 +125,13 @@ proptest! {
     fn a_long_piece_is_remembered_with_its_ids_or_not_at_all(
         pieces in prop::collection::vec(("[ab]{1,300}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..20)), 0..80),
     ) {
-        // 85 places at the most and 1 KiB for the bytes: pieces collide and the arenas run over.
+        // 64 places and 1 KiB for the bytes: pieces collide and the arenas run over.
         let mut cache = LongCache::new(4096);
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
-            match cache.get(piece.as_bytes(), *part) {
-                Some(found) => prop_assert_eq!(found, ids.as_slice()),
+            match found(&cache, piece.as_bytes(), *part) {
+                Some(found) => prop_assert_eq!(&found, &*ids),
                 None => { cache.insert(piece.as_bytes(), *part, ids); }
             }
         }
@@ -141,6 +151,21 @@ proptest! {
             prop_assert_ne!(wide, WideKey::new(piece, 0, length, true));
         }
     }
+}
+
+#[test]
+fn of_long_pieces_in_the_same_places_the_oldest_is_forgotten() {
+    // Two places in all.
+    let mut cache = LongCache::new(255);
+    let pieces = [b"a".repeat(16), b"b".repeat(17), b"c".repeat(18)];
+    let insert = |cache: &mut LongCache, at: usize| cache.insert(&pieces[at], false, &[at as u32]);
+    assert!(!insert(&mut cache, 0) && !insert(&mut cache, 1));
+    assert!(cache.has_room(18, 1));
+    assert!(insert(&mut cache, 2));
+    let all: Vec<_> = pieces.iter().map(|piece| found(&cache, piece, false)).collect();
+    assert_eq!(all, [None, Some(vec![1]), Some(vec![2])]);
+    assert_eq!(found(&cache, &pieces[2], true), None);
+    assert!(!cache.has_room(18, 1));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
+use tokd_kernel::output::Count;
 
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };
 
@@ -33,9 +34,74 @@ proptest! {
             words.iter().map(|word| common::merge_slowly(&vocabulary, format!(" {word}").as_bytes())).collect();
         let truth: Vec<u32> = order.iter().flat_map(|index| truth[index.index(words.len())].clone()).collect();
         for _ in 0..2 {
+            prop_assert_eq!(&encoded(&pipeline, &text), &truth);
+        }
+    }
+
+    /// Layout: runs of white space of all lengths around the limits of each cache, alike but for a few bytes within.
+    #[test]
+    fn white_space_is_its_pieces(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
+        runs in prop::collection::vec(
+            (prop::sample::select(vec![14_usize, 15, 16, 17, 30, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 255, 256, 257, 400]),
+                prop::collection::vec(any::<prop::sample::Index>(), 0..3)),
+            1..30,
+        ),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 1..300),
+        cache_bytes in prop::sample::select(vec![0_usize, 1 << 12, 1 << 14, 1 << 20]),
+    ) {
+        let vocabulary = Arc::new(common::drawn_vocabulary(&[b" \n"], &draws));
+        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &Config::from_json(CONFIG).unwrap(), cache_bytes).unwrap();
+        let runs: Vec<String> = runs.iter().map(|(length, newlines)| {
+            let mut run = vec![b' '; *length];
+            newlines.iter().for_each(|at| run[at.index(*length)] = b'\n');
+            String::from_utf8(run).unwrap()
+        }).collect();
+        let text: String = order.iter().flat_map(|index| [index.get(&runs), "a"]).collect();
+        let mut truths = std::collections::HashMap::new();
+        let mut truth: Vec<u32> = Vec::new();
+        for piece in pipeline.pieces(&text).unwrap() {
+            let merge = || common::merge_slowly(&vocabulary, piece.as_bytes());
+            truth.extend(truths.entry(piece.clone()).or_insert_with(merge).iter());
+        }
+        for _ in 0..2 {
+            prop_assert_eq!(&encoded(&pipeline, &text), &truth);
+        }
+    }
+}
+
+/// The ids of a text, of which there are as many as are counted.
+fn encoded(pipeline: &Pipeline, text: &str) -> Vec<u32> {
+    let (mut before, mut ids, mut after) = (Count(0), Vec::new(), Count(0));
+    pipeline.encode(text, OPTIONS, &mut before).unwrap();
+    pipeline.encode(text, OPTIONS, &mut ids).unwrap();
+    pipeline.encode(text, OPTIONS, &mut after).unwrap();
+    assert_eq!((before.0, after.0), (ids.len(), ids.len()));
+    ids
+}
+
+/// What a portion has found is its own, though the cache forgets it before the portion is given.
+#[test]
+fn what_is_forgotten_within_a_portion_stands_in_it() {
+    let lengths = [11, 20, 40, 100];
+    let known: Vec<String> = lengths.iter().map(|length| format!(" {}", "k".repeat(*length))).collect();
+    for cache_bytes in [1 << 12, 1 << 13, 1 << 14] {
+        for others in 0..40 {
+            let pipeline =
+                Pipeline::new(Arc::new(common::vocabulary(&[])), &Config::from_json(CONFIG).unwrap(), cache_bytes)
+                    .unwrap();
+            // Without merges an id is a byte.
+            let bytes = |text: &str| text.bytes().map(u32::from).collect::<Vec<_>>();
+            for piece in &known {
+                let mut ids = Vec::new();
+                pipeline.encode(piece, OPTIONS, &mut ids).unwrap();
+                assert_eq!(ids, bytes(piece));
+            }
+            let new: String = (0..others).map(|at| format!(" {}{}", "n".repeat(30 + at), known[at % 4])).collect();
+            let text = format!("{}{new}{}", known.concat(), known.concat());
             let mut ids = Vec::new();
             pipeline.encode(&text, OPTIONS, &mut ids).unwrap();
-            prop_assert_eq!(&ids, &truth);
+            assert_eq!(ids, bytes(&text));
         }
     }
 }

@@ -123,7 +123,7 @@ pub(crate) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_665
 
 /// A hash of which the upper bits are the good ones.
 #[inline(always)]
-fn mix(word: u128) -> u64 {
+pub(super) fn mix(word: u128) -> u64 {
     let (low, high) = (word as u64, (word >> 64) as u64);
     low.wrapping_mul(MULTIPLIERS[0]).wrapping_add(high.wrapping_mul(MULTIPLIERS[1]))
 }

@@ -1,11 +1,12 @@
 //! Pieces too long for a key: runs of white space, long words, text without spaces; and the ids of shorter ones that have
 //! too many for an entry.
 
-use std::hash::Hasher;
+use std::ops::Range;
 
-use rustc_hash::FxHasher;
-
+use super::key::{MULTIPLIERS, mix};
 use crate::pages::{Table, Zeroed};
+use crate::prefetch::prefetch;
+use crate::words::{few, sixteen};
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;
@@ -15,16 +16,26 @@ const PART: u16 = 1 << 15;
 
 /// A remembered piece: where its bytes and ids lie.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(16))]
 struct Entry {
     /// Zero is empty; [`PART`] marks a part of a piece.
     length: u16,
     count: u16,
     bytes: u32,
     ids: u32,
+    /// The lower bits of the hash, which the place does not tell.
+    check: u32,
 }
 
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
+
+/// Where a piece is looked for, and what tells it from most others there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    place: u32,
+    check: u32,
+}
 
 /// Ids that [`LongCache`] keeps for an entry of another cache, until it forgets all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +50,7 @@ fn tagged(piece: &[u8], part: bool) -> u16 {
     piece.len() as u16 | if part { PART } else { 0 }
 }
 
-/// One place a hash, and two arenas that are emptied when one is full.
+/// Two neighbouring places a hash, and two arenas that are emptied when one is full.
 #[derive(Debug)]
 pub struct LongCache {
     entries: Table<Entry>,
@@ -53,7 +64,7 @@ pub struct LongCache {
 impl LongCache {
     /// A cache of at most about `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
-        let entries = (bytes / 4 / size_of::<Entry>()).max(1);
+        let entries = (bytes / 4 / size_of::<Entry>()).max(2);
         Self {
             entries: Table::new(1 << entries.ilog2()),
             bytes: Vec::new(),
@@ -69,35 +80,61 @@ impl LongCache {
         size_of_val(&*self.entries) + 3 * self.arena_limit
     }
 
-    /// The ids of a piece, if it is remembered.
+    /// Where a piece is looked for, if it is one that is remembered at all.
     #[inline]
-    pub fn get(&self, piece: &[u8], part: bool) -> Option<&[u32]> {
-        if piece.len() > PIECE_LIMIT {
-            return None;
-        }
-        let Entry { length, count, bytes, ids } = self.entries[self.place(piece)];
-        let (bytes, ids) = (bytes as usize, ids as usize);
-        let known = length == tagged(piece, part) && &self.bytes[bytes..bytes + piece.len()] == piece;
-        known.then(|| &self.ids[ids..ids + usize::from(count)])
+    pub fn spot(&self, piece: &[u8]) -> Option<Spot> {
+        let bits = self.entries.len().ilog2();
+        (piece.len() <= PIECE_LIMIT).then(|| {
+            let hash = hash(piece);
+            Spot { place: (hash >> (u64::BITS - bits)) as u32, check: hash as u32 }
+        })
     }
 
-    /// Remember a piece that is not empty; what its place held is forgotten. Returns whether it held anything.
+    /// Begin to load what is remembered at a spot.
+    #[inline]
+    pub fn prefetch(&self, spot: Spot) {
+        prefetch(&self.entries, spot.place as usize);
+    }
+
+    /// The ids of a piece whose spot this is, if it is remembered: where they are [among all of them](Self::ids).
+    #[inline]
+    pub fn find(&self, spot: Spot, piece: &[u8], part: bool) -> Option<Range<usize>> {
+        let (place, tagged) = (spot.place as usize, tagged(piece, part));
+        let is_it = |entry: &&Entry| entry.check == spot.check && entry.length == tagged;
+        let Entry { count, bytes, ids, .. } =
+            [&self.entries[place], &self.entries[place ^ 1]].into_iter().find(is_it)?;
+        let (bytes, ids) = (*bytes as usize, *ids as usize);
+        (self.bytes[bytes..bytes + piece.len()] == *piece).then(|| ids..ids + usize::from(*count))
+    }
+
+    /// All ids that are remembered, as they stand until something is [remembered](Self::insert) or [kept](Self::keep) for
+    /// which there is no [room](Self::has_room).
+    #[inline]
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Remember a piece that is not empty; of two others in its places the older one is forgotten. Returns whether one was.
     pub fn insert(&mut self, piece: &[u8], part: bool, ids: &[u32]) -> bool {
-        if piece.len() > PIECE_LIMIT {
-            return false;
-        }
+        let Some(Spot { place, check }) = self.spot(piece) else { return false };
         self.make_room(piece.len(), ids.len());
         // A piece has no more ids than bytes, so both lengths fit.
-        let place = self.place(piece);
         let entry = Entry {
             length: tagged(piece, part),
             count: ids.len() as u16,
             bytes: self.bytes.len() as u32,
             ids: self.ids.len() as u32,
+            check,
         };
         self.bytes.extend_from_slice(piece);
         self.ids.extend_from_slice(ids);
-        std::mem::replace(&mut self.entries[place], entry).length != 0
+        let place = place as usize;
+        let before = std::mem::replace(&mut self.entries[place], entry);
+        // Two of the same were missed together.
+        if before.length == 0 || before.check == check {
+            return false;
+        }
+        std::mem::replace(&mut self.entries[place ^ 1], before).length != 0
     }
 
     /// Keep the ids of a piece that another cache has.
@@ -108,27 +145,38 @@ impl LongCache {
         Kept { start, count: ids.len() as u32, generation: self.generation }
     }
 
-    /// What was kept, unless it is forgotten.
+    /// Where what was kept is [among all ids](Self::ids), unless it is forgotten.
     #[inline]
-    pub fn kept(&self, kept: Kept) -> Option<&[u32]> {
+    pub fn kept(&self, kept: Kept) -> Option<Range<usize>> {
         let start = kept.start as usize;
-        (kept.generation == self.generation).then(|| &self.ids[start..start + kept.count as usize])
+        (kept.generation == self.generation).then(|| start..start + kept.count as usize)
+    }
+
+    /// Whether so many bytes and ids are taken in without forgetting all others.
+    #[inline]
+    pub fn has_room(&self, bytes: usize, ids: usize) -> bool {
+        self.bytes.len() + bytes <= self.arena_limit && (self.ids.len() + ids) * 4 <= self.arena_limit * 2
     }
 
     /// Forget everything if there is no room for so many bytes and ids.
     fn make_room(&mut self, bytes: usize, ids: usize) {
-        if self.bytes.len() + bytes > self.arena_limit || (self.ids.len() + ids) * 4 > self.arena_limit * 2 {
+        if !self.has_room(bytes, ids) {
             self.bytes.clear();
             self.ids.clear();
             self.entries.fill(Entry::default());
             self.generation = self.generation.wrapping_add(1);
         }
     }
+}
 
-    #[inline]
-    fn place(&self, piece: &[u8]) -> usize {
-        let mut hasher = FxHasher::default();
-        hasher.write(piece);
-        hasher.finish() as usize & (self.entries.len() - 1)
-    }
+/// A hash of which the upper bits are the good ones.
+#[inline]
+fn hash(piece: &[u8]) -> u64 {
+    const TURN: u32 = 23;
+    let step = |hash: u64, word: u128| hash.rotate_left(TURN).wrapping_add(mix(word));
+    let words = piece.chunks_exact(16).map(|word| sixteen(word, 0));
+    // The last sixteen bytes, most of them again: a copy of what is left would be of any length.
+    let last = piece.last_chunk::<16>().map_or_else(|| few(piece), |last| u128::from_le_bytes(*last));
+    let hash = step(words.fold(piece.len() as u64, step), last);
+    (hash ^ hash >> 32).wrapping_mul(MULTIPLIERS[0])
 }

@@ -1,5 +1,6 @@
 //! Longer pieces: an entry is a cache line.
 
+use super::few::{Few, IDS_LIMIT};
 use super::key::WideKey;
 use super::long::Kept;
 use crate::pages::{Table, Zeroed};
@@ -8,14 +9,16 @@ use crate::prefetch::prefetch;
 /// Most ids that an entry holds.
 const WIDE_IDS_LIMIT: usize = 7;
 
+const _: () = assert!(WIDE_IDS_LIMIT <= IDS_LIMIT);
+
 /// The count of those that are kept elsewhere, of which the entry says where.
 const KEPT: u32 = u32::MAX;
 
 /// The ids of a piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wide<'a> {
+#[derive(Debug, Clone, Copy)]
+pub enum Wide {
     /// Here.
-    Here(&'a [u32]),
+    Here(Few),
     /// Elsewhere, as they are many.
     Kept(Kept),
 }
@@ -63,11 +66,15 @@ impl WideCache {
 
     /// The ids of a piece, if it is remembered.
     #[inline]
-    pub fn get(&self, key: WideKey) -> Option<Wide<'_>> {
+    pub fn get(&self, key: WideKey) -> Option<Wide> {
         let Entry { count, ids, .. } = &self.entries[self.find(self.place(key), key)?];
         Some(match *count {
             KEPT => Wide::Kept(Kept { start: ids[0], count: ids[1], generation: ids[2] }),
-            count => Wide::Here(&ids[..count as usize]),
+            count => {
+                let mut few = Few { ids: [0; IDS_LIMIT], count };
+                few.ids[..WIDE_IDS_LIMIT].copy_from_slice(ids);
+                Wide::Here(few)
+            }
         })
     }
 

@@ -3,22 +3,19 @@
 use core::arch::x86_64::{
     __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm256_and_si256,
     _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256,
-    _mm256_setr_epi32, _mm256_storeu_si256, _mm512_add_epi64, _mm512_alignr_epi32, _mm512_castsi128_si512,
-    _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_mask_mov_epi8, _mm512_mask_shuffle_epi32, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8,
-    _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_shuffle_epi32, _mm512_slli_epi32,
-    _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+    _mm256_setr_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi32,
+    _mm512_castsi128_si512, _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4,
+    _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32,
+    _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi64,
+    _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_shuffle_epi32, _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
 };
 
 use super::look_up::LookUp;
-use super::{Found, Keys, Miss, PIECES, Pieces};
+use super::{Found, GROUP, Keys, Miss, PIECES, Pieces};
 use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
 use crate::words::sixteen;
-
-/// Pieces whose keys are made together: as many as a vector has words of 32 bits.
-const GROUP: usize = 16;
 
 /// Keys in a vector.
 const QUARTER: usize = 4;
@@ -70,6 +67,17 @@ static ORDER: Vector<[u32; GROUP]> = {
         at += 1;
     }
     Vector(order)
+};
+
+/// The number of each lane.
+static LANES: Vector<[u32; GROUP]> = {
+    let mut lanes = [0; GROUP];
+    let mut at = 0;
+    while at < GROUP {
+        lanes[at] = at as u32;
+        at += 1;
+    }
+    Vector(lanes)
 };
 
 static MULTIPLIERS: Vector<[[u64; 2]; QUARTER]> = Vector([KEY_MULTIPLIERS; QUARTER]);
@@ -151,25 +159,15 @@ unsafe fn make(
     }
 }
 
-/// Call `work` with the place of each bit.
-#[inline(always)]
-fn each_bit(mut bits: u16, mut work: impl FnMut(usize)) {
-    while bits != 0 {
-        work(bits.trailing_zeros() as usize);
-        bits &= bits - 1;
-    }
-}
-
 pub(super) struct Avx512;
 
 impl LookUp for Avx512 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
-        keys.wide.clear();
         let count = pieces.count();
         // Behind this place a piece has no sixteen bytes of text to load. Texts are shorter than 4 GiB.
         let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
-        let mut start = pieces.start as u32;
+        let (mut start, mut longer) = (pieces.start as u32, 0);
         for group in (0..count).step_by(GROUP) {
             let lanes = lowest(count - group);
             let ends = &pieces.ends[group..count.min(group + GROUP)];
@@ -205,13 +203,21 @@ impl LookUp for Avx512 {
                 unsafe { make(words, caches.short.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
             }
             start = ends.last().copied().unwrap_or(start);
-            each_bit(wide, |lane| keys.widen(pieces, group + lane, caches));
+            if let Some(room) = keys.longer[longer..].first_chunk_mut::<GROUP>() {
+                // SAFETY: the caller's promise; there is room for sixteen places.
+                unsafe {
+                    let places = _mm512_add_epi32(load(&LANES.0), _mm512_set1_epi32(group as i32));
+                    _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(wide, places));
+                }
+            }
+            longer += wide.count_ones() as usize;
         }
+        keys.widen(longer, pieces, caches);
         keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));
     }
 
     #[inline(always)]
-    unsafe fn take(count: usize, caches: &Caches, keys: &Keys, found: &mut Found) {
+    unsafe fn take<const COUNTS: bool>(count: usize, caches: &Caches, keys: &Keys, found: &mut Found) {
         let (mut end, mut missed) = (0, 0);
         let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
         let buckets = caches.short.words();
@@ -224,10 +230,15 @@ impl LookUp for Avx512 {
                 let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
                 let keys = _mm256_loadu_si256(bucket.add(HALF).cast());
                 let equal = usize::from(_mm256_cmpeq_epi64_mask(keys, key)) % 16;
-                let words = _mm256_loadu_si256(bucket.add(usize::from(IDS[equal])).cast());
-                let first = _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32;
-                let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
-                _mm256_storeu_si256(ids.add(end).cast(), plain);
+                let at_ids = bucket.add(usize::from(IDS[equal]));
+                let first = if COUNTS {
+                    at_ids.cast::<u32>().read()
+                } else {
+                    let words = _mm256_loadu_si256(at_ids.cast());
+                    let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
+                    _mm256_storeu_si256(ids.add(end).cast(), plain);
+                    _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32
+                };
                 let known = (first >> COUNT_SHIFT) as usize & usize::from(HIT[equal]);
                 *misses.add(missed) = Miss { at: at as u16, end: end as u16 };
                 missed += usize::from(known == 0);

@@ -5,13 +5,16 @@ use std::ops::Range;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::lane::{LANES, Lanes};
 use crate::merge::SCAN_LIMIT;
-use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, PLACE_SHIFT, WIDE_LIMIT};
+use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, Wide};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
 use crate::token_index::Candidate;
 
 /// A count that says that the ids are elsewhere: from the first to before the second.
 const MANY: u32 = u32::MAX;
+
+/// As [`MANY`], among those that the third cache keeps.
+const KEPT: u32 = MANY - 1;
 
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged together.
 const SHORT: usize = 16;
@@ -25,8 +28,11 @@ const BUCKETS: usize = 2 * PIECES;
 pub(super) struct Misses {
     lost: Vec<Lost>,
     ids: [Few; PIECES],
-    /// Ids of pieces that have more than an entry holds.
+    /// Ids of pieces that have more than an entry holds, but for those that the third cache keeps, which is so `kept` times.
     many: Vec<u32>,
+    kept: usize,
+    /// By the place of a piece in the portion that is too long for a key: its number among the misses.
+    miss_of: [u16; PIECES],
     /// Those that nothing is known of, by length.
     short: Vec<usize>,
     middle: Vec<usize>,
@@ -45,6 +51,8 @@ impl Default for Misses {
             lost: Vec::with_capacity(PIECES),
             ids: [Few::NONE; PIECES],
             many: Vec::new(),
+            kept: 0,
+            miss_of: [0; PIECES],
             short: Vec::with_capacity(PIECES),
             middle: Vec::with_capacity(PIECES),
             long: Vec::new(),
@@ -90,8 +98,19 @@ impl Lost {
 /// The ids of a piece.
 pub(super) enum Resolved<'a> {
     Few(&'a Few),
-    /// Among those [of all such pieces](Misses::many).
-    Many(Range<usize>),
+    /// So many of these.
+    Many((&'a [u32], Range<usize>)),
+}
+
+impl Resolved<'_> {
+    /// How many there are.
+    #[inline(always)]
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Few(few) => few.count as usize,
+            Self::Many((_, range)) => range.len(),
+        }
+    }
 }
 
 /// The misses of a portion, and what the caches call them.
@@ -107,8 +126,9 @@ impl Misses {
     #[inline(never)]
     pub(super) fn resolve(&mut self, missed: Missed<'_>, tables: &Tables, mergers: &mut Mergers, caches: &mut Caches) {
         let text = missed.pieces.text;
-        self.many.clear();
-        self.begin(missed, tables, caches);
+        if self.begin(missed, tables, caches) {
+            return;
+        }
         for lost in &mut self.lost {
             if let Some(key) = lost.key() {
                 lost.candidate = tables.tokens.candidate(key.whole());
@@ -143,18 +163,14 @@ impl Misses {
         }
     }
 
-    /// The ids of each, in order.
+    /// The ids of each, in order; `kept` is the third cache.
     #[inline(always)]
-    pub(super) fn resolved(&self) -> impl Iterator<Item = Resolved<'_>> {
+    pub(super) fn resolved<'a>(&'a self, kept: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
         self.ids.iter().take(self.lost.len()).map(|few| match few.count {
-            MANY => Resolved::Many(few.ids[0] as usize..few.ids[1] as usize),
+            KEPT => Resolved::Many((kept.ids(), elsewhere(few))),
+            MANY => Resolved::Many((&self.many, elsewhere(few))),
             _ => Resolved::Few(few),
         })
-    }
-
-    /// Ids of pieces that have more than a few.
-    pub(super) fn many(&self) -> &[u32] {
-        &self.many
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
@@ -163,15 +179,16 @@ impl Misses {
         self.many.shrink_to(entries);
     }
 
-    /// Take over the ids that lines of the first two caches lead to, and ask for what the tables know of other pieces.
+    /// Take over what the caches lead to, and ask for what the tables know of other pieces. Returns whether there are none.
     #[inline(always)]
-    fn begin(&mut self, missed: Missed<'_>, tables: &Tables, caches: &Caches) {
+    fn begin(&mut self, missed: Missed<'_>, tables: &Tables, caches: &Caches) -> bool {
         let Missed { misses, keys, pieces } = missed;
-        let mut wide = keys.wide.iter().peekable();
+        self.many.clear();
         self.lost.clear();
-        for (miss, Miss { at, .. }) in misses.iter().enumerate() {
-            self.ids[miss].count = 0;
-            let piece = usize::from(*at);
+        let mut known = 0;
+        let mut kept = 0;
+        for (miss, Miss { at: piece, .. }) in misses.iter().enumerate() {
+            let piece = usize::from(*piece);
             let range = pieces.range(piece);
             let lost = Lost {
                 key: keys.keys[piece],
@@ -182,18 +199,45 @@ impl Misses {
                 candidate: Candidate::default(),
             };
             self.lost.push(lost);
-            let known = match (wide.next_if(|(other, _)| other == at), lost.key()) {
-                (Some((_, key)), _) => caches.wide(*key),
-                (None, Some(key)) => caches.kept(lost.place as usize, key).or_else(|| {
-                    tables.tokens.prefetch(key.whole());
-                    None
-                }),
-                (None, None) => None,
-            };
-            if let Some(ids) = known {
-                self.set(miss, ids);
+            self.miss_of[piece] = miss as u16;
+            self.ids[miss].count = 0;
+            if let Some(key) = lost.key() {
+                match caches.short.kept(lost.place as usize, key).and_then(|kept| caches.long.kept(kept)) {
+                    Some(range) => {
+                        self.ids[miss] = at(range, KEPT);
+                        kept += 1;
+                    }
+                    None => tables.tokens.prefetch(key.whole()),
+                }
             }
         }
+        // Pieces of one kind after those of the other, so that what is done is foreseen.
+        for (piece, key) in &keys.wide {
+            let miss = usize::from(self.miss_of[usize::from(*piece)]);
+            match caches.wide.get(*key) {
+                Some(Wide::Here(few)) => {
+                    self.ids[miss] = few;
+                    known += 1;
+                }
+                Some(Wide::Kept(place)) => {
+                    if let Some(range) = caches.long.kept(place) {
+                        self.ids[miss] = at(range, KEPT);
+                        kept += 1;
+                    }
+                }
+                None => {}
+            }
+        }
+        for (piece, spot) in &keys.long {
+            let miss = usize::from(self.miss_of[usize::from(*piece)]);
+            let Lost { part, .. } = self.lost[miss];
+            if let Some(range) = caches.long.find(*spot, &pieces.text[self.lost[miss].range()], part) {
+                self.ids[miss] = at(range, KEPT);
+                kept += 1;
+            }
+        }
+        self.kept = kept;
+        known + kept == misses.len()
     }
 
     /// Find a piece that is a token, or that one of the other caches remembers.
@@ -217,13 +261,6 @@ impl Misses {
     fn recall_longer(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
         let lost = self.lost[miss];
         let bytes = &text[lost.range()];
-        // A shorter one would have been in the second cache.
-        if bytes.len() > WIDE_LIMIT
-            && let Some(ids) = caches.long.get(bytes, lost.part)
-        {
-            self.set(miss, ids);
-            return true;
-        }
         let Some(id) = tables.tokens.get(None, bytes, lost.part) else { return false };
         self.learn(miss, text, caches, &[id]);
         true
@@ -292,18 +329,44 @@ impl Misses {
 
     /// Learn what the first cache does not take.
     fn learn(&mut self, miss: usize, text: &[u8], caches: &mut Caches, ids: &[u32]) {
-        let lost = &self.lost[miss];
+        let lost = self.lost[miss];
+        if self.kept > 0 && !caches.long.has_room(lost.length(), ids.len()) {
+            self.take_over(&caches.long);
+        }
         caches.remember(text, lost.range(), lost.part, ids);
         self.set(miss, ids);
     }
 
     fn set(&mut self, miss: usize, ids: &[u32]) {
         self.ids[miss] = Few::new(ids).unwrap_or_else(|| {
-            let start = self.many.len() as u32;
+            let start = self.many.len();
             self.many.extend_from_slice(ids);
-            let mut place = [0; IDS_LIMIT];
-            place[..2].copy_from_slice(&[start, self.many.len() as u32]);
-            Few { ids: place, count: MANY }
+            at(start..self.many.len(), MANY)
         });
     }
+
+    /// Before the third cache forgets the ids that it keeps.
+    #[cold]
+    fn take_over(&mut self, kept: &LongCache) {
+        for few in self.ids[..self.lost.len()].iter_mut().filter(|few| few.count == KEPT) {
+            let start = self.many.len();
+            self.many.extend_from_slice(&kept.ids()[elsewhere(few)]);
+            *few = at(start..self.many.len(), MANY);
+        }
+        self.kept = 0;
+    }
+}
+
+/// Where ids are, in the place of ids.
+#[inline(always)]
+fn at(range: Range<usize>, count: u32) -> Few {
+    let mut ids = [0; IDS_LIMIT];
+    ids[..2].copy_from_slice(&[range.start as u32, range.end as u32]);
+    Few { ids, count }
+}
+
+/// Where they are.
+#[inline(always)]
+fn elsewhere(few: &Few) -> Range<usize> {
+    few.ids[0] as usize..few.ids[1] as usize
 }

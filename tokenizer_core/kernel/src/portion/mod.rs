@@ -19,7 +19,7 @@ use self::look_up::{LookUp, Portable};
 use self::misses::{Missed, Misses, Resolved};
 use self::row::Row;
 use crate::path::Path;
-use crate::piece_cache::{IDS_LIMIT, Key, WideKey};
+use crate::piece_cache::{IDS_LIMIT, Key, Spot, WideKey};
 use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
@@ -27,6 +27,9 @@ use crate::tables::Tables;
 /// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked for
 /// is still near.
 pub const PIECES: usize = 512;
+
+/// Pieces that a path may work on together.
+const GROUP: usize = 16;
 
 /// The pieces of one portion, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +68,12 @@ struct Keys {
     keys: [Key; PIECES],
     /// Where the bucket of each is in the first cache.
     places: [u32; PIECES],
-    /// Pieces too long for a key, with the key they have instead.
+    /// The places of pieces too long for a key, first of all.
+    longer: [u32; PIECES + GROUP],
+    /// Those of them with the key they have instead.
     wide: Vec<(u16, WideKey)>,
+    /// And those too long for that one too, with where they are looked for.
+    long: Vec<(u16, Spot)>,
 }
 
 /// What the first cache knows of a portion.
@@ -99,7 +106,13 @@ pub struct Portion {
 impl Default for Portion {
     fn default() -> Self {
         Self {
-            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], wide: Vec::with_capacity(PIECES) },
+            keys: Keys {
+                keys: [Key::EMPTY; PIECES],
+                places: [0; PIECES],
+                longer: [0; PIECES + GROUP],
+                wide: Vec::with_capacity(PIECES),
+                long: Vec::with_capacity(PIECES),
+            },
             found: Found { ids: [0; PIECES * IDS_LIMIT], end: 0, misses: [Miss::default(); PIECES], missed: 0 },
             misses: Misses::default(),
             row: Row::default(),
@@ -121,25 +134,71 @@ impl Portion {
         match tables.path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: tables are made for a path that the machine has.
-            Path::Avx512 => unsafe { self.look_up_avx512(&pieces, caches) },
+            Path::Avx512 => unsafe { self.encode_avx512(pieces, tables, mergers, caches, sink) },
             // SAFETY: every machine has it.
-            _ => unsafe { self.look_up::<Portable>(&pieces, caches) },
+            _ => unsafe { self.encode_with::<Portable, _>(pieces, tables, mergers, caches, sink) },
         }
+    }
+
+    /// As [`Self::encode`].
+    ///
+    /// # Safety
+    /// The machine has [`Path::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn encode_avx512<S: Sink>(
+        &mut self,
+        pieces: Pieces<'_>,
+        tables: &Tables,
+        mergers: &mut Mergers,
+        caches: &mut Caches,
+        sink: &mut S,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.encode_with::<Avx512, _>(pieces, tables, mergers, caches, sink) }
+    }
+
+    /// As [`Self::encode`].
+    ///
+    /// # Safety
+    /// The machine has what `L` needs.
+    #[inline(always)]
+    unsafe fn encode_with<L: LookUp, S: Sink>(
+        &mut self,
+        pieces: Pieces<'_>,
+        tables: &Tables,
+        mergers: &mut Mergers,
+        caches: &mut Caches,
+        sink: &mut S,
+    ) {
         caches.statistics.pieces += pieces.count() as u64;
+        if S::COUNTS {
+            // SAFETY: the caller's promise.
+            unsafe { self.look_up::<L, true>(&pieces, caches) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.look_up::<L, false>(&pieces, caches) };
+        }
         let Found { ids, end, misses, missed } = &self.found;
         let misses = &misses[..*missed];
+        if !misses.is_empty() {
+            self.misses.resolve(Missed { misses, keys: &self.keys, pieces }, tables, mergers, caches);
+        }
+        let resolved = misses.iter().zip(self.misses.resolved(&caches.long));
+        if S::COUNTS {
+            return sink.counted(end + resolved.map(|(_, resolved)| resolved.count()).sum::<usize>());
+        }
         if misses.is_empty() {
             return sink.pieces(&ids[..*end]);
         }
-        self.misses.resolve(Missed { misses, keys: &self.keys, pieces }, tables, mergers, caches);
         let mut given = 0;
-        for (miss, resolved) in misses.iter().zip(self.misses.resolved()) {
+        for (miss, resolved) in resolved {
             let end = usize::from(miss.end);
             self.row.put(ids, given..end);
             given = end;
             match resolved {
                 Resolved::Few(few) => self.row.put_few(few),
-                Resolved::Many(range) => self.row.put_many(self.misses.many(), range, sink),
+                Resolved::Many(ids) => self.row.put_many(ids, sink),
             }
         }
         self.row.put(ids, given..*end);
@@ -151,27 +210,16 @@ impl Portion {
         self.misses.shrink(entries);
     }
 
-    /// As [`Self::look_up`].
-    ///
-    /// # Safety
-    /// The machine has [`Path::Avx512`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn look_up_avx512(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
-        // SAFETY: the caller's promise.
-        unsafe { self.look_up::<Avx512>(pieces, caches) }
-    }
-
-    /// Take over what the first cache knows.
+    /// Take over what the first cache knows, or only how many ids it knows.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn look_up<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+    unsafe fn look_up<L: LookUp, const COUNTS: bool>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         // SAFETY: the caller's promise.
         unsafe {
             L::keys(pieces, caches, &mut self.keys);
-            L::take(pieces.count(), caches, &self.keys, &mut self.found);
+            L::take::<COUNTS>(pieces.count(), caches, &self.keys, &mut self.found);
         }
     }
 }
