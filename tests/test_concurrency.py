@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import select
+import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,20 @@ from tests.texts import ALPHABET
 from tests.vocabularies import tiny_tokenizer
 from tokenizer_core import Tokenizer
 
+ROOT = Path(__file__).resolve().parent.parent
+MANY_BATCHES = """
+import os
+from tokenizer_core import Tokenizer
+tokenizer = Tokenizer.open("artifacts/base")
+tokenizer.encode("numpy starts threads of its own when it is imported")
+before = len(os.listdir("/proc/self/task"))
+texts = ["once upon a time " * 500] * 40
+expected = tokenizer.encode(texts[0]).tolist()
+for _ in range(50):
+    assert all(row.tolist() == expected for row in tokenizer.encode_batch(texts, threads=3))
+    assert len(os.listdir("/proc/self/task")) <= before + 2
+print("done")
+"""
 TEXTS = [tiny.TEXT[start : start + 150] + ALPHABET[start % len(ALPHABET)] for start in range(0, 600, 3)]
 
 
@@ -44,14 +60,15 @@ def test_threads_share_a_stream_decoder_without_harm(tiny: Tokenizer) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
 def test_a_fork_after_a_batch_finishes(tiny: Tokenizer) -> None:
-    expected = tiny.encode_batch(TEXTS, threads=4).ids.tolist()
+    long = [text * 16 for text in TEXTS]
+    expected = tiny.encode_batch(long, threads=4).ids.tolist()
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         # Python 3.12 and later warn about threads alive at a fork, which is the point here.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        same = tiny.encode_batch(TEXTS, threads=4).ids.tolist() == expected and tiny.encode(TEXTS[0]).size > 0
+        same = tiny.encode_batch(long, threads=4).ids.tolist() == expected and tiny.encode(TEXTS[0]).size > 0
         os.write(writing, b"same" if same else b"other")
         os._exit(0)
     os.close(writing)
@@ -64,3 +81,9 @@ def test_a_fork_after_a_batch_finishes(tiny: Tokenizer) -> None:
         if not ready:
             os.kill(child, 9)
         os.waitpid(child, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads as Linux does")
+def test_batches_one_after_the_other_share_their_threads_and_a_process_ends_with_them() -> None:
+    done = subprocess.run([sys.executable, "-c", MANY_BATCHES], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

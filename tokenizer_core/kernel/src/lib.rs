@@ -21,6 +21,7 @@ pub mod error;
 pub mod expression;
 mod guard;
 mod hashing;
+mod helpers;
 pub mod lane;
 pub mod lineage;
 pub mod load;

@@ -1,15 +1,17 @@
-//! Work over scoped threads.
+//! Work over threads.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
+use crate::helpers::{allowed_cores, with_helpers};
 use crate::scratch::{Scratch, ScratchPool};
 
 impl ScratchPool {
     /// How many threads `wanted` means, of which so many find work: 0 is one a core.
     pub(crate) fn threads_for(&self, wanted: usize, most: usize) -> usize {
+        // The limits of its group, which the pool knows, take a tenth of a millisecond to ask for.
         let cores = self.places().min(allowed_cores());
         if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
     }
@@ -47,35 +49,19 @@ impl ScratchPool {
             }
             done
         };
-        let mut done = thread::scope(|scope| {
-            let help = |thread| move || self.with(|scratch| take(scratch, thread));
-            // A thread that the system refuses is no error: those that run take its shares, this one at the least.
-            let started: Vec<_> =
-                (1..threads).map_while(|at| thread::Builder::new().spawn_scoped(scope, help(at)).ok()).collect();
-            let mut done = take(own, 0);
-            for thread in started {
-                done.extend(thread.join().map_err(|_| Error::new(Code::Internal, "an encoding thread died"))?);
-            }
-            Ok(done)
-        })?;
+        let done = Mutex::new(Vec::new());
+        let add = |parts| lock(&done).extend(parts);
+        // What a helper that comes late does not take is taken by the others, by this thread at the least.
+        let help = |thread| add(self.with(|scratch| take(scratch, thread)));
+        with_helpers(threads - 1, &help, || add(take(own, 0)))?;
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_unstable_by_key(|(share, _)| *share);
         Ok(done.into_iter().map(|(_, done)| done).collect())
     }
 }
 
-/// The cores that this thread may run on. The limits of its group, which the pool knows, take a tenth of a millisecond.
-fn allowed_cores() -> usize {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: a set of no cores is zeros, and the system writes no more than its size.
-        unsafe {
-            let mut cores: libc::cpu_set_t = std::mem::zeroed();
-            if libc::sched_getaffinity(0, size_of_val(&cores), &raw mut cores) == 0 {
-                return libc::CPU_COUNT(&cores) as usize;
-            }
-        }
-    }
-    usize::MAX
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shares as threads take them: each those of its own run from the front, and then what others have left, from the back.
@@ -90,23 +76,19 @@ impl Runs {
         Self((0..threads).map(run).collect())
     }
 
-    fn run(&self, thread: usize) -> MutexGuard<'_, Range<usize>> {
-        self.0[thread].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What is left of a thread's own run.
     fn left(&self, thread: usize) -> Range<usize> {
-        self.run(thread).clone()
+        lock(&self.0[thread]).clone()
     }
 
     /// The next share of a thread's own run.
     fn next(&self, thread: usize) -> Option<usize> {
-        self.run(thread).next()
+        lock(&self.0[thread]).next()
     }
 
     /// A share for a thread that has done its own.
     fn steal(&self, thread: usize) -> Option<usize> {
-        (thread + 1..self.0.len()).chain(0..thread).find_map(|other| self.run(other).next_back())
+        (thread + 1..self.0.len()).chain(0..thread).find_map(|other| lock(&self.0[other]).next_back())
     }
 }
 
