@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.access_log import AccessLog
 from service.auth import NEEDS, OPEN, Guard, Need
 from service.direct import AnswerNow
-from service.errors import Dialect, Refusal, ServiceError, from_query, from_status
+from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.exchange import Exchange
 from service.jobs import JobStore
 from service.json_body import Headers
@@ -98,7 +99,8 @@ class App(FastAPI):
             if isinstance(each, JsonRoute):
                 each.guarded_by(state.guard)
             elif isinstance(each, Route):
-                each.app = _Guarded(each.app, state.guard, NEEDS[each.path])
+                asked = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
+                each.app = _Guarded(each.app, state.guard, NEEDS[each.path], asked)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         # What DirectProtocol asks, by request target.
         self.now = {
@@ -111,6 +113,12 @@ class App(FastAPI):
         """Return how errors of a path are said, or ``None`` if they are problems."""
         route = self._hot.get(path)
         return None if route is None else route.dialect
+
+    def methods(self, path: str) -> list[str]:
+        """Return what a path may be asked with; the framework would name those of its first route alone."""
+        routes = [route for route in self.routes if isinstance(route, Route) and route.path_regex.match(path)]
+        found = {method for route in routes for method in route.methods or ()}
+        return sorted(found | ({"HEAD"} if "GET" in found else set()))
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -200,15 +208,21 @@ class App(FastAPI):
 
 
 class _Guarded:
-    """A route behind its need; hot routes, which pass this by, hold theirs themselves."""
+    """A route behind its need, and what its query may ask; hot routes, which pass this by, hold theirs themselves."""
 
-    def __init__(self, app: ASGIApp, guard: Guard, need: Need) -> None:
-        self._app, self._guard, self._need = app, guard, need
+    def __init__(self, app: ASGIApp, guard: Guard, need: Need, asked: frozenset[str]) -> None:
+        self._app, self._guard, self._need, self._asked = app, guard, need, asked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._need is not OPEN:
             scope["identity"] = self._guard.require(self._need, scope["headers"])
+        if self._asked and scope["query_string"]:
+            refuse_unknown_query(scope["query_string"], self._asked)
         await self._app(scope, receive, send)
+
+
+def _query_names(route: APIRoute) -> frozenset[str]:
+    return frozenset(parameter.alias for parameter in route.dependant.query_params)
 
 
 @asynccontextmanager
@@ -221,13 +235,13 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
+    app: App = request.app
+    path = request.scope["path"]
     if isinstance(error, HTTPException):
-        headers = tuple((k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in (error.headers or {}).items())
-        error = from_status(error.status_code, headers)
+        error = from_status(error.status_code, app.methods(path))
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    app: App = request.app
-    return _Refused(refuse(error, app.dialect(request.scope["path"])), app.tokd.limits)
+    return _Refused(refuse(error, app.dialect(path)), app.tokd.limits)
 
 
 class _Refused(Response):

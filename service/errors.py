@@ -7,10 +7,11 @@ was: what a caller sent is quoted in part or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from tokenizer_core import TokdError
 
@@ -165,22 +166,36 @@ def from_core(error: TokdError, path: str | None = None) -> ServiceError:
     return ServiceError(error.code, error.message, at, members=members)
 
 
-def from_status(status: int, headers: tuple[tuple[bytes, bytes], ...] = ()) -> ServiceError:
-    """Name an error that the framework found, such as an unknown route."""
+def from_status(status: int, methods: Sequence[str]) -> ServiceError:
+    """Name an error that the framework found, such as an unknown route; ``methods`` are those of the path."""
     if status == HTTPStatus.NOT_FOUND:
-        return ServiceError("not_found", "there is no such route; GET /docs lists them", headers=headers)
+        return ServiceError("not_found", "there is no such route; GET /docs lists them")
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        allow = (b"allow", ", ".join(methods).encode("ascii"))
         return ServiceError(
-            "method_not_allowed", "this route has another method; see the header allow", headers=headers
+            "method_not_allowed", "this route has another method; see the header allow", headers=(allow,)
         )
-    return ServiceError("internal", f"the framework answered {status}", headers=headers)
+    return ServiceError("internal", f"the framework answered {status}")
 
 
 def from_query(found: Sequence[Any]) -> ServiceError:
     """Name an error that the framework found in a query or a path."""
     first = found[0]
-    message = str(first["msg"])
-    return ServiceError("invalid_value", message[:1].lower() + message[1:], " ".join(map(str, first["loc"])))
+    message, (kind, name, *index) = str(first["msg"]), first["loc"]
+    place = f"{kind} {name}" + "".join(f"[{each}]" for each in index)
+    return ServiceError("invalid_value", message[:1].lower() + message[1:], place)
+
+
+def refuse_unknown_query(query: bytes, known: Collection[str]) -> None:
+    """Refuse a query with a name that its route does not know: a misspelt filter would be no filter.
+
+    Errors:
+        ``unknown_field``
+    """
+    for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+        if name not in known:
+            detail = f"{quote(name)} is nothing that this route is asked; there are {', '.join(sorted(known))}"
+            raise ServiceError("unknown_field", detail, f"query {name}")
 
 
 def quote(word: object) -> str:

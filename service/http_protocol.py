@@ -50,6 +50,11 @@ AT_ONCE = "tokd.at_once"
 and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
 
 
+def _head_too_large() -> ServiceError:
+    detail = f"the head of the request is larger than {MAX_HEAD_BYTES} bytes; send less in the URL and headers"
+    return ServiceError("head_too_large", detail)
+
+
 class _Flow(FlowControl):
     """Reads no further while requests wait in line, or a caller who sends without end would fill the memory with them.
 
@@ -72,6 +77,7 @@ class BoundedProtocol(DirectProtocol):
     _quiet_since: float | None = None
     _expects_head = True
     _in_head = False
+    _head_is_large = False
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
 
@@ -92,8 +98,7 @@ class BoundedProtocol(DirectProtocol):
             data = _without_upgrade(data)
         super().data_received(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-            detail = f"the head of the request is larger than {MAX_HEAD_BYTES} bytes; send less in the URL and headers"
-            self._refuse(ServiceError("head_too_large", detail))
+            self._refuse(_head_too_large())
         elif self._in_head and self._head_timer is None:
             self._expect_a_head()
 
@@ -102,6 +107,10 @@ class BoundedProtocol(DirectProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        if self._idle_bytes > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
+            # The parser stops at an exception; ``send_400_response`` says why.
+            self._head_is_large = True
+            raise ValueError
         self._idle_bytes = 0
         self._in_head = self._expects_head = False
         self._stop_the_clock()
@@ -116,9 +125,15 @@ class BoundedProtocol(DirectProtocol):
         self._expects_head = True
         super().on_message_complete()
 
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
     def send_400_response(self, _: str) -> None:
-        """Answer what is no HTTP."""
-        self._refuse(ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
+        """Answer what is no HTTP, or has too large a head."""
+        if self._head_is_large:
+            self._refuse(_head_too_large())
+        else:
+            self._refuse(ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         cycle.scope["extensions"] = {AT_ONCE: {"send": partial(self._send_at_once, cycle)}}

@@ -44,7 +44,9 @@ def explain(error: ValidationError, body: bytes, nested: str | None = None) -> S
         found = [{**item, "loc": _dotted(nested, item["loc"])} for item in found if item["loc"]] or found
     first = next((item for item in found if item["type"] == "extra_forbidden"), found[0])
     if first["type"] == "json_invalid":
-        return _explain_json(first["ctx"]["error"], body)
+        refused = _explain_json(first["ctx"]["error"], body)
+        refused.path = f"{nested}.{refused.path}" if nested and refused.path else refused.path
+        return refused
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][0])
         return ServiceError("unknown_field", f"{quote(name)} is no field of this request; see /docs", name)
@@ -135,16 +137,20 @@ def _find_surrogate(body: bytes) -> str | None:
     if len(body) > _SEARCHED_BYTES:
         return None
     try:
-        document = json.loads(body)
+        waiting = [("", json.loads(body))]
     except (ValueError, RecursionError):
         return None
-    if not isinstance(document, dict):
-        return None
-    for name, value in document.items():
-        items = value if isinstance(value, list) else [value]
-        for index, item in enumerate(items):
-            if isinstance(item, str) and not _is_unicode(item):
-                return name + (f"[{index}]" if items is value else "") if _is_unicode(name) else None
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            if not _is_unicode(value):
+                return path or None
+        elif isinstance(value, list):
+            waiting += [(f"{path}[{index}]", item) for index, item in enumerate(value)][::-1]
+        elif isinstance(value, dict):
+            # A name that is no Unicode is told at the object that has it.
+            for name, item in reversed(value.items()):
+                waiting += [(f"{path}.{name}" if path else name, item), (path, name)]
     return None
 
 

@@ -32,7 +32,7 @@ class IdempotencyConflict(ServiceError):
         super().__init__(
             "idempotency_conflict",
             "this Idempotency-Key was used for another request; take a new one, or send the same request",
-            "Idempotency-Key",
+            "header idempotency-key",
         )
 
 

@@ -122,7 +122,7 @@ class JobStore:
         if before is not None:
             if not is_id(before):
                 raise ServiceError(
-                    "invalid_value", f"{quote(before)} is no cursor; take next of the page before", "before"
+                    "invalid_value", f"{quote(before)} is no cursor; take next of the page before", "query before"
                 )
             wanted = wanted.where(JOBS.c.id < before)
         with self.database.read() as connection:

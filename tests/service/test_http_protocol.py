@@ -10,7 +10,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from service import http_protocol
-from service.http_protocol import BoundedProtocol
+from service.http_protocol import MAX_HEAD_BYTES, BoundedProtocol
 
 
 class Transport(asyncio.Transport):
@@ -92,5 +92,31 @@ def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
         assert not transport.closed
         protocol.pause_writing()
         await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("length", "status"), [(MAX_HEAD_BYTES - 500, b"204"), (MAX_HEAD_BYTES + 1, b"431")])
+def test_whole_head_that_comes_in_one_piece_is_bounded_too(length: int, status: bytes) -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"POST / HTTP/1.1\r\nx: %b\r\ncontent-length: 70000\r\n\r\n" % (b"a" * length))
+        protocol.data_received(b"b" * 70_000)
+        while b"\r\n\r\n" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert transport.written.startswith(b"HTTP/1.1 " + status)
+        assert transport.closed == (status == b"431")
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
+def test_body_behind_a_small_head_is_no_head() -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"POST / HTTP/1.1\r\ncontent-length: 70000\r\n\r\n" + b"b" * 70_000)
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        protocol.connection_lost(None)
 
     asyncio.run(story())

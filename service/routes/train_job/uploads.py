@@ -126,6 +126,8 @@ class Upload:
         return _FieldSink(part.name, self.fields[part.name], self.check)
 
     def _begin_file(self, filename: str | None) -> _FileSink:
+        if len(self.files) == MAX_FILES:
+            raise ServiceError("too_many_parts", f"a corpus has at most {MAX_FILES} files; join some of them", "corpus")
         name = ".txt" if filename is None else filename
         found = _SUFFIX.search(name)
         suffix = "" if found is None else found[0].lower()

@@ -71,17 +71,33 @@ def test_jobs_are_filtered_by_state(board: Board) -> None:
 @pytest.mark.parametrize(
     ("query", "path"),
     [
-        ({"state": "done"}, "query state 0"),
+        ({"state": "done"}, "query state[0]"),
         ({"limit": "0"}, "query limit"),
         ({"limit": "201"}, "query limit"),
         ({"limit": "many"}, "query limit"),
-        ({"before": "../x"}, "before"),
-        ({"before": "' OR 1=1"}, "before"),
+        ({"before": "../x"}, "query before"),
+        ({"before": "' OR 1=1"}, "query before"),
     ],
 )
 def test_bad_question_is_refused(board: Board, query: dict[str, str], path: str) -> None:
     board.submit()
     assert_problem(board.client.get("/train-job", params=query), "invalid_value", path)
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/train-job", "GET, HEAD, POST"), ("/train-job/x", "DELETE, GET, HEAD"), ("/train-job/x/events", "GET, HEAD")],
+)
+def test_wrong_method_names_all_that_the_path_has(board: Board, path: str, allowed: str) -> None:
+    answer = board.client.put(path)
+    assert_problem(answer, "method_not_allowed")
+    assert answer.headers["allow"] == allowed
+
+
+@pytest.mark.parametrize("name", ["states", "status", "Limit", "", "\ud7ff"])
+def test_question_that_is_none_is_refused_by_name(board: Board, name: str) -> None:
+    answer = board.client.get("/train-job", params={"state": "failed", name: "failed"})
+    assert_problem(answer, "unknown_field", f"query {name}")
 
 
 def test_running_job_tells_its_phase_and_progress(board: Board) -> None:

@@ -95,7 +95,7 @@ def test_same_bytes_under_one_key_are_one_job(board: Board) -> None:
         [("corpus", "a.txt", CORPUS), settings_part(vocab_size=261)],
         [("corpus", "a.txt", CORPUS), settings_part(), ("name", None, b"x")],
     ]:
-        assert_problem(post(board, *parts, **key), "idempotency_conflict", "Idempotency-Key")
+        assert_problem(post(board, *parts, **key), "idempotency_conflict", "header idempotency-key")
     assert board.directories() == [first["id"]]
     two = [("corpus", "a.txt", b"a"), ("corpus", "b.txt", b"b")]
     one = post(board, *two, settings_part(), **{"idempotency-key": "order"}).json()
@@ -138,7 +138,8 @@ def test_file_whose_name_says_nothing_needs_a_format(board: Board) -> None:
         ([("corpus", "a.txt", CORPUS), ("name", None, b"\xff")], "invalid_unicode", "name"),
         ([("corpus", "a.txt", CORPUS), ("file", "b.txt", b"")], "unknown_field", "file"),
         ([("corpus", "a.txt", CORPUS), ("settings", None, b" " * (MAX_FIELD_BYTES + 1))], "body_too_large", "settings"),
-        ([("corpus", "a.txt", b"x")] * (MAX_FILES + 6), "too_many_parts", None),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b'{"bos":"\\ud800"}')], "invalid_unicode", "settings.bos"),
+        ([("corpus", "a.txt", b"x")] * (MAX_FILES + 1), "too_many_parts", "corpus"),
     ],
 )
 def test_bad_form_is_refused_with_the_part(refusing: Board, parts: Any, code: str, path: str | None) -> None:
