@@ -41,20 +41,20 @@ class Writer(Protocol):
         rows: dict[str, list[Any]],
         tokens: int,
         *,
-        head: bytes | None = None,
+        template: str | None = None,
     ) -> Answer: ...
 
 
 def write(
-    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, head: bytes | None = None
+    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, template: str | None = None
 ) -> Answer:
     """Write fields that have one entry a text; for a single text the entry stands alone.
 
     Args:
-        head: the beginning with a comma at its end, if it is more than the tokenizer's hash.
+        template: the hash of the chat template, which every answer about chats names beside the tokenizer's.
     """
     blocks = Blocks()
-    head = loaded.head if head is None else head
+    head = loaded.head if template is None else loaded.head + b'"template":%b,' % orjson.dumps(template)
     # The head ends in a comma, which an answer without fields must lose.
     blocks.add(head if rows else head[:-1])
     for index, (name, values) in enumerate(rows.items()):

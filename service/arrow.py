@@ -20,7 +20,7 @@ from service.registry import Loaded
 from service.schemas import EncodeRequest
 
 OPTIONS = b"tokd"
-"""The key of the options in the schema's metadata; answers have the tokenizer's hash there, under ``tokenizer``."""
+"""The key of the options in the metadata of a schema; answers have ``tokenizer`` there, and of chats ``template``."""
 
 _COLUMNS = ("ids", "count", "spans")
 
@@ -47,7 +47,9 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
 
     try:
         schema, texts = _read(pa, body, max_items)
-    except (pa.ArrowException, ValueError, OSError, EOFError, StopIteration, struct.error) as error:
+    except StopIteration:
+        raise _wrong("it holds no schema") from None
+    except (pa.ArrowException, ValueError, OSError, EOFError, struct.error) as error:
         raise _wrong(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     options = parse((schema.metadata or {}).get(OPTIONS, b"{}"))
     given = options.model_fields_set & {"text", "messages"}
@@ -115,7 +117,7 @@ def _number(form: str, data: bytes, at: int) -> int:
 
 
 def write(
-    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, head: bytes | None = None
+    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, template: str | None = None
 ) -> Answer:
     """Write one record batch with a row a text; arguments as of ``answers.write``.
 
@@ -124,14 +126,15 @@ def write(
     """
     import pyarrow as pa
 
-    del text, head
+    del text
     alien = next((name for name in rows if name not in _COLUMNS), None)
     if alien is not None:
         raise ServiceError(
             "invalid_option", f"{alien} is no column; Arrow answers have {', '.join(_COLUMNS)}", "return"
         )
     columns = {name: _column(pa, name, values) for name, values in rows.items()}
-    batch = pa.record_batch(columns).replace_schema_metadata({b"tokenizer": loaded.hash.encode("ascii")})
+    hashes = {"tokenizer": loaded.hash} | ({} if template is None else {"template": template})
+    batch = pa.record_batch(columns).replace_schema_metadata(hashes)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)

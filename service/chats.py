@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
-import orjson
 
 from service.answers import Answer, Writer, write
 from service.encoding import IGNORED_LABEL, PARTS, Ids, refuse_much_padding, truncated
@@ -38,7 +37,7 @@ def render(loaded: Loaded, request: RenderRequest) -> Answer:
         "text": [each.text for each in rendered],
         "spans": [[span._asdict() for span in each.spans] for each in rendered],
     }
-    return write(loaded, shape(request), fields, 0, head=head(loaded, rendered[0]))
+    return write(loaded, shape(request), fields, 0, template=rendered[0].template)
 
 
 def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: Writer = write) -> Answer:
@@ -67,14 +66,14 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: W
     except TokdError as error:
         raise from_core(error) from error
     total = sum(row.count for row in shaped)
-    return writer(loaded, shape(request), fields, total, head=head(loaded, chats[0].rendered))
+    return writer(loaded, shape(request), fields, total, template=chats[0].rendered.template)
 
 
 def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:
     """Answer ``/count`` for chats."""
     chats = _encoded(loaded, request, settings)
     counts = [len(chat.ids) for chat in chats]
-    return write(loaded, shape(request), {"count": counts}, sum(counts), head=head(loaded, chats[0].rendered))
+    return write(loaded, shape(request), {"count": counts}, sum(counts), template=chats[0].rendered.template)
 
 
 def places(
@@ -110,11 +109,6 @@ def encode_one(
 def shape(request: TextOrChats) -> str | list[str]:
     """Tell ``write`` whether the answer is about one chat or many."""
     return "" if _is_one(request) else []
-
-
-def head(loaded: Loaded, rendered: RenderedChat) -> bytes:
-    """Return what every answer about chats begins with: the tokenizer and the template."""
-    return loaded.head + b'"template":%b,' % orjson.dumps(rendered.template)
 
 
 def _placed(work: Any, chat: Chat, path: str, args_field: str = "template_args", **rendering: Any) -> Any:

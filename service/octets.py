@@ -13,24 +13,26 @@ from service.registry import Loaded
 
 ROW_LENGTHS = "tokd-row-lengths"
 TOKENIZER = "tokd-tokenizer"
+TEMPLATE = "tokd-template"
 
 MAX_ROWS = 512
 """Rows whose lengths fit into a header that every proxy lets through."""
 
 
 def write(
-    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, head: bytes | None = None
+    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, template: str | None = None
 ) -> Answer:
     """Write the ids of rows one after the other; arguments as of ``answers.write``.
 
     Errors:
         ``invalid_option``: something other than ids is asked for. ``too_many_items``
     """
-    del head
     if "ids" not in rows or rows.keys() - {"ids", "count"}:
         raise ServiceError("invalid_option", f"{media.OCTETS} holds ids alone; ask for ids, or for JSON", "return")
     ids = rows["ids"]
     headers = [(TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
+    if template is not None:
+        headers.append((TEMPLATE.encode("ascii"), template.encode("ascii")))
     if not isinstance(text, str):
         if len(ids) > MAX_ROWS:
             detail = f"{len(ids)} rows are more than the {MAX_ROWS} whose lengths a header holds; take {media.ARROW}"

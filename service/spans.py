@@ -35,7 +35,7 @@ def offsets_of_chats(loaded: Loaded, request: OffsetsRequest, settings: Settings
     shape = chats.shape(request)
     targets = _targets(request, [rendered.text for _, rendered in placed], one=isinstance(shape, str))
     encoded = [offsets for offsets, _ in placed]
-    return _answer(loaded, request, encoded, targets, shape=shape, head=chats.head(loaded, placed[0][1]))
+    return _answer(loaded, request, encoded, targets, shape=shape, template=placed[0][1].template)
 
 
 def _answer(
@@ -45,14 +45,14 @@ def _answer(
     targets: Sequence[Array] | None,
     *,
     shape: str | list[str],
-    head: bytes | None = None,
+    template: str | None = None,
 ) -> Answer:
     fields: dict[str, Any] = {"ids": [each.ids for each in encoded], "spans": [each.spans for each in encoded]}
     if request.tokens:
         fields["tokens"] = [token_texts(loaded.tokenizer, each.ids) for each in encoded]
     if targets is not None:
         fields["mask"] = [overlaps(each.spans, wanted) for each, wanted in zip(encoded, targets, strict=True)]
-    return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), head=head)
+    return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), template=template)
 
 
 def overlaps(spans: Array, targets: Array) -> npt.NDArray[np.uint8]:

@@ -37,12 +37,6 @@ def cl100k() -> Tokenizer:
 
 
 @pytest.fixture(scope="session")
-def o200k() -> Tokenizer:
-    """OpenAI's o200k_base, from its rank file."""
-    return vocabularies.tokenizer("o200k_base")
-
-
-@pytest.fixture(scope="session")
 def qwen2() -> Tokenizer:
     """Qwen2: NFC and plain merges."""
     return vocabularies.tokenizer("qwen2")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.data import needs_data
 from tests.vocabularies import build, split
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, keep_outputs, train
 from tokenizer_core.errors import (
     InputError,
     InvalidOption,
@@ -119,6 +119,28 @@ def test_an_unknown_option_is_named(tiny: Tokenizer, option: str, value: str) ->
     with pytest.raises(InvalidOption, match=value) as caught:
         tiny.offsets("text", **{option: value})  # type: ignore[arg-type]
     assert caught.value.code == "invalid_option"
+
+
+@pytest.mark.parametrize("number", [-1, 2**64, 10**30])
+def test_a_size_that_cannot_be_is_named(tiny: Tokenizer, number: int) -> None:
+    asked: dict[str, Callable[[], object]] = {
+        "threads": lambda: tiny.encode("text", threads=number),
+        "threads of a batch": lambda: tiny.encode_batch(["text"], threads=number),
+        "threads of a run": lambda: train(iter(["text"]), vocab_size=257, threads=number),
+        "cache_bytes": lambda: Tokenizer(tiny.parts, cache_bytes=number),
+        "bytes": lambda: keep_outputs(number),
+    }
+    for name, ask in asked.items():
+        with pytest.raises(InvalidOption, match=str(number)) as caught:
+            ask()
+        assert caught.value.place["field"] == name.split()[0]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (1, 0, 2)])
+def test_an_array_of_arrays_is_no_list_of_ids(tiny: Tokenizer, shape: tuple[int, ...]) -> None:
+    for ids in (np.ones(shape, np.uint32), np.ones(shape, np.int64)):
+        with pytest.raises(InvalidOption, match="ndarray"):
+            tiny.decode(ids)
 
 
 def test_a_reserved_literal_is_named_with_its_span_and_the_other_choices(tiny: Tokenizer) -> None:

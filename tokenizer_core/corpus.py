@@ -177,18 +177,10 @@ def _find(finding: _Finding, path: str) -> Iterator[Source]:
 def _local(finding: _Finding, name: str) -> Iterator[Source]:
     files, bounds, field = finding.files, finding.bounds, finding.field
     path = bounds.local(name, field)
-    if path.is_file():
-        found = [path]
-    elif path.is_dir():
-        found = [
-            file
-            for file in sorted(path.rglob("*"))
-            if file.is_file() and _kind(file.name, files)[0] is not None and not file.name.startswith(".")
-        ]
-    else:
-        pattern = str(path)
-        magic = glob.has_magic(pattern)
-        found = [file for file in map(Path, sorted(glob.glob(pattern, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
+    try:
+        found = _files_at(path, files)
+    except OSError as error:
+        raise not_found(str(path), error, field) from error
     for file in found:
         # A link that leads out of the roots is told before anything is read.
         opener = partial(bounds.open, file, field)
@@ -197,6 +189,20 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         except OSError as error:
             raise unreadable(str(file), error) from error
         yield finding.source(str(file), size, opener, partial(_digest, opener), partial(_stamp, opener))
+
+
+def _files_at(path: Path, files: Files) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        return [
+            file
+            for file in sorted(path.rglob("*"))
+            if file.is_file() and _kind(file.name, files)[0] is not None and not file.name.startswith(".")
+        ]
+    pattern = str(path)
+    magic = glob.has_magic(pattern)
+    return [file for file in map(Path, sorted(glob.glob(pattern, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
 
 
 def _digest(opener: Callable[[], IO[bytes]], pause: Pause) -> str:

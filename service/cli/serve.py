@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 from pathlib import Path
 
 from service.cli.options import Parser
 from service.cli.streams import CommandError, reason
 from service.settings import InvalidSetting, Settings, add_flags
+
+_MAX_UDS_BYTES = 107
+"""What Linux takes."""
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -40,6 +44,10 @@ def _require_address(settings: Settings) -> None:
         folder = Path(settings.uds).absolute().parent
         if not folder.is_dir():
             raise CommandError("address_unavailable", f"{settings.uds}: there is no directory {folder}")
+        if len(os.fsencode(settings.uds)) > _MAX_UDS_BYTES:
+            raise CommandError(
+                "address_unavailable", f"{settings.uds}: a path of a socket has {_MAX_UDS_BYTES} bytes at most"
+            )
         return
     try:
         family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]

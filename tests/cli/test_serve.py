@@ -64,7 +64,12 @@ def test_serve_says_in_one_line_that_a_port_is_taken(tokd):
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [(["--uds", "no/such/socket"], "no/such"), (["--host", "192.0.2.1"], "192.0.2.1"), (["--host", "a..b"], "a..b")],
+    [
+        (["--uds", "no/such/socket"], "no/such"),
+        (["--uds", "s" * 108], "107"),
+        (["--host", "192.0.2.1"], "192.0.2.1"),
+        (["--host", "a..b"], "a..b"),
+    ],
 )
 def test_serve_refuses_an_address_that_cannot_be(tokd, arguments, word):
     assert_refused(tokd("serve", *arguments), "address_unavailable", 1, word)

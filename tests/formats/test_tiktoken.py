@@ -138,6 +138,7 @@ def test_a_missing_byte_is_refused():
         ({"<|x|>": 2**70}, "id_out_of_range"),
         ({"<|x|>": True}, "id_out_of_range"),
         ({"": 300}, "invalid_file"),
+        ({"\ud800": 300}, "invalid_file"),
     ],
 )
 def test_special_tokens_that_cannot_be_are_refused(special, code, tmp_path):

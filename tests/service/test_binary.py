@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from service import media
 from service.arrow import OPTIONS
 from service.errors import ServiceError
-from service.octets import MAX_ROWS, ROW_LENGTHS, TOKENIZER
+from service.octets import MAX_ROWS, ROW_LENGTHS, TEMPLATE, TOKENIZER
 from tests.service.conftest import TEXTS, MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
@@ -134,7 +134,13 @@ def test_shaped_rows_and_chats_have_binary_forms_too(client: TestClient) -> None
     assert np.frombuffer(answer.content, "<u4").reshape(3, 8).tolist() == ids
     assert table(post(client, shaped, media.ARROW)).column("ids").to_pylist() == ids
     chat = {"messages": [{"role": "user", "content": "the fox"}]}
-    assert np.frombuffer(post(client, chat, media.OCTETS).content, "<u4").tolist() == post(client, chat).json()["ids"]
+    plain, bare = post(client, chat).json(), post(client, chat, media.OCTETS)
+    assert np.frombuffer(bare.content, "<u4").tolist() == plain["ids"]
+    assert (bare.headers[TOKENIZER], bare.headers[TEMPLATE]) == (plain["tokenizer"], plain["template"])
+    found = table(post(client, chat, media.ARROW))
+    assert found.column("ids").to_pylist() == [plain["ids"]]
+    assert found.schema.metadata[b"template"].decode() == plain["template"]
+    assert TEMPLATE not in answer.headers
 
 
 def test_what_a_form_cannot_hold_is_refused(client: TestClient) -> None:

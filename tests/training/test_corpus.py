@@ -247,7 +247,9 @@ def test_an_empty_corpus_is_refused(corpus: list[str]) -> None:
         of(corpus)
 
 
-@pytest.mark.parametrize("path", ["nowhere.txt", "*.txt", "", "a\0b", "memory://nowhere.txt", "strange://a.txt"])
+@pytest.mark.parametrize(
+    "path", ["nowhere.txt", "*.txt", "", "a\0b", "a" * 300, "memory://nowhere.txt", "strange://a.txt"]
+)
 def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
     with pytest.raises(CorpusNotFound) as raised:
         of(path)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokenizer_core.config import AddedToken
+from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats.fields import Fields, identifier
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ def read_added_token(value: object, path: str, *, id: int | None = None) -> Adde
 
 def special(literals: Mapping[str, int]) -> tuple[AddedToken, ...]:
     """Make special tokens of literals and ids."""
+    for index, literal in enumerate(literals):
+        try:
+            literal.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InvalidArtifact(
+                "the literal holds a lone surrogate, which no text does", field=f"added_tokens[{index}].content"
+            ) from None
     return tuple(
         AddedToken(id=identifier(id, f"added_tokens[{index}].id"), content=literal, special=True)
         for index, (literal, id) in enumerate(literals.items())

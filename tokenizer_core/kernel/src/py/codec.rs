@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use super::pipeline::{Array, PyPipeline, options};
 use super::raise::{exception, run, text as utf8};
-use super::{array, decode};
+use super::{array, decode, sizes};
 use crate::encode::Pipeline;
 use crate::output::Count;
 
@@ -56,7 +56,7 @@ impl PyCodec {
         text: &Bound<'py, PyString>,
         special_tokens: &str,
         add_special_tokens: bool,
-        threads: usize,
+        #[pyo3(from_py_with = sizes::threads)] threads: usize,
     ) -> PyResult<Array<'py>> {
         let options = options(text.py(), special_tokens, add_special_tokens)?;
         let ids = super::pipeline::encoded(self.pipeline()?, text, options, threads, |ids| ids)?;

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU32;
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyString};
 
@@ -63,9 +64,13 @@ fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         if !item.is_exact_instance_of::<PyInt>() && (item.is_instance_of::<PyBool>() || !item.hasattr("__index__")?) {
             return Err(wrong(format!("an id is an integer, not {}", item.get_type().name()?), index));
         }
-        let id = item.extract::<u32>().map_err(|_| {
-            let message = format!("no token has the id {item}");
-            exception(py, &Error::new(Code::UnknownTokenId, message).at_index(index), None)
+        let id = item.extract::<u32>().or_else(|failure| {
+            if failure.is_instance_of::<PyOverflowError>(py) {
+                let message = format!("no token has the id {item}");
+                return Err(exception(py, &Error::new(Code::UnknownTokenId, message).at_index(index), None));
+            }
+            // An array has `__index__` whatever its shape.
+            Err(wrong(format!("an id is an integer, not {}", item.get_type().name()?), index))
         })?;
         taken.push(id);
     }

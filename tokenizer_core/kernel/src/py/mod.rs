@@ -8,6 +8,7 @@ mod decode;
 mod ids;
 mod pipeline;
 mod raise;
+mod sizes;
 mod train;
 mod vocabulary;
 
@@ -26,7 +27,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 
 /// See `_kernel.pyi`.
 #[pyfunction]
-fn keep_outputs(bytes: usize) {
+fn keep_outputs(#[pyo3(from_py_with = sizes::bytes)] bytes: usize) {
     crate::buffer::keep(bytes);
 }
 

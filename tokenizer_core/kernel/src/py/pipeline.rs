@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::body::{Asked, Outcome};
 use super::raise::{exception, invalid_option, run, text as utf8};
-use super::{array, chat, decode, vocabulary::PyVocabulary};
+use super::{array, chat, decode, sizes, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
 use crate::buffer::Buffer;
@@ -55,7 +55,12 @@ fn unit(py: Python<'_>, unit: &str) -> PyResult<Unit> {
 impl PyPipeline {
     #[new]
     #[pyo3(signature = (vocabulary, config, cache_bytes=CACHE_BYTES))]
-    fn new(py: Python<'_>, vocabulary: &PyVocabulary, config: &str, cache_bytes: usize) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        vocabulary: &PyVocabulary,
+        config: &str,
+        #[pyo3(from_py_with = sizes::cache_bytes)] cache_bytes: usize,
+    ) -> PyResult<Self> {
         let vocabulary = Arc::clone(&vocabulary.0);
         let build = || Pipeline::new(vocabulary, &Config::from_json(config)?, cache_bytes);
         let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
@@ -124,7 +129,7 @@ impl PyPipeline {
         texts: &Bound<'py, PySequence>,
         special_tokens: &str,
         add_special_tokens: bool,
-        threads: usize,
+        #[pyo3(from_py_with = sizes::threads)] threads: usize,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray1<i64>>)> {
         let py = texts.py();
         let options = options(py, special_tokens, add_special_tokens)?;

@@ -55,7 +55,7 @@ impl PyCounter {
         config: &str,
         special_tokens: Vec<String>,
         replace_invalid: bool,
-        threads: usize,
+        #[pyo3(from_py_with = super::sizes::threads)] threads: usize,
     ) -> PyResult<Self> {
         let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
         let build = || {
