@@ -29,6 +29,9 @@ struct Lane<const N: usize> {
     right: Address,
     /// How many ids are at the front when all merges are made.
     count: usize,
+    /// The greatest of all keys but those of [`Self::changed`], where turns are taken with AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    rest: u32,
 }
 
 /// Bits of a key that tell the place.
@@ -52,6 +55,8 @@ impl<const N: usize> Lane<N> {
         left: Address::NOWHERE,
         right: Address::NOWHERE,
         count: 0,
+        #[cfg(target_arch = "x86_64")]
+        rest: 0,
     };
 
     /// Begin with a piece of 1 to `N - 2` bytes.
@@ -201,11 +206,8 @@ impl<const N: usize> Lanes<N> {
         for at in places(busy) {
             left[count % LANES] = at as u8;
             let lane = &mut lanes[at % LANES];
-            count += usize::from(match narrow {
-                // SAFETY: the caller's promise.
-                Some(_) => unsafe { avx512::first(lane, table) },
-                None => lane.merge(table),
-            });
+            // SAFETY: the caller's promise.
+            count += usize::from(unsafe { avx512::first(lane, table) });
         }
         while count != 0 {
             let mut kept = 0;

@@ -12,6 +12,7 @@ pub mod added_tokens;
 pub mod backtrack;
 pub mod batch;
 pub mod body;
+mod branch;
 pub mod buffer;
 pub mod cells;
 pub mod config;

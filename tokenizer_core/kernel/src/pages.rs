@@ -9,6 +9,11 @@ use std::ops::{Deref, DerefMut};
 /// Every bit pattern of zeros is a valid value, and dropping one does nothing.
 pub(crate) unsafe trait Zeroed: Copy {}
 
+// SAFETY: an integer.
+unsafe impl Zeroed for u16 {}
+// SAFETY: as above.
+unsafe impl Zeroed for u32 {}
+
 /// Size and alignment of a large page.
 #[cfg(target_os = "linux")]
 pub(crate) const LARGE: usize = 2 << 20;

@@ -40,7 +40,7 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 pub(crate) struct PairTable {
     lines: Table<Line>,
     /// By precedence.
-    lowest: Box<[Lowest]>,
+    lowest: Table<Lowest>,
     /// What found its line full, by address and lowest bits.
     apart: FxHashMap<(Address, Lowest), u32>,
     id_bits: u32,
@@ -63,7 +63,7 @@ impl PairTable {
         let tag_bits = tag_bits.clamp(least, u32::BITS - precedence_bits);
         Self {
             lines: Table::new(lines),
-            lowest: vec![0; count + 1].into_boxed_slice(),
+            lowest: Table::new(count + 1),
             apart: FxHashMap::default(),
             id_bits,
             factor: FACTOR << (u64::BITS - pair_bits),

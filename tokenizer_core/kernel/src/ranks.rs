@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
+use crate::pages::Table;
 use crate::pair_table::{Address, PairTable};
 use crate::path::Path;
 use crate::prefetch::prefetch;
@@ -27,7 +28,7 @@ pub struct MergeTable {
     /// The same, where all of them fit.
     narrow_byte_ids: Option<[u8; 256]>,
     /// Precedences by the two bytes as a little-endian word: every piece begins with as many of these as it has neighbours.
-    byte_pairs: Box<[u32]>,
+    byte_pairs: Table<u32>,
     pairs: PairTable,
     /// By precedence; empty where the products are [in a row](Self::last_product).
     products: Vec<u32>,
@@ -72,7 +73,6 @@ impl MergeTable {
         }
         let bytes: FxHashMap<u32, usize> = table.byte_ids.into_iter().zip(0..).collect();
         let highest = table.byte_ids.into_iter().max().unwrap_or(0);
-        table.byte_pairs = vec![0; 1 << 16].into_boxed_slice();
         for Merge { left, right, .. } in merges.iter().filter(|merge| merge.left.max(merge.right) <= highest) {
             if let (Some(first), Some(second)) = (bytes.get(left), bytes.get(right)) {
                 table.byte_pairs[second << 8 | first] = table.pairs.get(*left, *right);
@@ -99,7 +99,7 @@ impl MergeTable {
         Ok(Self {
             byte_ids,
             narrow_byte_ids: Some(narrow).filter(|narrow| narrow.map(u32::from) == byte_ids),
-            byte_pairs: Box::default(),
+            byte_pairs: Table::new(1 << 16),
             pairs: PairTable::new(id_bits, merges, tag_bits),
             products: vec![0; merges + 1],
             last_product: None,
@@ -132,6 +132,13 @@ impl MergeTable {
     #[inline(always)]
     pub(crate) fn precedence_of_bytes(&self, pair: [u8; 2]) -> u32 {
         self.byte_pairs[usize::from(u16::from_le_bytes(pair))]
+    }
+
+    /// The precedences of the tokens of two single bytes, by the two as a little-endian word.
+    #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn byte_pairs(&self) -> &[u32] {
+        &self.byte_pairs
     }
 
     /// What the tokens of two single bytes become.

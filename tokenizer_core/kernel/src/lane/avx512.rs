@@ -3,15 +3,16 @@
 
 use core::arch::x86_64::{
     __m512i, _mm_bslli_si128, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8,
-    _mm_movepi8_mask, _mm_storeu_si128, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_cvtepu8_epi32,
-    _mm512_load_si512, _mm512_loadu_si512, _mm512_mask_or_epi32, _mm512_mask_set1_epi32, _mm512_maskz_compress_epi32,
-    _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32, _mm512_max_epu32,
-    _mm512_permutex2var_epi8, _mm512_reduce_max_epu32, _mm512_setzero_si512, _mm512_slli_epi32, _mm512_store_si512,
-    _mm512_storeu_si512,
+    _mm_movepi8_mask, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_cvtepu8_epi32, _mm512_load_si512,
+    _mm512_loadu_si512, _mm512_mask_i32gather_epi32, _mm512_mask_or_epi32, _mm512_mask_set1_epi32,
+    _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32,
+    _mm512_max_epu32, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_reduce_max_epu32, _mm512_setzero_si512,
+    _mm512_slli_epi32, _mm512_store_si512, _mm512_storeu_si512,
 };
 use std::mem::offset_of;
 
 use super::{LAST, Lane, PLACE_BITS, key, merge_of};
+use crate::branch::seldom;
 use crate::ranks::MergeTable;
 use crate::tagged_line::Avx512;
 
@@ -53,8 +54,7 @@ unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VEC
         let from = lane.keys.as_ptr().cast::<__m512i>();
         let mut keys = [_mm512_setzero_si512(); VECTORS];
         for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
-            // What is taken no more has none.
-            let old = _mm512_maskz_mov_epi32(within(lane.taken, at), _mm512_load_si512(from.add(at)));
+            let old = _mm512_load_si512(from.add(at));
             *keys = if N == WORDS {
                 // The symbol before comes first.
                 let found = _mm_insert_epi32::<1>(_mm_cvtsi32_si128(found[0] as i32), found[1] as i32);
@@ -72,20 +72,21 @@ unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VEC
     }
 }
 
-/// Begin with a piece of 1 to 14 bytes in a lane of one vector; `ids` are those of all bytes. The keys are precedences alone,
-/// and those behind the last pair anything, until the [first](first) merge. No step depends on how long the piece is.
+/// Begin with a piece of 1 to 14 bytes in a lane of one vector; `ids` are those of all bytes. No step depends on how long the
+/// piece is.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u8; 256], piece: &[u8]) {
     let length = piece.len().min(WORDS - 2);
-    let mut text = [0_u8; WORDS];
+    // From the first symbol to the last but one.
+    let pairs = within((1 << length) - 1, 0) & !1;
+    lane.taken = !(u64::MAX << (length + 2));
     // SAFETY: the caller's promise; what the mask leaves out is not read, the rest lies in the piece; the table has
-    // four vectors of bytes; a lane is aligned to a vector, and its ids are one.
+    // four vectors of bytes, and a word for each two bytes; a lane is aligned to a vector, and its keys and its ids are one.
     unsafe {
         let bytes = _mm_maskz_loadu_epi8(!(u16::MAX << length), piece.as_ptr().cast());
-        _mm_storeu_si128(text.as_mut_ptr().cast(), bytes);
         let wide = _mm512_castsi128_si512(bytes);
         let quarter = |at: usize| _mm512_loadu_si512(ids.as_ptr().add(at * size_of::<__m512i>()).cast());
         let low = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(0), wide, quarter(1)));
@@ -95,28 +96,31 @@ pub(super) unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTabl
         let borders = 1 | 2 << length;
         let found = _mm512_mask_set1_epi32(found, borders, table.no_token() as i32);
         _mm512_storeu_si512(lane.ids.as_mut_ptr().cast(), found);
+        let (first, second) = (_mm512_cvtepu8_epi32(_mm_bslli_si128::<1>(bytes)), _mm512_cvtepu8_epi32(bytes));
+        let at = _mm512_or_si512(first, _mm512_slli_epi32::<8>(second));
+        let byte_pairs = table.byte_pairs().as_ptr().cast();
+        let found = _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), pairs, at, byte_pairs);
+        let places = _mm512_load_si512(PLACES.0.as_ptr().cast());
+        let keys = _mm512_maskz_or_epi32(pairs, _mm512_slli_epi32::<PLACE_BITS>(found), places);
+        _mm512_store_si512(lane.keys.as_mut_ptr().cast(), keys);
     }
-    for at in 0..WORDS - 3 {
-        lane.keys[at + 1] = table.precedence_of_bytes([text[at], text[at + 1]]);
-    }
-    lane.taken = !(u64::MAX << (length + 2));
 }
 
-/// Make the first merge of a lane that has [begun](begin); `false` if there is none.
+/// Make the first merge of a lane that has begun; `false` if there is none.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
-    // From the first symbol to the last but one.
-    let pairs = within(lane.taken >> 2 & !1, 0);
-    // SAFETY: the caller's promise; a lane is aligned to a vector, and its keys come first.
+    // SAFETY: the caller's promise; as in `keys`.
     unsafe {
-        let precedences = _mm512_load_si512(lane.keys.as_ptr().cast());
-        let places = _mm512_load_si512(PLACES.0.as_ptr().cast());
+        let from = lane.keys.as_ptr().cast::<__m512i>();
         let mut keys = [_mm512_setzero_si512(); VECTORS];
-        keys[0] = _mm512_maskz_or_epi32(pairs, _mm512_slli_epi32::<PLACE_BITS>(precedences), places);
-        next(lane, table, keys)
+        for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
+            *keys = _mm512_load_si512(from.add(at));
+        }
+        let greatest = greatest::<N>(keys);
+        next(lane, table, keys, greatest)
     }
 }
 
@@ -128,8 +132,17 @@ pub(super) unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTabl
 pub(super) unsafe fn turn<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        let keys = keys(lane, lane.look::<Avx512>(table));
-        next(lane, table, keys)
+        let found = lane.look::<Avx512>(table);
+        let [before, at] = lane.changed();
+        // One in eight or so comes before all others: where none does, the next merge waits for nothing.
+        let last = key(found[0], before).max(key(found[1], at));
+        let mut greatest = lane.rest;
+        if last > greatest {
+            seldom();
+            greatest = last;
+        }
+        let keys = keys(lane, found);
+        next(lane, table, keys, greatest)
     }
 }
 
@@ -153,30 +166,51 @@ pub(super) unsafe fn finish<const N: usize>(lane: &mut Lane<N>) {
     }
 }
 
-/// Make the leftmost merge of the lowest rank; `false` if none is left.
+/// The greatest of all keys.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
-unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, mut keys: [__m512i; VECTORS]) -> bool {
+unsafe fn greatest<const N: usize>(keys: [__m512i; VECTORS]) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        _mm512_reduce_max_epu32(keys[1..N / WORDS].iter().fold(keys[0], |all, keys| _mm512_max_epu32(all, *keys)))
+    }
+}
+
+/// Make the leftmost merge of the lowest rank, whose key is the greatest; `false` if none is left.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[inline(always)]
+unsafe fn next<const N: usize>(
+    lane: &mut Lane<N>,
+    table: &MergeTable,
+    mut keys: [__m512i; VECTORS],
+    mut key: u32,
+) -> bool {
     // SAFETY: the caller's promise; as in `keys`.
     unsafe {
         loop {
-            let greatest = keys[1..N / WORDS].iter().fold(keys[0], |all, keys| _mm512_max_epu32(all, *keys));
-            let Some((at, precedence)) = merge_of(_mm512_reduce_max_epu32(greatest)) else { return false };
+            let Some((at, precedence)) = merge_of(key) else { return false };
             let (at, right) = (at % N, lane.after(at % N) % N);
             if table.holds(precedence, lane.ids[at], lane.ids[right]) {
+                lane.make(table, at, right, precedence);
+                // What is taken no more has none, and what changed not yet.
+                let kept = lane.taken & !lane.changed;
                 let to = lane.keys.as_mut_ptr().cast::<__m512i>();
-                for (at, keys) in keys.iter().enumerate().take(N / WORDS) {
+                for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
+                    *keys = _mm512_maskz_mov_epi32(within(kept, at), *keys);
                     _mm512_store_si512(to.add(at), *keys);
                 }
-                lane.make(table, at, right, precedence);
+                lane.rest = greatest::<N>(keys);
                 return true;
             }
             // What was found is not that of the pair, which does not merge then.
             for (vector, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
                 *keys = _mm512_mask_set1_epi32(*keys, within(1 << at, vector), 0);
             }
+            key = greatest::<N>(keys);
         }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
+use crate::branch::seldom;
 use crate::prefetch::prefetch;
 
 /// Bytes in a window.
@@ -123,10 +124,6 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
     }
     if count > 0 { count } else { scan::fill::<R>(text, start, ends) }
 }
-
-/// Tell the compiler that what leads here is a branch that is foreseen: a choice would wait for all of a window.
-#[cold]
-fn seldom() {}
 
 /// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its last
 /// character.
