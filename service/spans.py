@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from service import chats
 from service.answers import Answer, write
@@ -15,7 +14,7 @@ from service.errors import ServiceError
 from service.registry import Loaded
 from service.schemas import OffsetsRequest
 from service.settings import Settings
-from tokenizer_core import Offsets
+from tokenizer_core import Offsets, overlapping
 
 
 def offsets(loaded: Loaded, request: OffsetsRequest) -> Answer:
@@ -51,27 +50,10 @@ def _answer(
     if request.tokens:
         fields["tokens"] = [token_texts(loaded.tokenizer, each.ids) for each in encoded]
     if targets is not None:
-        fields["mask"] = [overlaps(each.spans, wanted) for each, wanted in zip(encoded, targets, strict=True)]
+        fields["mask"] = [
+            overlapping(each.spans, wanted).view(np.uint8) for each, wanted in zip(encoded, targets, strict=True)
+        ]
     return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), template=template)
-
-
-def overlaps(spans: Array, targets: Array) -> npt.NDArray[np.uint8]:
-    """Return 1 for every span that shares at least one position with a target; spans and targets are half-open.
-
-    Args:
-        spans: shape (n, 2).
-        targets: shape (m, 2), in any order, overlapping or not.
-    """
-    mask = np.zeros(len(spans), np.uint8)
-    targets = targets[targets[:, 0] < targets[:, 1]]
-    if not len(targets):
-        return mask
-    targets = targets[np.argsort(targets[:, 0], kind="stable")]
-    # Of all targets that begin before a span ends, the one that reaches furthest decides.
-    reach = np.maximum.accumulate(targets[:, 1])
-    before = np.searchsorted(targets[:, 0], spans[:, 1], side="left")
-    mask[(before > 0) & (reach[before - 1] > spans[:, 0]) & (spans[:, 0] < spans[:, 1])] = 1
-    return mask
 
 
 def _targets(request: OffsetsRequest, texts: Sequence[str], *, one: bool) -> list[Array] | None:

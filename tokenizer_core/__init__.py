@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tokenizer_core.costs import Fertility, fertility, fertility_by_language
     from tokenizer_core.counting import Counts
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+    from tokenizer_core.overlap import overlapping
     from tokenizer_core.plans import TrainingWarning
     from tokenizer_core.progress import Progress
     from tokenizer_core.recipe import Recipe
@@ -135,6 +136,7 @@ __all__ = [
     "fertility_by_language",
     "in_turns",
     "keep_outputs",
+    "overlapping",
     "padded_width",
     "sample_corpus",
     "shape_rows",
@@ -158,6 +160,7 @@ _LATER = {
         "costs": ("Fertility", "fertility", "fertility_by_language"),
         "counting": ("Counts",),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
+        "overlap": ("overlapping",),
         "plans": ("TrainingWarning",),
         "progress": ("Progress",),
         "recipe": ("Recipe",),

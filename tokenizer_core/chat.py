@@ -13,8 +13,10 @@ import numpy.typing as npt
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.chat_rendering import RenderedChat
 from tokenizer_core.errors import InvalidOption, ReservedLiteral
+from tokenizer_core.overlap import overlapping
 
 Unit = Literal["byte", "char", "utf16"]
+Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
 """What the literal of an added token in a caller's text means: text, an error, or the token."""
 
@@ -62,15 +64,19 @@ class EncodedChat:
     @cached_property
     def assistant_mask(self) -> npt.NDArray[np.int64]:
         """One where a token overlaps what the assistant says, as ``labels(train_on="assistant")`` has it."""
-        return self._overlapping(self._trained("assistant")).astype(np.int64)
+        return overlapping(self.spans, _array(self._trained("assistant"))).astype(np.int64)
 
     @cached_property
     def message_index(self) -> npt.NDArray[np.int64]:
         """Return the message that a token has its first character of a caller from; -1 where it has none."""
+        written = [span for span in self.rendered.spans if span.message is not None and span.start < span.end]
+        starts, ends = _array([(span.start, span.end) for span in written]).T
+        # Spans are in order and disjoint, so the first that ends behind a token's beginning is the only one to look at.
+        first = np.searchsorted(ends, self.spans[:, 0], side="right")
+        hits = np.flatnonzero((first < len(written)) & (self.spans[:, 0] < self.spans[:, 1]))
+        hits = hits[starts[first[hits]] < self.spans[hits, 1]]
         index = np.full(len(self.ids), -1, dtype=np.int64)
-        for span in reversed(self.rendered.spans):
-            if span.message is not None:
-                index[self._overlapping([(span.start, span.end)])] = span.message
+        index[hits] = np.array([span.message for span in written], dtype=np.int64)[first[hits]]
         return index
 
     def labels(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.int64]:
@@ -86,7 +92,7 @@ class EncodedChat:
         Raises:
             InvalidOption: no message has the role.
         """
-        return np.where(self._overlapping(self._trained(train_on)), self.ids.astype(np.int64), IGNORED)
+        return np.where(overlapping(self.spans, _array(self._trained(train_on))), self.ids.astype(np.int64), IGNORED)
 
     def straddling(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.bool_]:
         """Tell which tokens have characters that are trained on and characters that are not; their labels are ids."""
@@ -121,41 +127,74 @@ class EncodedChat:
         for message in messages:
             if self.rendered.generated and self.rendered.roles[message] == "assistant":
                 spans += self._blocks(message)
-            elif (turn := self.rendered.turn(message)) is not None:
-                spans.append((turn[0], self._closed(turn)))
+            elif message in self._said:
+                start, end = self._said[message]
+                spans.append((start, self._closed(end)))
         return spans
+
+    @cached_property
+    def _said(self) -> dict[int, tuple[int, int]]:
+        """From the first to the last character of every message that is rendered, but for its role."""
+        said: dict[int, tuple[int, int]] = {}
+        for span in self.rendered.spans:
+            if span.message is not None and span.field != "role":
+                start, end = said.get(span.message, (span.start, span.end))
+                said[span.message] = start, max(end, span.end)
+        return said
 
     def _blocks(self, message: int) -> list[tuple[int, int]]:
         """Return the ``{% generation %}`` blocks of a message; one without text of it stands between its neighbours."""
-        blocks = self.rendered.generated
-        turn = self.rendered.turn(message)
-        own = [] if turn is None else [block for block in blocks if block[0] < turn[1] and turn[0] < block[1]]
-        if own:
-            return own
-        others = [(span.message, span.start, span.end) for span in self.rendered.spans if span.message is not None]
-        start = max((end for at, _, end in others if at < message), default=0)
-        end = min((start for at, start, _ in others if at > message), default=len(self.rendered.text))
-        return [block for block in blocks if start <= block[0] and block[1] <= end]
+        blocks, (starts, ends) = self.rendered.generated, self._block_bounds
+        if message in self._said:
+            start, end = self._said[message]
+            own = blocks[np.searchsorted(ends, start, side="right") : np.searchsorted(starts, end, side="left")]
+            if own:
+                return list(own)
+        start, end = self._neighbours[message]
+        return list(blocks[np.searchsorted(starts, start, side="left") : np.searchsorted(ends, end, side="right")])
 
-    def _closed(self, turn: tuple[int, int]) -> int:
+    @cached_property
+    def _block_bounds(self) -> tuple[Places, Places]:
+        """Where the blocks begin and where they end."""
+        starts, ends = _array(self.rendered.generated).T
+        return starts, ends
+
+    @cached_property
+    def _neighbours(self) -> Places:
+        """For every message, where those before it end and those behind it begin."""
+        messages, length = len(self.rendered.roles), len(self.rendered.text)
+        ends, starts = np.zeros(messages + 1, dtype=np.int64), np.full(messages + 1, length, dtype=np.int64)
+        for span in self.rendered.spans:
+            if span.message is not None:
+                ends[span.message + 1] = max(ends[span.message + 1], span.end)
+                starts[span.message] = min(starts[span.message], span.start)
+        before, behind = np.maximum.accumulate(ends), np.minimum.accumulate(starts[::-1])[::-1]
+        return np.stack((before[:-1], behind[1:]), axis=1)
+
+    def _closed(self, end: int) -> int:
         """Return where the special token behind a turn ends, or the turn if another's text comes first."""
-        end = turn[1]
-        foreign = min(
-            (span.start for span in self.rendered.spans if span.start >= end), default=len(self.rendered.text)
-        )
-        at = int(np.searchsorted(self.spans[:, 0], end))
+        foreign_at = int(np.searchsorted(self._written_from, end))
+        foreign = self._written_from[foreign_at] if foreign_at < len(self._written_from) else len(self.rendered.text)
+        at = int(np.searchsorted(self._begins, end))
         while at < len(self.ids) and self.spans[at, 0] < foreign:
             if self.control[at]:
                 return int(self.spans[at, 1])
             at += 1
         return end
 
-    def _overlapping(self, characters: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:
-        """Tell which tokens share a character with one of the spans."""
-        mask = np.zeros(len(self.ids), dtype=np.bool_)
-        for start, end in characters:
-            mask |= (self.spans[:, 0] < end) & (self.spans[:, 1] > start)
-        return mask
+    @cached_property
+    def _written_from(self) -> Places:
+        """Where each span of a caller begins, in order."""
+        return np.array([span.start for span in self.rendered.spans], dtype=np.int64)
+
+    @cached_property
+    def _begins(self) -> Places:
+        """Where each token begins, as it can be searched without being copied."""
+        return self.spans[:, 0].astype(np.int64)
+
+
+def _array(spans: Sequence[tuple[int, int]]) -> Places:
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def encode(

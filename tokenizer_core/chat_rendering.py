@@ -61,11 +61,6 @@ class RenderedChat:
     roles: tuple[str, ...]
     template: str
 
-    def turn(self, message: int) -> tuple[int, int] | None:
-        """Return from the first to the last character of a message but for its role; ``None`` if none is rendered."""
-        spans = [span for span in self.spans if span.message == message and span.field != "role"]
-        return (spans[0].start, max(span.end for span in spans)) if spans else None
-
 
 def render(
     settings: Settings,

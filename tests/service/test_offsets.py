@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.schemas import OffsetsAnswer
-from service.spans import overlaps
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, overlapping
 
 TEXT = "naïve 🙂👍🏽 the fox"
 Interval = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted)
@@ -72,5 +71,5 @@ def test_span_up_to_the_end_of_the_text_is_allowed_and_no_further(client: TestCl
 @given(spans=st.lists(Interval, max_size=8), targets=st.lists(Interval, max_size=8))
 def test_overlap_is_what_sets_of_positions_say(spans: list[list[int]], targets: list[list[int]]) -> None:
     wanted = {position for target in targets for position in range(*target)}
-    mask = overlaps(np.array(spans, np.uint32).reshape(-1, 2), np.array(targets, np.int64).reshape(-1, 2))
+    mask = overlapping(np.array(spans, np.uint32).reshape(-1, 2), np.array(targets, np.int64).reshape(-1, 2))
     assert mask.tolist() == [int(bool(set(range(*span)) & wanted)) for span in spans]
