@@ -16,6 +16,9 @@ pub fn keep(bytes: usize) {
     let _ = bytes;
 }
 
+/// Room for so many ids is made for the shortest text, which mostly has as many bytes a token as it has bytes.
+const SHORT: usize = 16;
+
 /// Items one behind the other, as in a vector.
 #[derive(Debug)]
 pub enum Buffer<T> {
@@ -38,7 +41,7 @@ impl<T: Copy> Buffer<T> {
 
     /// Room for an item for each token of a text of so many bytes.
     pub fn for_text(bytes: usize) -> Self {
-        Self::new(bytes / 3, bytes)
+        Self::new(bytes / 3 + SHORT, bytes)
     }
 
     /// Make room for `more` items.

@@ -212,19 +212,26 @@ impl ScratchPool {
         let Some((place, mut held)) = self.places.iter().find_map(|place| Some((place, place.enter()?))) else {
             return self.pass(work);
         };
-        let scratch = held.get_or_insert_with(|| {
-            let scratch = Box::new(Scratch::new(self.cache_bytes));
-            place.tally.add(&CacheStatistics { bytes: scratch.caches.bytes(), ..CacheStatistics::default() });
-            scratch
-        });
+        let scratch = held.get_or_insert_with(|| self.furnish(place));
         let outcome = work(scratch);
         scratch.shrink();
         place.tally.add(&std::mem::take(&mut scratch.caches.statistics));
         outcome
     }
 
+    /// Make the scratch of a place; apart, since its 90 KB lie on the stack until they have one, and every call would ask for
+    /// the pages of that.
+    #[cold]
+    #[inline(never)]
+    fn furnish(&self, place: &Place) -> Box<Scratch> {
+        let scratch = Box::new(Scratch::new(self.cache_bytes));
+        place.tally.add(&CacheStatistics { bytes: scratch.caches.bytes(), ..CacheStatistics::default() });
+        scratch
+    }
+
     /// Run `work` with a scratch that is made for it.
     #[cold]
+    #[inline(never)]
     fn pass<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = Box::new(Scratch::new(self.cache_bytes.min(PASSING_CACHE_BYTES)));
         let outcome = work(&mut scratch);
