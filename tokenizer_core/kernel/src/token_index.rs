@@ -7,7 +7,7 @@ use crate::cells::Cells;
 use crate::hashing::KeyedHash;
 use crate::lineage::Lineage;
 use crate::pages::Table;
-use crate::piece_cache::Key;
+use crate::piece_cache::{Key, WideKey};
 use crate::prefetch::prefetch;
 use crate::tagged_line::{Line, WAYS};
 use crate::vocabulary::Vocabulary;
@@ -19,7 +19,7 @@ fn slot(Line(slots): &Line, tag: u32, tags: u32) -> u32 {
     slots.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
 }
 
-/// Where a key's token is, and what is known of it there.
+/// Where a hash's token is, and what is known of it there.
 #[derive(Debug, Clone, Copy)]
 struct Address {
     line: usize,
@@ -28,13 +28,13 @@ struct Address {
 
 /// From bytes to the token that is exactly them.
 ///
-/// A short token lies in the one line of its key, by its id and a tag: its bytes are in its cell, which a piece is compared
-/// with. The others, and those that find their line full or their tag in it, are in an open-addressed table under a keyed
-/// hash, at most half full.
+/// A token of up to 31 bytes lies in the line of its hash, by its id and a tag, or in the neighbour of that line if it
+/// found its own full: its bytes are in its cell, which a piece is compared with. Longer ones, and those that find both
+/// lines full or their tag in one of them, are in an open-addressed table under a keyed hash, at most half full.
 #[derive(Debug)]
 pub struct TokenIndex {
     cells: Arc<Cells>,
-    /// Of each token a few bits of its key's hash, then one that says whether merges make it, then its id.
+    /// Of each token a few bits of its hash, then one that says whether merges make it, then its id.
     lines: Table<Line>,
     line_bits: u32,
     /// The bits of an id.
@@ -57,12 +57,15 @@ struct Slot {
 
 const NO_TOKEN: u32 = u32::MAX;
 
-/// What the line of a short piece says: a slot with its tag, [`ELSEWHERE`], or 0 where it is no token.
+/// What the line of a piece says: a slot with its tag, [`ELSEWHERE`], or 0 where it is no token.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Candidate(u32);
 
-/// The token is in no line, if it is one at all. No slot is this, since the lowest bit of its tag is set.
+/// The token is not in this line, if it is one at all. No slot is this, since the lowest bit of its tag is set.
 const ELSEWHERE: u32 = 1;
+
+/// What a line and its neighbour differ in.
+const BESIDE: usize = 1;
 
 const FREE: Slot = Slot { token: NO_TOKEN, tag: 0 };
 
@@ -88,7 +91,7 @@ impl TokenIndex {
         never.sort_unstable();
         let is_never = |id: u32| vocabulary.is_opaque(id) || never.binary_search(&id).is_ok();
         let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit() as usize } else { 0 };
-        // At most four fifths full: of cl100k_base one token in fifty finds its line full.
+        // At most four fifths full: of cl100k_base one line in six is full, and one token in fifty lies in the neighbour.
         let line_bits = (count * 5 / (4 * WAYS)).next_power_of_two().ilog2().max(1);
         let mut index = Self {
             cells,
@@ -139,14 +142,28 @@ impl TokenIndex {
         self.ids + 1
     }
 
-    /// Put a short token into its line; `false` if it has no room there, or is too long.
+    /// What a piece or a token is looked for by, if it is of up to 31 bytes: the hash of its key as a whole piece.
+    #[inline]
+    pub fn hash_of(bytes: &[u8]) -> Option<u64> {
+        let short = || Key::new(bytes, 0, bytes.len(), false).map(Key::hash);
+        short().or_else(|| WideKey::new(bytes, 0, bytes.len(), false).map(WideKey::hash))
+    }
+
+    /// Put a token into its line or the neighbour; `false` if it has no room there, or is too long.
     fn put(&mut self, token: u32) -> bool {
-        let key = self.cells.key(token & self.ids);
-        let Address { line, tag } = self.address(key);
-        let tags = self.tags();
+        let (id, tags) = (token & self.ids, self.tags());
+        let key = self.cells.key(id);
+        let short = key.is_short().then(|| key.hash());
+        let Some(hash) = short.or_else(|| Self::hash_of(self.cells.get(id)?)) else { return false };
+        let Address { line, tag } = self.address(hash);
+        // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most, and one
+        // that is not what its own line tells is not in the neighbour.
+        if slot(&self.lines[line], tag, tags) != 0 {
+            return false;
+        }
+        let line = if self.lines[line].is_full() { line ^ BESIDE } else { line };
         let line = &mut self.lines[line];
-        // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most.
-        if !key.is_short() || line.is_full() || slot(line, tag, tags) != 0 {
+        if line.is_full() || slot(line, tag, tags) != 0 {
             return false;
         }
         line.0[line.taken()] = tag | token;
@@ -154,43 +171,86 @@ impl TokenIndex {
         true
     }
 
-    /// Begin to load what is known of a short piece.
-    #[inline]
-    pub fn prefetch(&self, key: Key) {
-        prefetch(&self.lines, key.place(self.line_bits));
+    /// Begin to load what is known of a piece that has a [hash](Self::hash_of).
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch(&self.lines, self.address(hash).line);
     }
 
-    /// What the line of a short piece says, which has been asked for before; begins to load the bytes of its token.
+    /// What the line of a piece says, which has been asked for before; begins to load the bytes of its token, and the
+    /// neighbour if the token can be there.
     #[inline(always)]
-    pub fn candidate(&self, key: Key) -> Candidate {
-        let candidate = self.in_line(key);
+    pub fn candidate(&self, hash: u64) -> Candidate {
+        let candidate = self.in_line(hash);
         self.cells.prefetch(candidate.0 & self.ids);
+        let other = if candidate.0 == ELSEWHERE { BESIDE } else { 0 };
+        prefetch(&self.lines, self.address(hash).line ^ other);
         candidate
     }
 
     /// The token that a short piece, or a part of one, is taken for; `key` is the key of `bytes` as a whole piece.
     #[inline(always)]
     pub fn confirm(&self, candidate: Candidate, key: Key, bytes: &[u8], part: bool) -> Option<u32> {
-        let Candidate(slot) = candidate;
-        if slot == 0 {
-            return None;
-        }
-        let is_same = slot != ELSEWHERE && self.cells.key(slot & self.ids) == key;
-        self.id_of(if is_same { slot & !self.tags() } else { self.elsewhere(bytes) }, part)
+        self.settle(candidate, bytes, part, |id| self.cells.key(id) == key)
+    }
+
+    /// As [`Self::confirm`] for a piece of any length that has a [hash](Self::hash_of).
+    #[inline]
+    pub fn confirm_wide(&self, candidate: Candidate, bytes: &[u8], part: bool) -> Option<u32> {
+        self.settle(candidate, bytes, part, |id| self.cells.get(id) == Some(bytes))
+    }
+
+    #[inline(always)]
+    fn settle(
+        &self,
+        Candidate(slot): Candidate,
+        bytes: &[u8],
+        part: bool,
+        is_same: impl FnOnce(u32) -> bool,
+    ) -> Option<u32> {
+        let token = match slot {
+            0 => return None,
+            ELSEWHERE => self.beside(bytes),
+            slot if is_same(slot & self.ids) => slot & !self.tags(),
+            _ => self.apart(bytes),
+        };
+        self.id_of(token, part)
     }
 
     /// As [`Self::confirm`] for a piece of any length, which has a key if it is short.
     #[inline]
     pub fn get(&self, key: Option<Key>, bytes: &[u8], part: bool) -> Option<u32> {
         match key {
-            Some(key) => self.confirm(self.in_line(key), key, bytes, part),
-            None => self.id_of(self.elsewhere(bytes), part),
+            Some(key) => self.confirm(self.in_line(key.hash()), key, bytes, part),
+            None => match Self::hash_of(bytes) {
+                Some(hash) => self.confirm_wide(self.in_line(hash), bytes, part),
+                None => self.id_of(self.apart(bytes), part),
+            },
         }
+    }
+
+    /// The token of which its own line says that it is elsewhere.
+    #[inline(never)]
+    fn beside(&self, bytes: &[u8]) -> u32 {
+        let Some(Address { line, tag }) = Self::hash_of(bytes).map(|hash| self.address(hash)) else {
+            return self.apart(bytes);
+        };
+        if self.lines[line].is_full() {
+            let beside = &self.lines[line ^ BESIDE];
+            let slot = slot(beside, tag, self.tags());
+            if slot == 0 && !beside.is_full() && self.renamed.is_empty() {
+                return NO_TOKEN;
+            }
+            if slot != 0 && self.cells.get(slot & self.ids) == Some(bytes) {
+                return slot & !self.tags();
+            }
+        }
+        self.apart(bytes)
     }
 
     /// The token that is in no line.
     #[inline(never)]
-    fn elsewhere(&self, bytes: &[u8]) -> u32 {
+    fn apart(&self, bytes: &[u8]) -> u32 {
         match self.rest[self.find(self.hash.of(bytes), bytes)].token {
             NO_TOKEN if !self.renamed.is_empty() => self.renamed.get(bytes).copied().unwrap_or(NO_TOKEN),
             token => token,
@@ -204,11 +264,11 @@ impl TokenIndex {
         known.then_some(token & self.ids)
     }
 
-    /// Begin to load what is known of `bytes`, if they are short.
+    /// Begin to load what is known of `bytes`, if they have a [hash](Self::hash_of).
     #[inline]
     pub fn prefetch_whole(&self, bytes: &[u8]) {
-        if let Some(key) = Key::new(bytes, 0, bytes.len(), false) {
-            self.prefetch(key);
+        if let Some(hash) = Self::hash_of(bytes) {
+            self.prefetch(hash);
         }
     }
 
@@ -219,8 +279,8 @@ impl TokenIndex {
     }
 
     #[inline(always)]
-    fn in_line(&self, key: Key) -> Candidate {
-        let Address { line, tag } = self.address(key);
+    fn in_line(&self, hash: u64) -> Candidate {
+        let Address { line, tag } = self.address(hash);
         let line = &self.lines[line];
         let slot = slot(line, tag, self.tags());
         let is_elsewhere = slot == 0 && (line.is_full() || !self.renamed.is_empty());
@@ -228,8 +288,8 @@ impl TokenIndex {
     }
 
     #[inline(always)]
-    fn address(&self, key: Key) -> Address {
-        let (hash, lowest) = (key.hash(), 2 * self.whole_only());
+    fn address(&self, hash: u64) -> Address {
+        let lowest = 2 * self.whole_only();
         // The lowest bit of a tag is set, so that none is zero.
         let tag = (hash << self.line_bits >> 32) as u32 & self.tags() | lowest;
         Address { line: (hash >> (64 - self.line_bits)) as usize, tag }

@@ -12,10 +12,13 @@ pub const WIDE_LIMIT: usize = 31;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub(super) u128);
 
+/// Where the highest byte is.
 const LENGTH_SHIFT: u32 = 120;
 /// In the byte above the text.
 pub(crate) const PART_BIT: u32 = 4;
 const PART_SHIFT: u32 = LENGTH_SHIFT + PART_BIT;
+/// As [`PART_BIT`], of a [`WideKey`].
+const WIDE_PART_BIT: u32 = 7;
 
 /// By length: the bytes that belong to the piece.
 const MASKS: [u128; KEY_LIMIT + 2] = {
@@ -104,7 +107,7 @@ impl WideKey {
             return None;
         }
         let low = sixteen(text, start);
-        let tag = (length as u128 | u128::from(part) << 7) << 120;
+        let tag = (length as u128 | u128::from(part) << WIDE_PART_BIT) << LENGTH_SHIFT;
         Some(Self(if length <= KEY_LIMIT {
             [low & MASKS[length], tag]
         } else {
@@ -112,8 +115,15 @@ impl WideKey {
         }))
     }
 
+    /// The same bytes as a whole piece.
+    #[inline(always)]
+    pub(crate) fn whole(self) -> Self {
+        let Self([low, high]) = self;
+        Self([low, high & !(1 << (LENGTH_SHIFT + WIDE_PART_BIT))])
+    }
+
     #[inline]
-    pub(super) fn hash(self) -> u64 {
+    pub(crate) fn hash(self) -> u64 {
         mix(self.0[0] ^ u128::from(mix(self.0[1])))
     }
 }

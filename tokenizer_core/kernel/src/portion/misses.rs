@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::lane::{LANES, Lanes};
 use crate::merge::SCAN_LIMIT;
-use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, Wide};
+use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
 use crate::token_index::Candidate;
@@ -74,7 +74,9 @@ struct Lost {
     /// Where the bucket of its key is.
     place: u32,
     part: bool,
-    /// What the index of tokens says of its key.
+    /// What the index of tokens is asked by, of a piece of up to 31 bytes.
+    hash: u64,
+    /// What it says.
     candidate: Candidate,
 }
 
@@ -130,8 +132,8 @@ impl Misses {
             return;
         }
         for lost in &mut self.lost {
-            if let Some(key) = lost.key() {
-                lost.candidate = tables.tokens.candidate(key.whole());
+            if lost.length() <= WIDE_LIMIT {
+                lost.candidate = tables.tokens.candidate(lost.hash);
             }
         }
         for miss in 0..self.lost.len() {
@@ -196,6 +198,7 @@ impl Misses {
                 end: range.end as u32,
                 place: keys.places[piece],
                 part: pieces.is_part(piece),
+                hash: keys.keys[piece].whole().hash(),
                 candidate: Candidate::default(),
             };
             self.lost.push(lost);
@@ -207,7 +210,7 @@ impl Misses {
                         self.ids[miss] = at(range, KEPT);
                         kept += 1;
                     }
-                    None => tables.tokens.prefetch(key.whole()),
+                    None => tables.tokens.prefetch(lost.hash),
                 }
             }
         }
@@ -225,7 +228,11 @@ impl Misses {
                         kept += 1;
                     }
                 }
-                None => {}
+                None => {
+                    let hash = key.whole().hash();
+                    self.lost[miss].hash = hash;
+                    tables.tokens.prefetch(hash);
+                }
             }
         }
         for (piece, spot) in &keys.long {
@@ -261,7 +268,12 @@ impl Misses {
     fn recall_longer(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
         let lost = self.lost[miss];
         let bytes = &text[lost.range()];
-        let Some(id) = tables.tokens.get(None, bytes, lost.part) else { return false };
+        let token = if bytes.len() <= WIDE_LIMIT {
+            tables.tokens.confirm_wide(lost.candidate, bytes, lost.part)
+        } else {
+            tables.tokens.get(None, bytes, lost.part)
+        };
+        let Some(id) = token else { return false };
         self.learn(miss, text, caches, &[id]);
         true
     }
