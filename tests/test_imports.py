@@ -17,6 +17,16 @@ from tokenizer_core import Tokenizer
 tokenizer = Tokenizer.open({BASE!r})
 assert tokenizer.decode(tokenizer.encode("once upon a time")) == "once upon a time"
 """
+HINTS = """
+from typing import get_type_hints
+from tokenizer_core import EncodedBatch, Offsets, Tokenizer
+assert get_type_hints(Tokenizer.encode_batch)["return"] is EncodedBatch
+assert get_type_hints(Tokenizer.offsets)["return"] is Offsets
+for name in ("__init__", "open", "from_tiktoken", "save", "token_bytes", "encode_json", "pieces", "stream_decoder"):
+    assert get_type_hints(getattr(Tokenizer, name)), name
+for name in ("config", "parts", "settings", "added_tokens", "vocab_size"):
+    assert get_type_hints(vars(Tokenizer)[name].fget), name
+"""
 BARE = f"""
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,11 +57,12 @@ def imported_by(program: str) -> set[str]:
     ("program", "without"),
     [
         ("import tokenizer_core", {"numpy"} | TRAINING | CHATS | DOWNLOADS | SERVER),
+        (HINTS, {"numpy"} | TRAINING | CHATS | DOWNLOADS | SERVER),
         (ENCODE, TRAINING | CHATS | DOWNLOADS | SERVER),
         (BARE, {"numpy"} | TRAINING | CHATS | DOWNLOADS | SERVER),
         (COMMAND, TRAINING | CHATS | DOWNLOADS | SERVER),
     ],
-    ids=["import", "encode", "without templates", "command"],
+    ids=["import", "types of methods", "encode", "without templates", "command"],
 )
 def test_what_is_not_needed_is_not_imported(program: str, without: set[str]) -> None:
     found = imported_by(program)

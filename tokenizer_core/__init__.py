@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core._kernel import CACHE_BYTES, VERSION, keep_outputs
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Unit
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -44,7 +44,7 @@ from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, Spe
 if TYPE_CHECKING:
     from tokenizer_core.bounds import Bounds
     from tokenizer_core.characters import CharacterMerges, train_characters
-    from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan, Unit
+    from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
     from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.corpus import Files
@@ -153,7 +153,7 @@ _LATER = {
     for module, names in {
         "bounds": ("Bounds",),
         "characters": ("CharacterMerges", "train_characters"),
-        "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan", "Unit"),
+        "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
         "chat_rendering": ("Message", "RenderedChat", "RenderingOptions"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "corpus": ("Files",),

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.chat_rendering import RenderedChat
+from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, ReservedLiteral
 from tokenizer_core.overlap import overlapping
 
-Unit = Literal["byte", "char", "utf16"]
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
 """What the literal of an added token in a caller's text means: text, an error, or the token."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 Side = Literal["left", "right"]
+Unit = Literal["byte", "char", "utf16"]
+"""Of spans."""
 
 
 @dataclass(frozen=True, slots=True)

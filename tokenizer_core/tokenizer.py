@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokenizer_core.chat import ChatPolicy, EncodedChat, Unit
+    from tokenizer_core.chat import ChatPolicy, EncodedChat
     from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
-    from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 
     Ids = npt.NDArray[np.uint32]
     JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any, get_args
 
-from tokenizer_core.chat import Unit
 from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
 from tokenizer_core.checking.texts import HARD, PROSE
+from tokenizer_core.config import Unit
 from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
