@@ -64,6 +64,35 @@ fn every_run_across_the_border_of_a_window_is_cut_alike() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Long runs of white space of every make, behind and before anything.
+    #[test]
+    fn layout_is_cut_alike(
+        parts in prop::collection::vec(
+            (
+                prop::sample::select(vec!["", "a", "word", "it's", "12", "!", "!\n", "é", "中", "x\u{301}", "A"]),
+                prop::collection::vec((prop::sample::select(vec![" ", "\n", "\t", "\r\n", "\u{b}", "\u{1c}", "\u{a0}", "\u{3000}"]), 0_usize..3), 0..3),
+                0_usize..140,
+            ),
+            1..8,
+        ),
+    ) {
+        let mut text = String::new();
+        for (word, others, blanks) in &parts {
+            text += word;
+            for (other, times) in others {
+                text += &" ".repeat(*blanks);
+                text += &other.repeat(*times);
+            }
+            text += &" ".repeat(*blanks);
+        }
+        Contest::new().check(&text);
+        Contest::new().check(&format!("{text}{}", "so it goes on ".repeat(8)));
+    }
+}
+
 #[test]
 fn texts_of_any_length_end_alike() {
     let contest = Contest::new();

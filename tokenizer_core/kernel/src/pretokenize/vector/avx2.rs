@@ -99,6 +99,15 @@ impl Block for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn white(window: &[u8; WINDOW]) -> (u64, u64) {
+        // SAFETY: the caller's promise, for all of this function.
+        unsafe {
+            let is = |byte: u8| mask(window, |bytes| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8)));
+            (is(b' ') | mask(window, |bytes| between(bytes, b'\t', b'\r')), is(b'\n') | is(b'\r'))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn gather(bits: u64, mask: u64) -> u64 {
         // SAFETY: the caller's promise.
         unsafe { _pext_u64(bits, mask) }

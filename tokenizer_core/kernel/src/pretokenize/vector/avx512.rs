@@ -1,11 +1,12 @@
 //! AVX-512: a class for each byte by one permutation, and pages of 64 characters beyond ASCII by one each.
 
 use core::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epi8_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_cmpeq_epi8_mask, _mm512_mask_cmpge_epu8_mask,
-    _mm512_mask_mov_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_permutex2var_epi8, _mm512_maskz_permutexvar_epi8,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
-    _mm512_slli_epi16, _mm512_storeu_si512, _mm512_test_epi8_mask, _pdep_u64, _pext_u64,
+    __m512i, _mm512_add_epi32, _mm512_and_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epi8_mask,
+    _mm512_cmple_epu8_mask, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
+    _mm512_mask_cmpeq_epi8_mask, _mm512_mask_cmpge_epu8_mask, _mm512_mask_mov_epi8, _mm512_maskz_compress_epi8,
+    _mm512_maskz_permutex2var_epi8, _mm512_maskz_permutexvar_epi8, _mm512_movepi8_mask, _mm512_or_si512,
+    _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_slli_epi16, _mm512_storeu_si512,
+    _mm512_sub_epi8, _mm512_test_epi8_mask, _pdep_u64, _pext_u64,
 };
 
 use super::super::rules::Rules;
@@ -89,6 +90,18 @@ impl Block for Avx512 {
                 quote: is(b'\''),
                 slash: if R::SLASH_TAIL { is(b'/') } else { 0 },
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn white(window: &[u8; WINDOW]) -> (u64, u64) {
+        // SAFETY: the caller's promise, for all of this function; the table has 64 bytes.
+        unsafe {
+            let bytes = load(window);
+            let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+            let past_tab = _mm512_sub_epi8(bytes, _mm512_set1_epi8(b'\t' as i8));
+            let control = _mm512_cmple_epu8_mask(past_tab, _mm512_set1_epi8((b'\r' - b'\t') as i8));
+            (is(b' ') | control, is(b'\n') | is(b'\r'))
         }
     }
 

@@ -42,6 +42,12 @@ pub(crate) trait Block {
     /// As above.
     unsafe fn shape(window: &[u8; WINDOW]) -> (u64, u64);
 
+    /// The white space of ASCII, and its newlines.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn white(window: &[u8; WINDOW]) -> (u64, u64);
+
     /// The bits of `bits` in the places of `mask`, moved together.
     ///
     /// # Safety
@@ -115,7 +121,23 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
         }
         seldom();
         carry = Carry::default();
-        if starts == 0 {
+        // What is left of shorter runs is looked at again with what follows.
+        let is_long = start < at + 3 * WINDOW / 4;
+        // SAFETY: as above.
+        if is_long && let Some(white) = unsafe { white_space::<B>(text, start) } {
+            // One of them has no bit: it is the first character, or one of the last.
+            let newlines = R::NEWLINE_CUT && white.newline_end > start;
+            if newlines {
+                start = white.newline_end;
+                room[given] = start as u32;
+                count += 1;
+            }
+            if white.end - start > 1 {
+                start = white.end - 1;
+                room[given + usize::from(newlines)] = start as u32;
+                count += 1;
+            }
+        } else if starts == 0 {
             start = match_end::<R>(text, start);
             room[0] = start as u32;
             count += 1;
@@ -123,6 +145,37 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
         at = start;
     }
     if count > 0 { count } else { scan::fill::<R>(text, start, ends) }
+}
+
+/// Where white space ends, and where behind its last newline.
+struct White {
+    end: usize,
+    newline_end: usize,
+}
+
+/// The white space that begins with the piece at `at`, if there is more than one character of it, all of them are ASCII and
+/// so is what follows.
+///
+/// # Safety
+/// The machine has the instructions of `B`.
+#[inline(always)]
+unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<White> {
+    let mut white = White { end: at, newline_end: at };
+    loop {
+        let window = text.get(white.end..)?.first_chunk()?;
+        // SAFETY: the caller's promise.
+        let (space, newline) = unsafe { B::white(window) };
+        let run = space.trailing_ones() as usize;
+        let newlines = newline & lowest(run);
+        if newlines != 0 {
+            white.newline_end = white.end + WINDOW - newlines.leading_zeros() as usize;
+        }
+        white.end += run;
+        if run < WINDOW {
+            break;
+        }
+    }
+    (white.end - at > 1 && text[white.end] < 0x80).then_some(white)
 }
 
 /// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its last
