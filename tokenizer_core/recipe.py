@@ -14,11 +14,11 @@ from typing import Any, get_args
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.corpus import Files
-from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed, TemplateLimit
 from tokenizer_core.formats.files import check_name
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
 from tokenizer_core.reading import Format
-from tokenizer_core.template import compiled
+from tokenizer_core.template import Template
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.train_settings import TrainSettings
 
@@ -71,8 +71,9 @@ class Recipe:
             self._check_roles(self.settings.special_tokens)
         if self.chat_template is not None:
             try:
-                compiled(self.chat_template)
-            except TemplateFailed as error:
+                # Not ``compiled``, which keeps what it makes: callers would fill the memory of a server.
+                Template(self.chat_template)
+            except (TemplateFailed, TemplateLimit) as error:
                 raise InvalidSettings(error.message, field="chat_template") from None
 
     @classmethod

@@ -17,6 +17,9 @@ Normalization = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accent
 MAX_VOCAB_SIZE = 1 << 22
 """The kernel's bound on ids: sixteen times the largest public vocabulary."""
 
+MAX_REWRITES = 16
+"""Steps of a normalizer: every text that is ever encoded passes through each."""
+
 BYTES = 256
 
 
@@ -61,6 +64,10 @@ class TrainSettings:
             ("id_layout", get_args(IdLayout)),
         ):
             _choice(field, getattr(self, field), values)
+        if len(self.normalizer) > MAX_REWRITES:
+            raise InvalidOption(
+                f"normalizer has at most {MAX_REWRITES} steps, not {len(self.normalizer)}", field="normalizer"
+            )
         for index, name in enumerate(self.normalizer):
             _choice(f"normalizer[{index}]", name, get_args(Normalization))
         for field in ("max_token_length", "max_piece_length"):

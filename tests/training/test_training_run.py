@@ -200,6 +200,10 @@ TEXTS = {"texts": ["some text"]}
         ({"corpus": TEXTS, "eos": "<s>"}, "eos"),
         ({"corpus": TEXTS, "pad": 7}, "pad"),
         ({"corpus": TEXTS, "chat_template": "{{"}, "chat_template"),
+        ({"corpus": TEXTS, "chat_template": "{{a}}" * 20_000}, "chat_template"),
+        ({"corpus": TEXTS, "chat_template": "{% if a %}" * 5_000}, "chat_template"),
+        ({"corpus": TEXTS, "normalizer": ["nfc"] * 17}, "normalizer"),
+        ({"corpus": TEXTS, "pattern": r"\b" * 30_000}, "pattern"),
     ],
     ids=lambda value: str(value)[:60],
 )

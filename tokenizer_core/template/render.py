@@ -16,7 +16,9 @@ from tokenizer_core.template.meter import Meter, metered
 from tokenizer_core.template.sandbox import PlainEnvironment, TrackingEnvironment
 from tokenizer_core.template.tracked import GENERATED, Tracked, concat, number, runs_of, written
 
-MAX_SOURCE = 1 << 20
+MAX_SOURCE = 1 << 16
+"""Characters: four times the longest of forty real templates. The worst of this length takes a second or two to
+compile; one of half a megabyte took over fifteen, and hundreds of megabytes."""
 MAX_DEPTH = 100
 """Values nested deeper than this are refused: no JSON of a chat is, and Python's stack is not endless."""
 

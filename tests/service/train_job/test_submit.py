@@ -192,6 +192,7 @@ def test_url_of_an_allowed_scheme_is_taken(make_board: MakeBoard) -> None:
         ({"initial_merges": [["a"]]}, "missing_field", "settings.initial_merges[0][1]"),
         ({"eos": "<|ghost|>"}, "invalid_settings", "settings.eos"),
         ({"chat_template": "{% for %}"}, "invalid_settings", "settings.chat_template"),
+        ({"chat_template": "{% if a %}" * 5_000}, "invalid_settings", "settings.chat_template"),
         ({"extends": "nobody"}, "tokenizer_not_found", "settings.extends"),
         ({"extends": "../../etc"}, "invalid_name", "settings.extends"),
         ({"extends": "framed", "vocab_size": 257}, "invalid_settings", "settings.vocab_size"),
@@ -280,7 +281,8 @@ def test_vocabulary_over_the_limit_of_the_server_is_refused(make_board: MakeBoar
 
 
 def test_settings_that_would_fill_the_store_are_refused(refusing: Board) -> None:
-    body = {"corpus": {"texts": TEXTS}, "settings": SETTINGS | {"chat_template": "{#" + "x" * ((1 << 20) - 8) + "#}"}}
+    literals = [f"<{number:01000}>" for number in range(1100)]
+    body = {"corpus": {"texts": TEXTS}, "settings": SETTINGS | {"special_tokens": literals, "vocab_size": 2000}}
     refused(refusing, body, "body_too_large", "settings")
 
 

@@ -53,6 +53,9 @@ fn as_oniguruma(pattern: &str) -> std::result::Result<String, String> {
 
 type Written = std::result::Result<(), String>;
 
+/// Two bytes of a pattern can be a class of ten thousand, so that the longest would take minutes and gigabytes.
+const MAX_WRITTEN: usize = 1 << 21;
+
 /// How tightly what is around binds: a part that binds less is put into a group.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Around {
@@ -79,6 +82,11 @@ impl Writer {
     }
 
     fn write(&mut self, expression: &Expr, around: Around) -> Written {
+        if self.out.len() > MAX_WRITTEN {
+            return Err(format!(
+                "it is too large: its classes take more than {MAX_WRITTEN} bytes when they are written out"
+            ));
+        }
         match expression {
             Expr::Empty => self.grouped(around == Around::Repetition, |_| Ok(())),
             Expr::Any { newline, crlf: false } => {
@@ -326,5 +334,15 @@ mod tests {
         for pattern in ["(", r"(?Rm)^", r"a\Kb", r"(?i)(a)\1"] {
             assert!(from_tiktoken(pattern).is_err(), "{pattern}");
         }
+    }
+
+    #[test]
+    fn expressions_that_would_be_written_out_at_great_length_are_refused() {
+        for class in [r"\pL", r"\w", r"\b", r"[^\p{L}]", r"(?i:\p{L})"] {
+            let most = from_tiktoken(&class.repeat(MAX_LENGTH / class.len()));
+            assert!(most.is_err_and(|error| error.to_string().contains("too large")), "{class}");
+        }
+        let several = r"[^\p{L}\p{N}]?\p{Lu}+".repeat(20);
+        assert_eq!(from_tiktoken(&several).expect("twenty of them"), several);
     }
 }
