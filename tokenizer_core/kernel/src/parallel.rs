@@ -15,8 +15,9 @@ use crate::sink::Sink;
 /// Text that is worth a thread, in bytes: large against a cache that has to learn it.
 const WORTHWHILE: usize = 256 * 1024;
 
-/// Text that a thread takes at a time, in bytes: so small that all end at about the same time.
-const SHARE: usize = 32 * 1024;
+/// Text that a thread takes at a time, in bytes: so small that all end at about the same time, and so large that places to
+/// cut at, which are looked for before anybody begins, are few.
+const SHARE: usize = 128 * 1024;
 
 impl Pipeline {
     /// Encode a stretch over threads, if it is long enough and can be cut. Returns whether it was.
