@@ -185,11 +185,20 @@ def test_what_is_no_chat_is_refused_by_its_place() -> None:
 def test_a_tokenizer_without_a_template_says_so(tiny: Tokenizer) -> None:
     with pytest.raises(TemplateMissing):
         tiny.render_chat([{"role": "user", "content": "x"}])
-    with pytest.raises(TemplateFailed, match="line 1"):
+    with pytest.raises(TemplateFailed, match="does not compile in line 1"):
         tiny.with_template("{% for %}")
     twin = tiny.with_template("{{ messages[0].content }}")
     assert twin.render_chat([{"role": "user", "content": "x"}]).text == "x"
     assert (twin.hash, twin.template_hash != tiny.template_hash) == (tiny.hash, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "types"), [(5, "'str' and 'int'"), (1.5, "'str' and 'float'"), (["x"], "'str' and 'list'")]
+)
+def test_what_a_template_fails_on_is_told_without_our_own_types(tiny: Tokenizer, content: Any, types: str) -> None:
+    twin = tiny.with_template("{{ messages[0].role + messages[0].content }}")
+    with pytest.raises(TemplateFailed, match=types):
+        twin.render_chat([{"role": "user", "content": content}])
 
 
 @pytest.mark.parametrize("method", ["strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "swapcase"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,11 +20,15 @@ from tokenizer_core.template.tracked import GENERATED, Tracked, concat, number, 
 MAX_SOURCE = 1 << 16
 """Characters: four times the longest of forty real templates. The worst of this length takes a second or two to
 compile; one of half a megabyte took over fifteen, and hundreds of megabytes."""
+
 MAX_DEPTH = 100
 """Values nested deeper than this are refused: no JSON of a chat is, and Python's stack is not endless."""
 
 OBJECT_SIZE = 200
 """What a message or another object counts in characters: a template does so much for each, however short it is."""
+
+_TRACKED = re.compile(r"\bTracked(Int|Float)?\b")
+"""Our types in Python's own errors, which speak of strings and numbers to whoever wrote the template."""
 
 
 class Span(NamedTuple):
@@ -135,7 +140,7 @@ class Template:
             self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
         except UnicodeEncodeError as error:
             raise TemplateFailed(f"the chat template holds a lone surrogate at character {error.start}") from None
-        with _failures():
+        with _failures("does not compile", "does not compile"):
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)
 
@@ -170,6 +175,9 @@ class Template:
 class _failures:  # noqa: N801 - used as a function
     """Raise whatever a template runs into as one of this package's errors."""
 
+    def __init__(self, refused: str = "refuses these messages", failed: str = "fails on these messages") -> None:
+        self._refused, self._failed = refused, failed
+
     def __enter__(self) -> None:
         return None
 
@@ -183,9 +191,10 @@ class _failures:  # noqa: N801 - used as a function
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""
         message = str(getattr(error, "message", None) or error) or type(error).__name__
+        message = _TRACKED.sub(lambda found: (found[1] or "str").lower(), message)[:500]
         if isinstance(error, jinja2.exceptions.TemplateError):
-            raise TemplateFailed(f"the chat template refuses these messages{where}: {message[:500]}") from error
-        raise TemplateFailed(f"the chat template fails on these messages: {message[:500]}") from error
+            raise TemplateFailed(f"the chat template {self._refused}{where}: {message}") from error
+        raise TemplateFailed(f"the chat template {self._failed}: {message}") from error
 
 
 def _rendering(text: str, fields: Fields) -> Rendering:
