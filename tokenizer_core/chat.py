@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.chat_rendering import RenderedChat
 from tokenizer_core.config import Unit
-from tokenizer_core.errors import InvalidOption, ReservedLiteral
+from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral
 from tokenizer_core.overlap import overlapping
 
 Places = npt.NDArray[np.int64]
@@ -210,13 +210,17 @@ def places(
     pipeline: Pipeline, rendered: RenderedChat, unit: Unit, special_tokens: ChatPolicy
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], list[tuple[int, int, str]]]:
     """Return the ids of a rendered chat, their spans in ``unit`` and the literals, in characters, that are text."""
-    if special_tokens == "parse":
-        return *pipeline.offsets(rendered.text, unit, "parse"), []
-    if special_tokens not in ("text", "reject"):
+    if special_tokens not in ("text", "reject", "parse"):
         raise InvalidOption(
             f'special_tokens of a chat is "text", "reject" or "parse", not {special_tokens!r}', field="special_tokens"
         )
-    ids, spans, refused = pipeline.encode_chat(rendered.text, [span[2:] for span in rendered.spans], unit)
+    try:
+        if special_tokens == "parse":
+            return *pipeline.offsets(rendered.text, unit, "parse"), []
+        ids, spans, refused = pipeline.encode_chat(rendered.text, [span[2:] for span in rendered.spans], unit)
+    except InvalidUnicode as error:
+        error.place["field"] = _field(rendered, error.place["span"][0])
+        raise
     if special_tokens == "reject" and refused:
         _reject(rendered, *refused[0])
     return ids, spans, refused
@@ -224,13 +228,20 @@ def places(
 
 def _reject(rendered: RenderedChat, start: int, end: int, literal: str) -> None:
     """Raise for a literal, at the field of the caller that has a hand in it."""
-    first = next(span for span in rendered.spans if span.end > start)
-    place = "" if first.message is None else f"messages[{first.message}]."
+    field = _field(rendered, start)
     raise ReservedLiteral(
-        f"{place}{first.field[:100]} makes {literal[:100]!r}, the literal of an added token; "
+        f"{field[:100]} makes {literal[:100]!r}, the literal of an added token; "
         'pass special_tokens="text" to encode it as ordinary text',
-        field=f"{place}{first.field}",
+        field=field,
         literal=literal,
         span=[start, end],
         unit="char",
     )
+
+
+def _field(rendered: RenderedChat, start: int) -> str:
+    """Return the first field of the caller that has a character at a place of the text or behind it."""
+    first = next((span for span in rendered.spans if span.end > start), None)
+    if first is None:
+        return "messages"
+    return first.field if first.message is None else f"messages[{first.message}].{first.field}"

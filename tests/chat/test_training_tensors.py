@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import vocabularies
-from tokenizer_core import EncodedChat, InvalidOption
+from tokenizer_core import ChatPolicy, EncodedChat, InvalidOption, InvalidUnicode
 
 PLAIN = "{% for m in messages %}{{ m.role }}:{{ m.content }}<|end|>\n{% endfor %}"
 MARKED = (
@@ -136,3 +136,11 @@ def test_a_chat_of_many_messages_costs_no_more_for_each(template: str) -> None:
     assert set(chat.message_index.tolist()) >= set(range(12_000))
     assert not chat.straddling().any()
     assert thread_time() - began < 5
+
+
+@pytest.mark.parametrize("policy", ["text", "reject", "parse"])
+def test_a_lone_surrogate_is_told_at_its_field(policy: ChatPolicy) -> None:
+    tokenizer = vocabularies.tokenizer("tiny").with_template(PLAIN)
+    with pytest.raises(InvalidUnicode) as caught:
+        tokenizer.encode_chat([*CHAT[:1], {"role": "assistant", "content": "two\ud800"}], special_tokens=policy)
+    assert caught.value.place["field"] == "messages[1].content"
