@@ -70,7 +70,7 @@ fn main() -> Result<(), Failure> {
         let parts = best(text, || {
             let mut start = 0;
             for ends in ends.chunks(256) {
-                safe_split.cut(text, start, ends, black_box(&mut cuts));
+                safe_split.cut(text, start, ends, false, black_box(&mut cuts));
                 start = ends[ends.len() - 1] as usize;
             }
         });

@@ -306,7 +306,7 @@ impl Pipeline {
         let end = ends.last().map_or(start, |end| *end as usize);
         let (ends, parts) = match &self.tables.safe_split {
             Some(safe_split) if safe_split.is_worth_cutting(&text.as_bytes()[start..end]) => {
-                safe_split.cut(text, start, ends, cuts);
+                safe_split.cut(text, start, ends, self.tables.parts_differ, cuts);
                 (cuts.ends(), cuts.parts())
             }
             _ => (ends, [].as_slice()),

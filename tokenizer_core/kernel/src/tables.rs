@@ -26,6 +26,8 @@ pub struct Tables {
     pub(crate) lengths: Option<Lengths>,
     pub(crate) tokens: TokenIndex,
     pub(crate) safe_split: Option<SafeSplit>,
+    /// Whether a part of a piece can have other ids than a piece of the same bytes.
+    pub(crate) parts_differ: bool,
     /// One that the machine has.
     pub(crate) path: Path,
 }
@@ -47,6 +49,7 @@ impl Tables {
         };
         let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { beside(build, split) };
         let (merges, lineage, lengths, tokens) = built?;
-        Ok(Self { merges, lineage, lengths, tokens, safe_split, path })
+        let parts_differ = tokens.has_whole_only();
+        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, path })
     }
 }

@@ -44,6 +44,7 @@ pub struct TokenIndex {
     renamed: HashMap<Box<[u8]>, u32>,
     hash: KeyedHash,
     distinct: usize,
+    has_whole_only: bool,
 }
 
 /// A token in the second table.
@@ -102,11 +103,13 @@ impl TokenIndex {
             renamed: HashMap::new(),
             hash: KeyedHash::new(),
             distinct: 0,
+            has_whole_only: false,
         };
         let (mut rest, mut renamed) = (Vec::new(), HashMap::new());
         // Of two with the same bytes the first counts.
         for (id, bytes) in vocabulary.tokens().filter(|(id, _)| (ignore_merges || is_made(*id)) && !is_never(*id)) {
             let token = if is_made(id) { id } else { id | index.whole_only() };
+            index.has_whole_only |= token != id;
             if index.cells.is_renamed(id) {
                 renamed.entry(bytes).or_insert(token);
             } else if (renamed.is_empty() || !renamed.contains_key(bytes)) && !index.put(token) {
@@ -134,6 +137,11 @@ impl TokenIndex {
     /// How many different tokens there are.
     pub fn distinct(&self) -> usize {
         self.distinct
+    }
+
+    /// Whether some token stands for whole pieces only.
+    pub fn has_whole_only(&self) -> bool {
+        self.has_whole_only
     }
 
     /// Set in a token: whole pieces alone are taken for it, since merges make something else of its bytes.

@@ -10,6 +10,7 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::output::Count;
+use tokd_kernel::vocabulary::Vocabulary;
 
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };
 
@@ -33,6 +34,32 @@ proptest! {
         let truth: Vec<Vec<u32>> =
             words.iter().map(|word| common::merge_slowly(&vocabulary, format!(" {word}").as_bytes())).collect();
         let truth: Vec<u32> = order.iter().flat_map(|index| truth[index.index(words.len())].clone()).collect();
+        for _ in 0..2 {
+            prop_assert_eq!(&encoded(&pipeline, &text), &truth);
+        }
+    }
+
+    /// Tokens that merges do not make stand for a piece, and not for the same bytes where they are a part of one.
+    #[test]
+    fn a_part_has_other_ids_than_a_piece_of_the_same_bytes(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..20),
+        whole in prop::collection::vec("[éß中文]{1,7}", 0..6),
+        words in prop::collection::vec("[éß中文]{1,9}", 1..20),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 1..100),
+    ) {
+        let drawn = common::drawn_vocabulary(&["éß中文".as_bytes()], &draws);
+        let mut tokens: Vec<(u32, Vec<u8>)> = drawn.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+        tokens.extend((drawn.id_limit()..).zip(whole.iter().map(|word| word.as_bytes().to_vec())));
+        let vocabulary = Arc::new(Vocabulary::new(tokens, drawn.merges().to_vec(), Vec::new()).unwrap());
+        let config = Config { ignore_merges: true, ..Config::from_json(CONFIG).unwrap() };
+        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &config, 1 << 16).unwrap();
+        let words: Vec<&String> = order.iter().map(|index| index.get(&words)).chain(&whole).collect();
+        let truth: Vec<u32> = words.iter().flat_map(|word| {
+            let token = vocabulary.tokens().find(|(_, bytes)| *bytes == word.as_bytes());
+            let ids = token.map_or_else(|| common::merge_slowly(&vocabulary, word.as_bytes()), |(id, _)| vec![id]);
+            [ids, vec![u32::from(b'\n')]].concat()
+        }).collect();
+        let text: String = words.iter().flat_map(|word| [word.as_str(), "\n"]).collect();
         for _ in 0..2 {
             prop_assert_eq!(&encoded(&pipeline, &text), &truth);
         }

@@ -14,7 +14,7 @@ use tokd_kernel::vocabulary::Vocabulary;
 
 fn parts<'t>(split: &SafeSplit, piece: &'t str) -> Vec<&'t str> {
     let mut cuts = Cuts::default();
-    split.cut(piece, 0, &[piece.len() as u32], &mut cuts);
+    split.cut(piece, 0, &[piece.len() as u32], true, &mut cuts);
     let starts = std::iter::once(0).chain(cuts.ends().iter().copied());
     starts.zip(cuts.ends()).map(|(start, end)| &piece[start as usize..*end as usize]).collect()
 }
@@ -110,16 +110,17 @@ proptest! {
         let ends: Vec<u32> = ends.collect();
         let start = if skipped == 0 { 0 } else { ends.get(skipped - 1).copied().unwrap_or(0) };
         let ends: Vec<u32> = ends.into_iter().filter(|end| *end > start).collect();
-        let cut = |path| {
+        let cut = |path, tell_parts| {
             let mut cuts = Cuts::default();
-            SafeSplit::new(&vocabulary, path).unwrap().cut(&text, start as usize, &ends, &mut cuts);
+            SafeSplit::new(&vocabulary, path).unwrap().cut(&text, start as usize, &ends, tell_parts, &mut cuts);
             (cuts.ends().to_vec(), cuts.parts().to_vec())
         };
         let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
         let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
-        let truth = cut(Path::Portable);
+        let truth = cut(Path::Portable, true);
         for path in Path::available() {
-            prop_assert_eq!(cut(path), truth.clone(), "{}", path.name());
+            prop_assert_eq!(cut(path, true), truth.clone(), "{}", path.name());
+            prop_assert_eq!(cut(path, false), (truth.0.clone(), Vec::new()), "{}", path.name());
             let split = SafeSplit::new(&vocabulary, path).unwrap();
             prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
         }

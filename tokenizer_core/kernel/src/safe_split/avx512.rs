@@ -54,9 +54,16 @@ pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
 /// # Safety
 /// The machine has [`crate::path::Path::Avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn cut(split: &SafeSplit, text: &[u8], start: usize, ends: &[u32], cuts: &mut Cuts) {
+pub(super) unsafe fn cut(
+    split: &SafeSplit,
+    text: &[u8],
+    start: usize,
+    ends: &[u32],
+    tell_parts: bool,
+    cuts: &mut Cuts,
+) {
     let end = ends.last().map_or(start, |end| *end as usize);
-    cuts.reserve(end - start + ROOM);
+    cuts.reserve(end - start + ROOM, tell_parts);
     let (mut at, mut count, mut next) = (start, 0, 0);
     // Whether the character before is ASCII, and whether the last cut was one between parts.
     let (mut ascii_before, mut part_before) = (1, 0);
@@ -93,29 +100,30 @@ pub(super) unsafe fn cut(split: &SafeSplit, text: &[u8], start: usize, ends: &[u
         }
         let all = pieces | inside;
         ascii_before = !wide >> (length - 1) & 1;
-        // SAFETY: as above.
-        let cut_inside = unsafe { Avx512::gather(inside, all) };
+        let given = all.count_ones() as usize;
         if let Some(ends) = cuts.ends[count..].first_chunk_mut() {
             // SAFETY: as above.
             unsafe { Avx512::write(all, at as u32, ends) };
         }
-        if let Some(parts) = cuts.parts[count..].first_chunk_mut::<WINDOW>() {
+        if tell_parts && let Some(parts) = cuts.parts[count..].first_chunk_mut::<WINDOW>() {
             // SAFETY: as above; 64 bytes are written where there are 64, each of them 0 or 1 as in any bool.
             unsafe {
+                let cut_inside = Avx512::gather(inside, all);
                 let parts_of = _mm512_maskz_set1_epi8(cut_inside | cut_inside << 1 | part_before, 1);
                 _mm512_storeu_si512(parts.as_mut_ptr().cast(), parts_of);
+                if given > 0 {
+                    part_before = cut_inside >> (given - 1) & 1;
+                }
             }
-        }
-        let given = all.count_ones() as usize;
-        if given > 0 {
-            part_before = cut_inside >> (given - 1) & 1;
         }
         count += given;
         at += length;
     }
     if !ends.is_empty() {
         cuts.ends[count] = end as u32;
-        cuts.parts[count] = part_before != 0;
+        if tell_parts {
+            cuts.parts[count] = part_before != 0;
+        }
         count += 1;
     }
     cuts.count = count;

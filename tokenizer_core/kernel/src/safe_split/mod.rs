@@ -27,6 +27,8 @@ pub struct Cuts {
     ends: Vec<u32>,
     parts: Vec<bool>,
     count: usize,
+    /// Whether `parts` means something.
+    told: bool,
 }
 
 impl Cuts {
@@ -36,18 +38,21 @@ impl Cuts {
         &self.ends[..self.count]
     }
 
-    /// Which of them are parts.
+    /// Which of them are parts; empty where that was not asked for.
     #[inline]
     pub fn parts(&self) -> &[bool] {
-        &self.parts[..self.count]
+        if self.told { &self.parts[..self.count] } else { &[] }
     }
 
-    /// Make room for `most` ends.
-    fn reserve(&mut self, most: usize) {
+    /// Make room for `most` ends, and to tell which of them are parts.
+    fn reserve(&mut self, most: usize, tell: bool) {
         if self.ends.len() < most {
             self.ends.resize(most, 0);
+        }
+        if tell && self.parts.len() < most {
             self.parts.resize(most, false);
         }
+        self.told = tell;
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
@@ -81,23 +86,28 @@ impl SafeSplit {
         far || beyond > 0 && beyond * 4 >= text.len()
     }
 
-    /// Cut the pieces of `text` from `start` on, which end at `ends`. Between two characters of ASCII nothing is cut: such
-    /// pieces repeat often enough as they are.
-    pub fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) {
+    /// Cut the pieces of `text` from `start` on, which end at `ends`, and tell which are parts if asked. Between two
+    /// characters of ASCII nothing is cut: such pieces repeat often enough as they are.
+    pub fn cut(&self, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
         match self.path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` has made sure that the machine has the path.
-            Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, cuts) },
-            _ => self.cut_one_by_one(text.as_bytes(), start, ends, cuts),
+            Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, tell_parts, cuts) },
+            _ => self.cut_one_by_one(text.as_bytes(), start, ends, tell_parts, cuts),
         }
     }
 
-    fn cut_one_by_one(&self, text: &[u8], start: usize, ends: &[u32], cuts: &mut Cuts) {
+    fn cut_one_by_one(&self, text: &[u8], start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
         let (mut at, mut count) = (start, 0);
         // A part has a byte or more.
         let most = ends.last().map_or(0, |end| (*end as usize).saturating_sub(start)) + ends.len();
-        cuts.reserve(most);
-        let (part_ends, parts) = (&mut cuts.ends[..most], &mut cuts.parts[..most]);
+        cuts.reserve(most, tell_parts);
+        let part_ends = &mut cuts.ends[..most];
+        let mut tell = |count: usize, is_part: bool| {
+            if tell_parts {
+                cuts.parts[count] = is_part;
+            }
+        };
         for end in ends.iter().map(|end| *end as usize) {
             let first = count;
             if !is_ascii(text, at, end) {
@@ -106,14 +116,14 @@ impl SafeSplit {
                     let (right, length) = character_at(text, at);
                     // Written whether it is cut here or not, which no branch could foresee.
                     part_ends[count] = at as u32;
-                    parts[count] = true;
+                    tell(count, true);
                     count += usize::from(!self.crossings.has(left, right) & ((left | right) >= 0x80));
                     at += length;
                     left = right;
                 }
             }
             part_ends[count] = end as u32;
-            parts[count] = count > first;
+            tell(count, count > first);
             count += 1;
             at = end;
         }
