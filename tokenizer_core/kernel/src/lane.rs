@@ -195,7 +195,7 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        let narrow = table.narrow_byte_ids().filter(|_| N == avx512::WORDS);
+        let narrow = table.narrow_byte_ids();
         let (mut left, mut count) = ([0_u8; LANES], 0);
         let busy = match narrow {
             // SAFETY: the caller's promise.

@@ -2,12 +2,12 @@
 //! and read whole, so no load waits for a narrower store.
 
 use core::arch::x86_64::{
-    __m512i, _mm_bslli_si128, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8,
-    _mm_movepi8_mask, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_cvtepu8_epi32, _mm512_load_si512,
-    _mm512_loadu_si512, _mm512_mask_i32gather_epi32, _mm512_mask_or_epi32, _mm512_mask_set1_epi32,
-    _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32,
-    _mm512_max_epu32, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_reduce_max_epu32, _mm512_setzero_si512,
-    _mm512_slli_epi32, _mm512_store_si512, _mm512_storeu_si512,
+    __m512i, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8, _mm_movepi8_mask,
+    _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_cvtepu8_epi32, _mm512_load_si512, _mm512_loadu_si512,
+    _mm512_mask_i32gather_epi32, _mm512_mask_or_epi32, _mm512_mask_set1_epi32, _mm512_maskz_compress_epi32,
+    _mm512_maskz_expand_epi32, _mm512_maskz_mov_epi32, _mm512_maskz_or_epi32, _mm512_max_epu32, _mm512_or_si512,
+    _mm512_permutex2var_epi8, _mm512_reduce_max_epu32, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_slli_epi32,
+    _mm512_store_si512, _mm512_storeu_si512, _mm512_sub_epi32,
 };
 use std::mem::offset_of;
 
@@ -72,37 +72,43 @@ unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VEC
     }
 }
 
-/// Begin with a piece of 1 to 14 bytes in a lane of one vector; `ids` are those of all bytes. No step depends on how long the
-/// piece is.
+/// Begin with a piece of 1 to `N - 2` bytes, of which `ids` are the ids. No step depends on how long the piece is.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u8; 256], piece: &[u8]) {
-    let length = piece.len().min(WORDS - 2);
+    let length = piece.len().min(N - 2);
+    let inner = !(u64::MAX << length) << 1;
     // From the first symbol to the last but one.
-    let pairs = within((1 << length) - 1, 0) & !1;
-    lane.taken = !(u64::MAX << (length + 2));
-    // SAFETY: the caller's promise; what the mask leaves out is not read, the rest lies in the piece; the table has
-    // four vectors of bytes, and a word for each two bytes; a lane is aligned to a vector, and its keys and its ids are one.
-    unsafe {
-        let bytes = _mm_maskz_loadu_epi8(!(u16::MAX << length), piece.as_ptr().cast());
-        let wide = _mm512_castsi128_si512(bytes);
-        let quarter = |at: usize| _mm512_loadu_si512(ids.as_ptr().add(at * size_of::<__m512i>()).cast());
-        let low = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(0), wide, quarter(1)));
-        let high = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(2), wide, quarter(3)));
-        let found = _mm_mask_mov_epi8(low, _mm_movepi8_mask(bytes), high);
-        let found = _mm512_cvtepu8_epi32(_mm_bslli_si128::<1>(found));
-        let borders = 1 | 2 << length;
-        let found = _mm512_mask_set1_epi32(found, borders, table.no_token() as i32);
-        _mm512_storeu_si512(lane.ids.as_mut_ptr().cast(), found);
-        let (first, second) = (_mm512_cvtepu8_epi32(_mm_bslli_si128::<1>(bytes)), _mm512_cvtepu8_epi32(bytes));
-        let at = _mm512_or_si512(first, _mm512_slli_epi32::<8>(second));
-        let byte_pairs = table.byte_pairs().as_ptr().cast();
-        let found = _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), pairs, at, byte_pairs);
-        let places = _mm512_load_si512(PLACES.0.as_ptr().cast());
-        let keys = _mm512_maskz_or_epi32(pairs, _mm512_slli_epi32::<PLACE_BITS>(found), places);
-        _mm512_store_si512(lane.keys.as_mut_ptr().cast(), keys);
+    let pairs = inner & inner >> 1;
+    let borders = 1 | 2 << length;
+    lane.taken = inner | borders;
+    let (keys, found) = (lane.keys.as_mut_ptr().cast::<__m512i>(), lane.ids.as_mut_ptr().cast::<__m512i>());
+    for vector in 0..N / WORDS {
+        let from = piece.as_ptr().wrapping_add(vector * WORDS);
+        // SAFETY: the caller's promise; what the masks leave out is not read, the rest lies in the piece, whose first byte has
+        // the second place; the table has four vectors of bytes, and a word for each two bytes; a lane is aligned to a
+        // vector, and its keys and its ids are `N / WORDS` of them.
+        unsafe {
+            let bytes = _mm_maskz_loadu_epi8(within(inner, vector), from.wrapping_sub(1).cast());
+            let behind = _mm_maskz_loadu_epi8(within(pairs, vector), from.cast());
+            let wide = _mm512_castsi128_si512(bytes);
+            let quarter = |at: usize| _mm512_loadu_si512(ids.as_ptr().add(at * size_of::<__m512i>()).cast());
+            let low = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(0), wide, quarter(1)));
+            let high = _mm512_castsi512_si128(_mm512_permutex2var_epi8(quarter(2), wide, quarter(3)));
+            let own = _mm512_cvtepu8_epi32(_mm_mask_mov_epi8(low, _mm_movepi8_mask(bytes), high));
+            let own = _mm512_mask_set1_epi32(own, within(borders, vector), table.no_token() as i32);
+            _mm512_storeu_si512(found.add(vector), own);
+            let at = _mm512_slli_epi32::<8>(_mm512_cvtepu8_epi32(behind));
+            let at = _mm512_or_si512(_mm512_cvtepu8_epi32(bytes), at);
+            let (pairs, none) = (within(pairs, vector), _mm512_setzero_si512());
+            let precedences = _mm512_mask_i32gather_epi32::<4>(none, pairs, at, table.byte_pairs().as_ptr().cast());
+            let first = _mm512_set1_epi32((vector * WORDS) as i32);
+            let places = _mm512_sub_epi32(_mm512_load_si512(PLACES.0.as_ptr().cast()), first);
+            let own = _mm512_maskz_or_epi32(pairs, _mm512_slli_epi32::<PLACE_BITS>(precedences), places);
+            _mm512_store_si512(keys.add(vector), own);
+        }
     }
 }
 
