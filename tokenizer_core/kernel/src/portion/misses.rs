@@ -131,8 +131,8 @@ impl Misses {
         if self.begin(missed, tables, caches) {
             return;
         }
-        for lost in &mut self.lost {
-            if lost.length() <= WIDE_LIMIT {
+        for (lost, ids) in self.lost.iter_mut().zip(&self.ids) {
+            if ids.count == 0 && lost.length() <= WIDE_LIMIT {
                 lost.candidate = tables.tokens.candidate(lost.hash);
             }
         }
@@ -205,12 +205,15 @@ impl Misses {
             self.miss_of[piece] = miss as u16;
             self.ids[miss].count = 0;
             if let Some(key) = lost.key() {
-                match caches.short.kept(lost.place as usize, key).and_then(|kept| caches.long.kept(kept)) {
-                    Some(range) => {
-                        self.ids[miss] = at(range, KEPT);
-                        kept += 1;
-                    }
-                    None => tables.tokens.prefetch(lost.hash),
+                let place = lost.place as usize;
+                if let Some(range) = caches.short.kept(place, key).and_then(|kept| caches.long.kept(kept)) {
+                    self.ids[miss] = at(range, KEPT);
+                    kept += 1;
+                } else if let Some(few) = caches.short.get_beside(place, key) {
+                    self.ids[miss] = few;
+                    known += 1;
+                } else {
+                    tables.tokens.prefetch(lost.hash);
                 }
             }
         }
@@ -253,10 +256,6 @@ impl Misses {
         let lost = self.lost[miss];
         let bytes = &text[lost.range()];
         let Some(key) = lost.key() else { return self.recall_longer(miss, text, tables, caches) };
-        if let Some(few) = caches.short.get_beside(lost.place as usize, key) {
-            self.ids[miss] = few;
-            return true;
-        }
         let Some(id) = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part) else { return false };
         let token = Few::one(id);
         caches.remember_short(key, &token);
