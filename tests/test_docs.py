@@ -4,16 +4,14 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
-from urllib.error import URLError
-from urllib.request import urlopen
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
 
 import pytest
 from pydantic import BaseModel
@@ -26,6 +24,7 @@ from tokenizer_core.errors import CLASS_OF_CODE
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHOWN_ADDRESS = "127.0.0.1:8000"
+LISTENS = re.compile(rb"running on http://(127\.0\.0\.1:[0-9]+)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -81,28 +80,23 @@ def environment(sandbox: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def address(sandbox: Path) -> Iterator[str]:
     """Serve ``artifacts/base`` as the README does, on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(sandbox / "bin" / "tokd"), "serve", "--port", str(port)]
-    server = subprocess.Popen(command, cwd=sandbox, env=environment(sandbox), stdout=subprocess.DEVNULL)
-    try:
-        wait_until_ready(f"http://127.0.0.1:{port}/readyz", server)
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
+    command = [str(sandbox / "bin" / "tokd"), "serve", "--port", "0"]
+    with TemporaryFile() as log:
+        server = subprocess.Popen(command, cwd=sandbox, env=environment(sandbox), stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            yield listening(server, log)
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
 
 
-def wait_until_ready(url: str, server: "subprocess.Popen[bytes]") -> None:
-    """Ask until the server answers."""
+def listening(server: "subprocess.Popen[bytes]", log: IO[bytes]) -> str:
+    """Wait until a server says where it listens."""
     until = time.monotonic() + 60
     while time.monotonic() < until and server.poll() is None:
-        try:
-            with urlopen(url, timeout=5):
-                return
-        except URLError:
-            time.sleep(0.02)
+        if found := LISTENS.search(os.pread(log.fileno(), 1 << 20, 0)):
+            return found[1].decode("ascii")
+        time.sleep(0.02)
     pytest.fail("the server did not become ready")
 
 

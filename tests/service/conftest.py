@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import httpx
 import pytest
@@ -36,6 +38,7 @@ TEXTS = (
     "def encode(text: str) -> list[int]:\n    return [ord(letter) for letter in text]\n",
 )
 ROOT = Path(__file__).resolve().parents[2]
+LISTENS = re.compile(rb"Uvicorn running on (?:unix socket|http://[^:]+:([0-9]+))")
 
 
 def _write_layout(directory: Path, *, framed: bool) -> Path:
@@ -113,35 +116,47 @@ def client(make_client: MakeClient) -> TestClient:
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in a process of its own, which chose its port itself: one that was looked for could be taken by then."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str, transport: httpx.HTTPTransport | None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes], uds: str | None) -> None:
         self.process = process
-        self.url = url
-        self.client = httpx.Client(base_url=url, transport=transport, timeout=60)
+        self._log = log
+        self._wait_until_it_listens()
+        port = 0 if uds is not None else int(LISTENS.findall(self.log())[0])
+        self.url = "http://tokd" if uds is not None else f"http://127.0.0.1:{port}"
+        self._wait_until_ready(("127.0.0.1", port) if uds is None else uds)
+        self.client = httpx.Client(
+            base_url=self.url, transport=None if uds is None else httpx.HTTPTransport(uds=uds), timeout=60
+        )
+        assert self.client.get("/readyz").status_code == 200
+
+    def log(self) -> bytes:
+        """Return what it wrote to standard error."""
+        return os.pread(self._log.fileno(), 1 << 20, 0)
 
     def stop(self) -> tuple[bytes, bytes]:
         """End it as an operator does; give what it wrote to standard output and standard error."""
         self.client.close()
         self.process.terminate()
-        return self.process.communicate(timeout=60)
+        return self.process.communicate(timeout=60)[0], self.log()
 
+    def _wait_until_it_listens(self) -> None:
+        self._wait_until(lambda: LISTENS.search(self.log()) is not None)
 
-def _wait_until_ready(server: Server, address: str | tuple[str, int]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and server.process.poll() is None:
-        with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as probe:
-            if probe.connect_ex(address) == 0:
-                assert server.client.get("/readyz").status_code == 200
-                return
-        time.sleep(0.02)
-    raise AssertionError(f"no server: {server.stop()[1].decode()}")
+    def _wait_until_ready(self, address: str | tuple[str, int]) -> None:
+        # With several processes the address is known before one of them listens there.
+        def connects() -> bool:
+            with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as probe:
+                return probe.connect_ex(address) == 0
 
+        self._wait_until(connects)
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    def _wait_until(self, true: Callable[[], bool]) -> None:
+        until = time.monotonic() + 60
+        while not true():
+            if time.monotonic() > until or self.process.poll() is not None:
+                raise AssertionError(f"no server: {self.log().decode()}")
+            time.sleep(0.02)
 
 
 RunServer = Callable[..., Any]
@@ -153,25 +168,22 @@ def run_server(artifacts: tuple[str, str]) -> RunServer:
 
     @contextmanager
     def run(**settings: Any) -> Iterator[Server]:
-        chosen: dict[str, Any] = {"artifacts": artifacts, **settings}
-        if "uds" not in chosen:
-            chosen["port"] = free_port()
+        chosen: dict[str, Any] = {"artifacts": artifacts, "port": 0, **settings}
         env = {**os.environ, "PYTHONPATH": str(ROOT), **Settings(**chosen).environment()}
         code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        if "uds" in chosen:
-            server = Server(process, "http://tokd", httpx.HTTPTransport(uds=chosen["uds"]))
-        else:
-            server = Server(process, f"http://127.0.0.1:{chosen['port']}", None)
-        try:
-            _wait_until_ready(server, chosen["uds"] if "uds" in chosen else ("127.0.0.1", chosen["port"]))
-            yield server
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
-            server.client.close()
+        with TemporaryFile() as log:
+            process = subprocess.Popen(
+                [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=log
+            )
+            try:
+                server = Server(process, log, chosen.get("uds"))
+                try:
+                    yield server
+                finally:
+                    server.client.close()
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.communicate()
 
     return run
