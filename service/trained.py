@@ -51,6 +51,8 @@ class Trained:
             raise HashMismatch(f"{path} holds {tokenizer.hash}; a directory is named after what it holds")
         if name is not None and tokenizer.name != name:
             return None
+        # They are compiled here, where nobody waits: a request would do it on the event loop.
+        _ = tokenizer.templates
         with self._lock:
             self._opened[name, hash] = path, tokenizer
         return path, tokenizer

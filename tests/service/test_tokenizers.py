@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from service.schemas import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tokenizer_core import ArtifactNotFound, Tokenizer, train
+from tokenizer_core import ArtifactNotFound, Tokenizer, template, train
 
 
 def test_list_names_every_tokenizer_and_one_default(client: TestClient, framed: Tokenizer, bare: Tokenizer) -> None:
@@ -157,3 +158,22 @@ def test_a_trained_artifact_that_was_tampered_with_is_not_served(make_client: Ma
     # A directory that is named after another tokenizer.
     first.save(tmp_path / second.hash.removeprefix("sha256:"), name="mine")
     assert_problem(client.post("/count", json={"text": "low", "tokenizer": second.hash}), "internal")
+
+
+def test_the_templates_of_a_trained_tokenizer_are_compiled_beside_the_event_loop(
+    make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def noted(source: str) -> template.Template:
+        threads.append(threading.current_thread().name)
+        return compiled(source)
+
+    compiled = template.compiled
+    client = make_client(trained=str(tmp_path))
+    hash = published(trained_on("low " * 9).with_template("{{ messages[0].content }}!"), tmp_path, "mine")
+    monkeypatch.setattr(template, "compiled", noted)
+    assert client.post("/count", json={"text": "low", "tokenizer": hash}).status_code == 200
+    assert client.get(f"/tokenizers/{hash}").json()["templates"].keys() == {"default"}
+    assert len(threads) == 1
+    assert threads[0].startswith("tokd-work")
