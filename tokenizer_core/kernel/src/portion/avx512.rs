@@ -24,6 +24,7 @@ const QUARTER: usize = 4;
 const BYTES: usize = KEY_LIMIT + 1;
 
 const _: () = assert!(PIECES.is_multiple_of(GROUP) && GROUP == QUARTER * QUARTER && BYTES == 16);
+const _: () = assert!(size_of::<Miss>() == size_of::<u32>() && std::mem::offset_of!(Miss, at) == 0);
 
 /// 64 bytes to load.
 #[repr(align(64))]
@@ -240,7 +241,7 @@ impl LookUp for Avx512 {
                     _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32
                 };
                 let known = (first >> COUNT_SHIFT) as usize & usize::from(HIT[equal]);
-                *misses.add(missed) = Miss { at: at as u16, end: end as u16 };
+                misses.add(missed).cast::<u32>().write(at as u32 | (end as u32) << 16);
                 missed += usize::from(known == 0);
                 end += known;
             }

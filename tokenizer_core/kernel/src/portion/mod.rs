@@ -87,8 +87,9 @@ struct Found {
     missed: usize,
 }
 
-/// A piece that the first cache does not know, and how many of the ids that it knows stand before.
+/// A piece that the first cache does not know, and how many of the ids that it knows stand before. Both are written as one word.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(4))]
 struct Miss {
     at: u16,
     end: u16,
