@@ -44,6 +44,7 @@ pub mod safe_split;
 pub mod scratch;
 pub mod sink;
 mod spread;
+mod standing;
 mod steps;
 pub mod tables;
 mod tagged_line;

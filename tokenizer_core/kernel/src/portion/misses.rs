@@ -220,22 +220,19 @@ impl Misses {
         // Pieces of one kind after those of the other, so that what is done is foreseen.
         for (piece, key) in &keys.wide {
             let miss = usize::from(self.miss_of[usize::from(*piece)]);
-            match caches.wide.get(*key) {
-                Some(Wide::Here(few)) => {
-                    self.ids[miss] = few;
-                    known += 1;
-                }
-                Some(Wide::Kept(place)) => {
-                    if let Some(range) = caches.long.kept(place) {
-                        self.ids[miss] = at(range, KEPT);
-                        kept += 1;
-                    }
-                }
-                None => {
-                    let hash = key.whole().hash();
-                    self.lost[miss].hash = hash;
-                    tables.tokens.prefetch(hash);
-                }
+            let found = caches.wide.get(*key);
+            if let Some(Wide::Here(few)) = found {
+                self.ids[miss] = few;
+                known += 1;
+            } else if let Some(Wide::Kept(place)) = found
+                && let Some(range) = caches.long.kept(place)
+            {
+                self.ids[miss] = at(range, KEPT);
+                kept += 1;
+            } else {
+                let hash = key.whole().hash();
+                self.lost[miss].hash = hash;
+                tables.tokens.prefetch(hash);
             }
         }
         for (piece, spot) in &keys.long {
