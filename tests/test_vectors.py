@@ -37,7 +37,7 @@ ELSEWHERE = {
     "artifact": "test_artifact.py, tests/formats/ and tests/service/",
     "service": "tests/service/",
     "template": "tests/chat/test_vectors.py",
-    "training": "training comes with its own issue",
+    "training": "tests/training/ and tests/service/train_job/",
 }
 """Areas whose subject is not text and ids, and the tests that answer them."""
 
