@@ -51,12 +51,22 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
         raise _wrong("it holds no schema") from None
     except (pa.ArrowException, ValueError, OSError, EOFError, struct.error) as error:
         raise _wrong(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
-    options = parse((schema.metadata or {}).get(OPTIONS, b"{}"))
+    options = _options(schema, parse)
     given = options.model_fields_set & {"text", "messages"}
     if given:
         name = min(given)
         raise ServiceError("invalid_option", f"{name} stands among the options; texts come in the column text", name)
     return options.model_copy(update={"text": texts})
+
+
+def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequest:
+    try:
+        return parse((schema.metadata or {}).get(OPTIONS, b"{}"))
+    except ServiceError as error:
+        if error.path is None:
+            error.path = "metadata tokd"
+            error.detail = f"the options in the schema's metadata are read as a body is: {error.detail}"
+        raise
 
 
 def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:

@@ -165,6 +165,27 @@ def test_options_of_a_stream_are_checked_as_those_of_json(client: TestClient) ->
     assert_problem(post(client, stream(["a", None])), "invalid_type", "text[1]")
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (b"", "invalid_json"),
+        (b"{", "invalid_json"),
+        (b"\xff{}", "invalid_unicode"),
+        (b'{"tokenizer":"a"} x', "invalid_json"),
+        (b"[]", "invalid_type"),
+        (b"[" * 300, "invalid_json"),
+        (b"[" * 200_000, "invalid_json"),
+        (b'{"' + b'a":{},"' * 100_000, "too_many_values"),
+    ],
+)
+def test_options_that_are_no_json_are_placed_in_the_metadata(client: TestClient, options: bytes, code: str) -> None:
+    schema = pa.schema([("text", pa.string())], metadata={OPTIONS: options})
+    sink = io.BytesIO()
+    pa.ipc.new_stream(sink, schema).close()
+    refused = assert_problem(post(client, sink.getvalue()), code, "metadata tokd")
+    assert refused["detail"].startswith("the options in the schema's metadata are read as a body is: ")
+
+
 def test_limits_hold_for_streams(make_client: MakeClient) -> None:
     client = make_client(max_items=4, max_body_bytes=2000)
     assert post(client, stream(["a"] * 4)).status_code == 200
