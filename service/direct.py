@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 AnswerNow = Callable[[Iterable[tuple[bytes, bytes]], bytes], tuple[bytes, bytes | memoryview] | None]
@@ -28,6 +29,9 @@ class DirectProtocol(HttpToolsProtocol):
     """Of the request that is being read, if it may be answered at once."""
 
     _in_a_row = 0
+    _has_offer = False
+    """Whether the head at hand offers another protocol, such as Java's clients HTTP/2."""
+
     _common: list[tuple[bytes, bytes]] | None = None
     _head = b""
     """Status line and the headers that all answers have, which change once a second."""
@@ -39,9 +43,34 @@ class DirectProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._in_a_row = 0
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            try:
+                self.parser.feed_data(data)
+            except HttpParserUpgrade as offer:
+                self._ignore_offers(memoryview(data)[offer.args[0] :])
+        except HttpParserError:
+            problem = "Invalid HTTP request received."
+            self.logger.warning(problem)
+            self.send_400_response(problem)
         if self._answer is not None:
             self._become_a_task()
+
+    def _ignore_offers(self, rest: memoryview) -> None:
+        """Read a head again without its offer of another protocol, which a server may ignore, and what follows it.
+
+        The parser would take the request's body for the other protocol and lose it, and all requests behind it.
+        """
+        while self._has_offer:
+            self._has_offer = False
+            parser = self.parser
+            kept = b"".join(b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade")
+            version = parser.get_http_version().encode("ascii")
+            parser.feed_data(b"%b %b HTTP/%b\r\n%b\r\n" % (parser.get_method(), self.url, version, kept))
+            try:
+                parser.feed_data(rest)
+            except HttpParserUpgrade as offer:
+                rest = rest[offer.args[0] :]
 
     def on_message_begin(self) -> None:
         self.url = b""
@@ -52,6 +81,8 @@ class DirectProtocol(HttpToolsProtocol):
         answer = self._now.get(self.url)
         if answer is not None and self._is_ordinary():
             self._answer = answer
+        elif self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+            self._has_offer = True
         else:
             self._start_cycle()
 
@@ -77,6 +108,8 @@ class DirectProtocol(HttpToolsProtocol):
             self._body.append(body)
 
     def on_message_complete(self) -> None:
+        if self._has_offer:
+            return
         if self._answer is not None:
             given = self._answer(self.headers, self._body[0] if len(self._body) == 1 else b"".join(self._body))
             if given is not None:

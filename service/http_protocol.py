@@ -8,7 +8,6 @@ memory forever.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sized
 from functools import partial
 from typing import Any
@@ -28,22 +27,6 @@ HEAD_SECONDS = 30.0
 
 READ_SECONDS = 30.0
 """Time in which a caller must read some of an answer that waits."""
-
-
-_OFFER_BYTES = 4096
-"""How far into a head an offer of another protocol is looked for: client libraries write it among the first headers."""
-
-_UPGRADE = re.compile(rb"\r\nUpgrade:", re.IGNORECASE)
-
-
-def _without_upgrade(data: bytes) -> bytes:
-    """Rename the header by which a caller offers another protocol, such as Java's clients HTTP/2.
-
-    A server may ignore the offer; the parser would take the request's body for the other protocol and lose it.
-    """
-    head, end, rest = data.partition(b"\r\n\r\n")
-    return _UPGRADE.sub(b"\r\nX-Upgrd:", head) + end + rest
-
 
 AT_ONCE = "tokd.at_once"
 """The extension of ASGI by which a hot route sends a whole answer in one call. It is given the media type and the body,
@@ -75,7 +58,6 @@ class BoundedProtocol(DirectProtocol):
 
     _idle_bytes = 0
     _quiet_since: float | None = None
-    _expects_head = True
     _in_head = False
     _head_is_large = False
     _head_timer: asyncio.TimerHandle | None = None
@@ -94,8 +76,6 @@ class BoundedProtocol(DirectProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle_bytes += len(data)
-        if self._expects_head and data.find(b"pgrade", 0, _OFFER_BYTES) >= 0:
-            data = _without_upgrade(data)
         super().data_received(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(_head_too_large())
@@ -112,7 +92,7 @@ class BoundedProtocol(DirectProtocol):
             self._head_is_large = True
             raise ValueError
         self._idle_bytes = 0
-        self._in_head = self._expects_head = False
+        self._in_head = False
         self._stop_the_clock()
         super().on_headers_complete()
 
@@ -122,7 +102,6 @@ class BoundedProtocol(DirectProtocol):
 
     def on_message_complete(self) -> None:
         self._idle_bytes = 0
-        self._expects_head = True
         super().on_message_complete()
 
     def _head_bytes(self) -> int:

@@ -45,7 +45,8 @@ class Caller:
         await self.settle()
 
     async def settle(self) -> None:
-        if self.protocol._expects_head and not self.transport.is_closing():
+        cycle = self.protocol.cycle
+        if (cycle is None or not cycle.more_body) and not self.transport.is_closing():
             while self.state.tasks:
                 await asyncio.wait(self.state.tasks)
         for _ in range(20):
@@ -185,6 +186,43 @@ def test_unusual_requests_are_answered_as_by_tasks(apps: tuple[Any, Any, bytes],
     slow = asyncio.run(told(by_tasks, parts, at_once=False))
     assert fast == slow
     assert fast[0].startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+OFFER = b"Upgrade: h2c\r\nConnection: Upgrade\r\n"
+OFFERED = [
+    request(),
+    request(b"{"),
+    request(line=b"POST /tokenize HTTP/1.1", body=b'{"prompt":"fox"}'),
+    request(b"", line=b"GET /healthz HTTP/1.1"),
+    chunked(FOX[:9], FOX[9:]),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(OFFERED), st.booleans()), min_size=1, max_size=4),
+    st.lists(st.integers(0, 1500), max_size=4),
+)
+def test_offers_of_another_protocol_lose_no_body_and_no_request_behind_them(
+    apps: tuple[Any, Any, bytes], requests: list[tuple[bytes, bool]], cuts: list[int]
+) -> None:
+    offered, expected, key = apps
+    plain = b"".join(sent for sent, _ in requests).replace(JSON, JSON + key)
+    data = b"".join(sent.replace(JSON, JSON + OFFER * has_offer + key) for sent, has_offer in requests)
+    edges = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    parts = [data[start:end] for start, end in pairwise(edges)]
+    for at_once in (True, False):
+        found = asyncio.run(told(offered, parts, at_once=at_once))
+        assert found[0].count(b"HTTP/1.1 ") == len(requests)
+        assert found == asyncio.run(told(expected, [plain], at_once=at_once))
+
+
+def test_offer_of_another_protocol_is_ignored_wherever_its_head_is_cut(make_client: MakeClient) -> None:
+    app = make_client(**LIMITS).app
+    data = request(headers=JSON + OFFER) + request()
+    expected = asyncio.run(told(app, [request() * 2], at_once=True))[0]
+    for cut in range(len(data)):
+        assert asyncio.run(told(app, [data[:cut], data[cut:]], at_once=True))[0] == expected
 
 
 @pytest.mark.parametrize("sent", ORDINARY)
