@@ -52,6 +52,7 @@ pub mod token_index;
 pub mod train;
 pub mod unicode;
 pub mod utf16;
+pub mod utf8;
 pub mod vocabulary;
 mod words;
 

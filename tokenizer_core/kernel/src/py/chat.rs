@@ -8,7 +8,8 @@ use pyo3::types::PyString;
 
 use super::array;
 use super::pipeline::Array;
-use super::raise::{exception, invalid_option, run, text as utf8};
+use super::raise::{exception, invalid_option, run};
+use super::text::utf8;
 use crate::encode::Pipeline;
 use crate::offsets::{Offsets, Unit};
 
@@ -24,7 +25,7 @@ pub fn encode<'py>(
     add_special_tokens: bool,
 ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Refused)> {
     let py = text.py();
-    let text = utf8(text, None)?;
+    let text = &utf8(text, pipeline.path())?;
     let Some(caller) = to_bytes(text, caller) else {
         let message = "caller holds half-open spans in characters of the text, in order and disjoint".to_owned();
         return Err(invalid_option(py, message, "caller"));

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use super::pipeline::{Array, PyPipeline, options};
-use super::raise::{exception, run, text as utf8};
+use super::raise::{exception, run};
+use super::text::utf8;
 use super::{array, decode, sizes};
 use crate::encode::Pipeline;
 use crate::output::Count;
@@ -69,7 +70,7 @@ impl PyCodec {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
-        let text = utf8(text, None)?;
+        let text = &utf8(text, pipeline.path())?;
         let count = run(py, text.len(), || {
             let mut count = Count::default();
             pipeline.encode(text, options, &mut count)?;

@@ -9,6 +9,7 @@ mod ids;
 mod pipeline;
 mod raise;
 mod sizes;
+mod text;
 mod train;
 mod vocabulary;
 
@@ -21,7 +22,7 @@ use crate::expression;
 #[pyfunction]
 fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     let py = pattern.py();
-    let text = raise::text(pattern, None)?;
+    let text = text::kept(pattern, None)?;
     raise::run(py, text.len(), || expression::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
 }
 

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::body::{Asked, Outcome};
-use super::raise::{exception, invalid_option, run, text as utf8};
+use super::raise::{exception, invalid_option, run};
+use super::text::{self, utf8};
 use super::{array, chat, decode, sizes, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
@@ -145,8 +146,8 @@ impl PyPipeline {
                     .map_err(|_| invalid_option(py, format!("texts[{row}] is not a string"), "texts"))
             })
             .collect::<PyResult<_>>()?;
-        let texts: Vec<&str> =
-            rows.iter().enumerate().map(|(row, text)| utf8(text, Some(row))).collect::<PyResult<_>>()?;
+        let texts = text::all(&rows, self.0.path())?;
+        let texts = texts.rows();
         let size = texts.iter().map(|text| text.len()).sum();
         let batch = run(py, size, || self.0.encode_batch(&texts, options, threads))
             .map_err(|error| exception(py, &error, error.row.and_then(|row| texts.get(row).copied())))?;
@@ -164,7 +165,7 @@ impl PyPipeline {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let unit = self::unit(py, unit)?;
-        let text = utf8(text, None)?;
+        let text = &utf8(text, self.0.path())?;
         let (ids, spans) = run(py, text.len(), || {
             let mut offsets = Offsets::new(self.0.tokens(), text, unit);
             self.0.encode(text, options, &mut offsets)?;
@@ -188,7 +189,7 @@ impl PyPipeline {
 
     fn pieces(&self, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
         let py = text.py();
-        let text = utf8(text, None)?;
+        let text = &utf8(text, self.0.path())?;
         run(py, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
     }
 
@@ -208,7 +209,7 @@ pub(super) fn encoded<T: Send>(
     output: impl FnOnce(Buffer<u32>) -> T + Send,
 ) -> PyResult<T> {
     let py = text.py();
-    let text = utf8(text, None)?;
+    let text = &utf8(text, pipeline.path())?;
     run(py, text.len(), || {
         let mut ids = Buffer::for_text(text.len());
         pipeline.encode_with_threads(text, options, threads, &mut ids)?;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 
 use crate::error::{Code, Error, Place, Result};
 
@@ -62,23 +62,4 @@ fn build(py: Python<'_>, error: &Error, text: Option<&str>) -> PyResult<PyErr> {
 /// An `InvalidOption` with one place.
 pub fn invalid_option(py: Python<'_>, message: String, field: &str) -> PyErr {
     exception(py, &Error::new(Code::InvalidOption, message).at_field(field), None)
-}
-
-/// The text as UTF-8, or `InvalidUnicode` with the place of the first lone surrogate.
-pub fn text<'a>(text: &'a Bound<'_, PyString>, row: Option<usize>) -> PyResult<&'a str> {
-    text.to_str().or_else(|failure| {
-        let py = text.py();
-        let Ok(at) = failure.value(py).getattr("start").and_then(|start| start.extract::<usize>()) else {
-            return Err(failure);
-        };
-        let place = PyDict::new(py);
-        place.set_item("span", [at, at + 1])?;
-        place.set_item("unit", "char")?;
-        if let Some(row) = row {
-            place.set_item("row", row)?;
-        }
-        let class = py.import("tokenizer_core.errors")?.getattr("InvalidUnicode")?;
-        let message = format!("the text holds a lone surrogate at character {at}; no Unicode text does");
-        Err(PyErr::from_value(class.call((message,), Some(&place))?))
-    })
 }

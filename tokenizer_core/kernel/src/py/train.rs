@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
-use super::raise::{exception, invalid_option, run, text as utf8};
+use super::raise::{exception, invalid_option, run};
+use super::text::kept;
 use super::vocabulary::PyVocabulary;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
@@ -94,7 +95,7 @@ impl PyCounter {
             })
             .collect::<PyResult<_>>()?;
         let texts: Vec<&str> =
-            rows.iter().enumerate().map(|(row, text)| utf8(text, Some(row))).collect::<PyResult<_>>()?;
+            rows.iter().enumerate().map(|(row, text)| kept(text, Some(row))).collect::<PyResult<_>>()?;
         self.with(py, usize::MAX, |counter| {
             texts.iter().try_for_each(|text| {
                 counter.feed(text.as_bytes())?;

@@ -1,0 +1,214 @@
+//! Python's strings as UTF-8.
+//!
+//! A string of ASCII is UTF-8 as it lies there. Of any other Python makes UTF-8 when it is asked for the first time, and
+//! keeps it as long as the string: a character at a time, into memory that nobody has touched. Texts mostly come once, so
+//! that is a sixth of the time of a long one. Here it is done by blocks and given back at once, unless a text comes again.
+
+use std::mem::MaybeUninit;
+use std::ops::{Deref, Range};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::path::Path;
+use crate::utf8::Utf8;
+
+/// Characters that are taken out of a string at once; in UTF-32 they fill half of a first cache.
+const BLOCK: usize = 4096;
+
+/// Characters from which on that is worth it.
+const LEAST: usize = 512;
+
+/// A text as UTF-8.
+pub enum Text<'a> {
+    /// What Python keeps with the string.
+    Kept(&'a str),
+    /// What was made for this call.
+    Made(Utf8),
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            Self::Kept(text) => text,
+            Self::Made(text) => text,
+        }
+    }
+}
+
+/// The text as UTF-8, or `InvalidUnicode` with the place of the first lone surrogate.
+#[inline]
+pub fn utf8<'a>(text: &'a Bound<'_, PyString>, path: Path) -> PyResult<Text<'a>> {
+    let made = if is_wide(text) { make(text, path) } else { None };
+    made.map_or_else(|| kept(text, None).map(Text::Kept), |made| Ok(Text::Made(made)))
+}
+
+/// Texts as UTF-8, one made behind the other.
+pub struct Texts<'a> {
+    made: Option<Utf8>,
+    rows: Vec<Row<'a>>,
+}
+
+enum Row<'a> {
+    Kept(&'a str),
+    /// Where it lies in what was made.
+    Made(Range<usize>),
+}
+
+impl Texts<'_> {
+    /// Each of them.
+    pub fn rows(&self) -> Vec<&str> {
+        let made = self.made.as_deref().unwrap_or_default();
+        let rows = self.rows.iter();
+        rows.map(|row| match row {
+            Row::Kept(text) => text,
+            Row::Made(range) => &made[range.clone()],
+        })
+        .collect()
+    }
+}
+
+/// As [`utf8`] for many texts; if the first that is not ASCII comes again, so do all.
+pub fn all<'a>(texts: &'a [Bound<'_, PyString>], path: Path) -> PyResult<Texts<'a>> {
+    let wide = texts.iter().filter(|text| is_wide(text));
+    let again = wide.clone().next().is_none_or(comes_again);
+    let mut made = if again { None } else { Utf8::with_room(wide.map(length).sum(), path) };
+    let row = |(row, text): (usize, &'a Bound<'_, PyString>)| {
+        if let Some(made) = made.as_mut().filter(|_| is_wide(text)) {
+            let start = made.len();
+            if append(text, made).is_some() {
+                return Ok(Row::Made(start..made.len()));
+            }
+        }
+        kept(text, Some(row)).map(Row::Kept)
+    };
+    let rows = texts.iter().enumerate().map(row).collect::<PyResult<_>>()?;
+    Ok(Texts { made, rows })
+}
+
+/// Whether it is long enough, and not ASCII.
+#[inline]
+fn is_wide(text: &Bound<'_, PyString>) -> bool {
+    length(text) >= LEAST && !is_ascii(text)
+}
+
+/// As [`utf8`], made and kept by Python; `row` is which of several texts it is.
+pub fn kept<'a>(text: &'a Bound<'_, PyString>, row: Option<usize>) -> PyResult<&'a str> {
+    text.to_str().or_else(|failure| {
+        let py = text.py();
+        let Ok(at) = failure.value(py).getattr("start").and_then(|start| start.extract::<usize>()) else {
+            return Err(failure);
+        };
+        let place = PyDict::new(py);
+        place.set_item("span", [at, at + 1])?;
+        place.set_item("unit", "char")?;
+        if let Some(row) = row {
+            place.set_item("row", row)?;
+        }
+        let class = py.import("tokenizer_core.errors")?.getattr("InvalidUnicode")?;
+        let message = format!("the text holds a lone surrogate at character {at}; no Unicode text does");
+        Err(PyErr::from_value(class.call((message,), Some(&place))?))
+    })
+}
+
+/// In characters.
+#[inline]
+fn length(text: &Bound<'_, PyString>) -> usize {
+    // SAFETY: it is a string, so this is no error.
+    unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) as usize }
+}
+
+/// `None` if it comes again, is no Unicode text, or nothing is gained.
+#[cold]
+#[inline(never)]
+fn make(text: &Bound<'_, PyString>, path: Path) -> Option<Utf8> {
+    let mut utf8 = Utf8::with_room(length(text), path)?;
+    if comes_again(text) {
+        return None;
+    }
+    append(text, &mut utf8)?;
+    Some(utf8)
+}
+
+/// `None` if it is no Unicode text; a part of it may have been appended.
+fn append(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
+    let length = length(text);
+    if length <= BLOCK {
+        return append_block(text, utf8);
+    }
+    for start in (0..length).step_by(BLOCK) {
+        let end = length.min(start + BLOCK);
+        // SAFETY: the range lies in the string, and what is given back is a new string or an error.
+        let block = unsafe {
+            let block = ffi::PyUnicode_Substring(text.as_ptr(), start as ffi::Py_ssize_t, end as ffi::Py_ssize_t);
+            Bound::from_owned_ptr_or_err(text.py(), block).ok()?.cast_into_unchecked::<PyString>()
+        };
+        if is_ascii(&block) {
+            utf8.push_str(block.to_str().ok()?);
+        } else {
+            append_block(&block, utf8)?;
+        }
+    }
+    Some(())
+}
+
+/// As [`append`] for so many characters as a block has at the most.
+fn append_block(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
+    let mut block = [const { MaybeUninit::<u32>::uninit() }; BLOCK];
+    // SAFETY: the block has room for so many characters, and no zero is wanted behind them.
+    let written =
+        unsafe { ffi::PyUnicode_AsUCS4(text.as_ptr(), block.as_mut_ptr().cast(), BLOCK as ffi::Py_ssize_t, 0) };
+    if written.is_null() {
+        drop(PyErr::take(text.py()));
+        return None;
+    }
+    // SAFETY: so many were written.
+    utf8.push(unsafe { std::slice::from_raw_parts(block.as_ptr().cast(), length(text)) })
+}
+
+/// Whether the last string that was asked about is this one, as far as can be told by where it lies, its length and a few
+/// characters.
+fn comes_again(text: &Bound<'_, PyString>) -> bool {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    const LOOKS: usize = 8;
+    const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+    let length = length(text);
+    let mut mark = text.as_ptr() as u64 ^ length as u64;
+    for look in 0..LOOKS {
+        // SAFETY: it is a string, and a place that it lacks is an error.
+        let character = unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), (length * look / LOOKS) as ffi::Py_ssize_t) };
+        mark = (mark.rotate_left(21) ^ u64::from(character)).wrapping_mul(MIX);
+    }
+    LAST.swap(mark, Relaxed) == mark
+}
+
+/// Whether all is ASCII, which a string knows of itself; true where it cannot be asked.
+#[inline]
+fn is_ascii(text: &Bound<'_, PyString>) -> bool {
+    static METHOD: OnceLock<Option<ffi::PyCFunction>> = OnceLock::new();
+    let Some(method) = METHOD.get_or_init(|| is_ascii_method(text.py())) else { return true };
+    // SAFETY: it is a method of strings without arguments, and gives back a reference to one of two objects.
+    unsafe {
+        let answer = Bound::from_owned_ptr_or_opt(text.py(), method(text.as_ptr(), std::ptr::null_mut()));
+        answer.is_none_or(|answer| answer.as_ptr() == ffi::Py_True())
+    }
+}
+
+/// What `str.isascii` is in C: looking the method up takes ten times as long as calling it.
+#[cold]
+fn is_ascii_method(py: Python<'_>) -> Option<ffi::PyCFunction> {
+    let method = PyString::new(py, "").getattr("isascii").ok()?;
+    // SAFETY: both take any object, and what is no method of C gives an error.
+    unsafe {
+        let no_arguments = ffi::PyCFunction_GetFlags(method.as_ptr()) == ffi::METH_NOARGS;
+        let function = ffi::PyCFunction_GetFunction(method.as_ptr());
+        drop(PyErr::take(py));
+        function.filter(|_| no_arguments)
+    }
+}

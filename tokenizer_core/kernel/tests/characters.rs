@@ -1,0 +1,55 @@
+//! Characters to UTF-8 against the standard library.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use proptest::prelude::*;
+use tokd_kernel::path::Path;
+use tokd_kernel::utf8::Utf8;
+
+fn utf8(characters: usize) -> Option<Utf8> {
+    Utf8::with_room(characters, Path::Avx512)
+}
+
+#[test]
+fn every_character_has_its_bytes_wherever_it_stands() {
+    let all: Vec<char> = (0..=0x10FFFF).filter_map(char::from_u32).collect();
+    for shift in 0..5 {
+        let characters: Vec<char> = std::iter::repeat_n('x', shift).chain(all.iter().copied()).collect();
+        let Some(mut utf8) = utf8(characters.len()) else { return };
+        utf8.push(&characters.iter().map(|character| u32::from(*character)).collect::<Vec<_>>()).unwrap();
+        assert!(*utf8 == *characters.iter().collect::<String>());
+    }
+}
+
+#[test]
+fn what_is_no_character_is_refused_wherever_it_stands() {
+    for wrong in (0xD800..0xE000).chain([0x11_0000, 0x11_FFFF, 0x7FFF_FFFF, 0x8000_0000, u32::MAX]) {
+        let at = wrong as usize % 130;
+        let mut characters = [u32::from('é'); 130];
+        characters[at] = wrong;
+        let Some(mut utf8) = utf8(0) else { return };
+        utf8.push_str("before");
+        assert!(utf8.push(&characters).is_none() && *utf8 == *"before", "{wrong:#x}");
+        assert!(utf8.push(&characters[..at]).is_some());
+    }
+}
+
+proptest! {
+    #[test]
+    fn characters_have_the_bytes_of_the_standard_library(
+        parts in prop::collection::vec(prop::sample::select(vec![
+            "a", "plain text of some length, more than a window of sixty-four characters holds at once", "é", "中", "日本語",
+            "👍", "\u{7F}", "\u{80}", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{D7FF}", "\u{E000}", "\u{10000}", "\0",
+        ]), 0..60),
+        cut in any::<prop::sample::Index>(), between in "[a-z]{0,40}",
+    ) {
+        let characters: Vec<char> = parts.concat().chars().collect();
+        let (first, second) = characters.split_at(cut.index(characters.len() + 1));
+        let Some(mut utf8) = utf8(cut.index(characters.len() + 1)) else { return Ok(()) };
+        let units = |part: &[char]| part.iter().map(|character| u32::from(*character)).collect::<Vec<_>>();
+        prop_assert!(utf8.push(&units(first)).is_some());
+        utf8.push_str(&between);
+        prop_assert!(utf8.push(&units(second)).is_some());
+        let expected: String = first.iter().copied().chain(between.chars()).chain(second.iter().copied()).collect();
+        prop_assert_eq!(&*utf8, expected);
+    }
+}
