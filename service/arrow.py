@@ -22,6 +22,9 @@ from service.schemas import EncodeRequest
 OPTIONS = b"tokd"
 """The key of the options in the metadata of a schema; answers have ``tokenizer`` there, and of chats ``template``."""
 
+_FILE = b"ARROW1"
+"""What Arrow's other format begins with, where batches can be read in any order."""
+
 _COLUMNS = ("ids", "count", "spans")
 
 
@@ -70,7 +73,10 @@ def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequ
 
 
 def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
-    messages = pa.ipc.MessageReader.open_stream(pa.py_buffer(body))
+    if body.startswith(_FILE):
+        raise _wrong("it is a file of Arrow; write it in the stream format")
+    source = pa.BufferReader(body)
+    messages = pa.ipc.MessageReader.open_stream(source)
     schema = pa.ipc.read_schema(messages.read_next_message())
     if schema.names != ["text"] or schema.types[0] not in (pa.string(), pa.large_string()):
         raise _wrong("it must have one column, text, of type string or large_string")
@@ -88,6 +94,9 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
         if column.null_count:
             raise ServiceError("invalid_type", "this must be a string", f"text[{_first_null(column, len(texts))}]")
         texts.extend(column.to_pylist())
+    end = source.tell()
+    if end < len(body):
+        raise _wrong(f"it ends at byte {end} and the body at {len(body)}; send one stream")
     return schema, texts
 
 

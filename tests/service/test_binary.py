@@ -213,6 +213,34 @@ def test_hostile_streams_are_refused(client: TestClient, body: bytes) -> None:
     assert_problem(post(client, body), "invalid_arrow")
 
 
+def a_file(texts: list[str]) -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, pa.schema([("text", pa.string())])) as writer:
+        writer.write_batch(pa.record_batch({"text": texts}))
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (stream(["a"]) + b"x", "it ends at byte {} and the body at {}; send one stream"),
+        (stream(["a"]) + stream(["b"]), "it ends at byte {} and the body at {}; send one stream"),
+        (a_file(["a"]), "it is a file of Arrow; write it in the stream format"),
+    ],
+)
+def test_no_text_behind_or_beside_the_stream_is_lost_in_silence(client: TestClient, body: bytes, why: str) -> None:
+    why = why.format(len(stream(["a"])), len(body))
+    assert assert_problem(post(client, body), "invalid_arrow")["detail"].endswith(f": {why}")
+
+
+@pytest.mark.parametrize("how", [{}, {"use_legacy_format": True}])
+def test_end_of_a_stream_may_be_told_or_not(client: TestClient, how: dict[str, Any]) -> None:
+    whole, mark = stream(["a", "b"], **how), 4 if how else 8
+    assert whole.endswith(bytes(4))
+    for body in (whole, whole[:-mark]):
+        assert post(client, body).json()["count"] == post(client, {"text": ["a", "b"]}).json()["count"]
+
+
 def test_text_that_is_not_utf8_is_refused(client: TestClient) -> None:
     body = stream(["abcdefgh"])
     assert_problem(post(client, body.replace(b"abcdefgh", b"abc\xff\xfefgh")), "invalid_arrow")
