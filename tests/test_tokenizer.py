@@ -1,6 +1,7 @@
 """The facade as an object: copies, subclasses, twins, and what was never made."""
 
 import copy
+import pickle
 import threading
 
 import numpy as np
@@ -20,6 +21,25 @@ CALLS = {
 def test_a_copy_of_what_is_immutable_is_itself(tiny: Tokenizer) -> None:
     assert copy.copy(tiny) is tiny
     assert copy.deepcopy({"tokenizer": tiny})["tokenizer"] is tiny
+
+
+def test_who_pickles_a_tokenizer_is_told_what_to_do_and_a_batch_is_pickled(tiny: Tokenizer) -> None:
+    with pytest.raises(TypeError, match="open its artifact in each process"):
+        pickle.dumps(tiny)
+    batch = tiny.encode_batch(["once upon", "", "a time"])
+    again = pickle.loads(pickle.dumps(batch))
+    assert [row.tolist() for row in again] == [row.tolist() for row in batch]
+
+
+def test_rows_of_a_batch_are_found_by_integers_alone(tiny: Tokenizer) -> None:
+    batch = tiny.encode_batch(["once upon", "", "a time"])
+    assert batch[np.int64(-1)].tolist() == batch[2].tolist() == tiny.encode("a time").tolist()
+    for row in (3, -4, 10**30):
+        with pytest.raises(IndexError, match=f"row {row} of a batch of 3"):
+            batch[row]
+    for wrong in (slice(2), 1.0, "0", None, (0, 1)):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            batch[wrong]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
@@ -49,6 +50,7 @@ class EncodedBatch:
         return len(self.row_offsets) - 1
 
     def __getitem__(self, row: int) -> Ids:
+        row = index(row)
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of a batch of {len(self)}")
         row %= len(self)
@@ -419,6 +421,11 @@ class Tokenizer(Codec):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a tokenizer cannot be pickled; open its artifact in each process, or open it before the processes fork"
+        )
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, hash={self.hash!r})"
