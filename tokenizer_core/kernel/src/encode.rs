@@ -205,7 +205,7 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if self.added_tokens.is_empty(Pass::Raw, reading.policy) {
+        if !self.added_tokens.may_be_in(text, Pass::Raw, reading.policy) {
             return self.encode_raw_segment(text, 0, reading, scratch, sink);
         }
         let mut segments = Vec::new();
@@ -235,7 +235,7 @@ impl Pipeline {
         let alignment = normalized.as_ref().map(|normalized| &normalized.alignment);
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let whole = Stretch { start, alignment, inner: 0, spaced: None };
-        if self.added_tokens.is_empty(Pass::Normalized, reading.policy) {
+        if !self.added_tokens.may_be_in(text, Pass::Normalized, reading.policy) {
             return self.encode_stretch(text, whole, reading.threads, scratch, sink);
         }
         let mut segments = Vec::new();
@@ -280,6 +280,7 @@ impl Pipeline {
 
     /// Cut a text into pieces and give their ids to `sink`.
     pub(crate) fn encode_cut(&self, text: &str, scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
+        scratch.longest = scratch.longest.max(text.len());
         let mut cutter = self.pretokenizer.pieces(text)?;
         let mut start = 0;
         loop {
@@ -288,6 +289,9 @@ impl Pipeline {
                 return Ok(());
             }
             start = self.encode_pieces(text, start, count, scratch, sink);
+            if start == text.len() {
+                return Ok(());
+            }
         }
     }
 
@@ -301,7 +305,7 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> usize {
-        let Scratch { portion, mergers, caches, cuts, ends } = scratch;
+        let Scratch { portion, mergers, caches, cuts, ends, .. } = scratch;
         let ends = &ends[..count];
         let end = ends.last().map_or(start, |end| *end as usize);
         let (ends, parts) = match &self.tables.safe_split {

@@ -5,7 +5,7 @@
 //! `guard` keeps the caller of a chat out of them,
 //! `pretokenize` cuts pieces, `token_index`, `ranks` and `merge` turn a piece into ids, `portion` does so for many at once, `encode`
 //! drives all of it,
-//! `offsets`, `output` and `decode` are the ways out, `body` from a request's bytes to an answer's; `expression` and
+//! `offsets`, `output`, `near` and `decode` are the ways out, `body` from a request's bytes to an answer's; `expression` and
 //! `unicode` serve all of them, `path` tells them what the machine can do. `py` alone knows Python.
 
 pub mod added_tokens;
@@ -27,6 +27,7 @@ pub mod lane;
 pub mod lineage;
 pub mod load;
 pub mod merge;
+pub mod near;
 pub mod normalize;
 pub mod offsets;
 pub mod output;

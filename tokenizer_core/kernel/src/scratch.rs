@@ -18,6 +18,9 @@ const PASSING_CACHE_BYTES: usize = 64 * 1024;
 /// Buffers longer than this are given back after the call that needed them, in entries.
 const BUFFER_LIMIT: usize = 1 << 16;
 
+/// No buffer of a shorter text is as long, in bytes.
+const SHORT: usize = BUFFER_LIMIT / 8;
+
 /// What piece caches did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
@@ -102,6 +105,8 @@ pub struct Scratch {
     /// Where pieces of a portion end.
     pub(crate) ends: [u32; PIECES],
     pub(crate) cuts: Cuts,
+    /// The longest text since it was given back what one took, in bytes.
+    pub(crate) longest: usize,
 }
 
 impl Scratch {
@@ -112,11 +117,15 @@ impl Scratch {
             portion: Portion::default(),
             ends: [0; PIECES],
             cuts: Cuts::default(),
+            longest: 0,
         }
     }
 
     /// Give back what a long text took.
     fn shrink(&mut self) {
+        if std::mem::take(&mut self.longest) < SHORT {
+            return;
+        }
         self.mergers.backtracker.shrink(BUFFER_LIMIT);
         self.mergers.queue.shrink(BUFFER_LIMIT);
         self.portion.shrink(BUFFER_LIMIT);

@@ -92,6 +92,16 @@ impl Literals {
         self.specials < self.tokens.len()
     }
 
+    /// Whether a literal may stand in `text`; a glance, which says yes of some texts that have none.
+    #[inline]
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        match &self.search {
+            Search::Nothing => false,
+            Search::Anchored(candidates, _) => candidates.next(text.as_bytes(), 0).is_some(),
+            Search::Forward(_) | Search::Backward(_) => true,
+        }
+    }
+
     /// The literals of `text` that stand inside `within`, leftmost-longest, none overlapping. One that ought to be a
     /// single word and is not hides what it overlaps, as in Hugging Face; words go beyond `within`.
     pub(super) fn find<'t>(&'t self, text: &'t str, within: Range<usize>) -> impl Iterator<Item = Found<'t>> {

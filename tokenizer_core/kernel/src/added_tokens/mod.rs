@@ -108,6 +108,12 @@ impl AddedTokens {
         }
     }
 
+    /// Whether [`Self::split`] may find anything in `text`: the fast way past it for most texts that have no literal.
+    #[inline]
+    pub fn may_be_in(&self, text: &str, pass: Pass, policy: SpecialPolicy) -> bool {
+        !self.is_empty(pass, policy) && self.pass(pass).may_be_in(text)
+    }
+
     /// Cut `text` into segments that tile it, in order, none of them empty; appends to `segments`.
     ///
     /// # Errors

@@ -67,6 +67,9 @@ impl Normalizer {
     /// # Errors
     /// `step_limit` when a regular expression takes too long or the result is absurdly long, at a byte range of `text`.
     pub fn normalize(&self, text: &str) -> Result<Option<Normalized>> {
+        if self.stages.is_empty() {
+            return Ok(None);
+        }
         let max_len = text.len().saturating_mul(MAX_GROWTH).saturating_add(GROWTH_GRACE);
         let mut whole: Option<Normalized> = None;
         for stage in &self.stages {

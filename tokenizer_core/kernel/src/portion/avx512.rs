@@ -166,14 +166,19 @@ impl LookUp for Avx512 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
         let count = pieces.count();
-        // Behind this place a piece has no sixteen bytes of text to load. Texts are shorter than 4 GiB.
+        // Behind this place a piece has no sixteen bytes of text to load: they are here, with zeros behind them. Written long
+        // before they are read, since a load of what two stores wrote waits for both. Texts are shorter than 4 GiB.
         let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
+        let mut last_bytes = [0; 2 * BYTES];
+        if let Some(bytes) = pieces.text.last_chunk::<BYTES>() {
+            last_bytes[..BYTES].copy_from_slice(bytes);
+        }
         let (mut start, mut longer) = (pieces.start as u32, 0);
         for group in (0..count).step_by(GROUP) {
             let lanes = lowest(count - group);
             let ends = &pieces.ends[group..count.min(group + GROUP)];
             // SAFETY: the caller's promise. There are as many ends, and as many parts, as lanes that are loaded.
-            let (words, wide, near) = unsafe {
+            let (words, wide, near, starts) = unsafe {
                 let last = _mm512_maskz_loadu_epi32(lanes, ends.as_ptr().cast());
                 let starts = _mm512_alignr_epi32::<15>(last, _mm512_set1_epi32(start as i32));
                 let lengths = _mm512_sub_epi32(last, starts);
@@ -185,7 +190,7 @@ impl LookUp for Avx512 {
                 }
                 let clipped = _mm512_min_epu32(lengths, _mm512_set1_epi32(BYTES as i32));
                 let near = _mm512_cmple_epu32_mask(starts, _mm512_set1_epi32(limit.unwrap_or(0) as i32));
-                (_mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags)), lanes & !short, near)
+                (_mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags)), lanes & !short, near, starts)
             };
             let room = keys.keys[group..].first_chunk_mut().zip(keys.places[group..].first_chunk_mut());
             let Some((room, places)) = room else { break };
@@ -195,6 +200,24 @@ impl LookUp for Avx512 {
                 let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
                 // SAFETY: the caller's promise. No piece begins behind the limit.
                 unsafe { make(words, caches.short.bits(), |lane| text.add(start_of(lane) as usize), room, places) };
+            } else if let Some(limit) = limit {
+                let mut places_of = Vector([0; GROUP]);
+                // SAFETY: the caller's promise; sixteen places are a vector.
+                unsafe { _mm512_storeu_si512(places_of.0.as_mut_ptr().cast(), starts) };
+                let (text, last_bytes) = (pieces.text.as_ptr(), last_bytes.as_ptr());
+                // SAFETY: the caller's promise. Sixteen bytes can be read at the limit and before it, and as far behind
+                // the beginning of the last ones.
+                unsafe {
+                    let bytes_of = |lane: usize| {
+                        let start = places_of.0[lane];
+                        if start <= limit {
+                            text.add(start as usize)
+                        } else {
+                            last_bytes.add(BYTES.min((start - limit) as usize))
+                        }
+                    };
+                    make(words, caches.short.bits(), bytes_of, room, places);
+                }
             } else {
                 let mut copies = [0; GROUP];
                 for (copy, start) in copies.iter_mut().zip(std::iter::once(&start).chain(ends)) {

@@ -7,7 +7,7 @@ use crate::piece_cache::{Few, IDS_LIMIT};
 use crate::sink::Sink;
 
 /// Ids copied at once, however many count.
-const STEP: usize = 16;
+const STEP: usize = 64;
 
 /// As many as the pieces of a portion can have, but for pieces with more than a few.
 const COMMON: usize = PIECES * IDS_LIMIT;

@@ -60,8 +60,7 @@ impl PyCodec {
         #[pyo3(from_py_with = sizes::threads)] threads: usize,
     ) -> PyResult<Array<'py>> {
         let options = options(text.py(), special_tokens, add_special_tokens)?;
-        let ids = super::pipeline::encoded(self.pipeline()?, text, options, threads, |ids| ids)?;
-        array::of_ids(text.py(), ids)
+        array::encoded(self.pipeline()?, text, options, threads)
     }
 
     /// Count the ids of a text without building them.

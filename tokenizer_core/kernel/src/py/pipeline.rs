@@ -208,8 +208,18 @@ pub(super) fn encoded<T: Send>(
     threads: usize,
     output: impl FnOnce(Buffer<u32>) -> T + Send,
 ) -> PyResult<T> {
-    let py = text.py();
-    let text = &utf8(text, pipeline.path())?;
+    buffered(text.py(), pipeline, &utf8(text, pipeline.path())?, options, threads, output)
+}
+
+/// As [`encoded`].
+pub(super) fn buffered<T: Send>(
+    py: Python<'_>,
+    pipeline: &Pipeline,
+    text: &str,
+    options: EncodeOptions,
+    threads: usize,
+    output: impl FnOnce(Buffer<u32>) -> T + Send,
+) -> PyResult<T> {
     run(py, text.len(), || {
         let mut ids = Buffer::for_text(text.len());
         pipeline.encode_with_threads(text, options, threads, &mut ids)?;

@@ -1,0 +1,93 @@
+//! Ids of a short text, for which no memory is asked.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use crate::sink::Sink;
+
+/// So many ids lie near: those of most texts of 2 KB.
+const ROOM: usize = 512;
+
+/// Ids one behind the other: in the frame of the caller, and elsewhere if they are too many for that.
+#[derive(Debug)]
+pub struct Near {
+    room: [MaybeUninit<u32>; ROOM],
+    /// How many of the room are written.
+    count: usize,
+    /// All of them, if they have no room.
+    many: Vec<u32>,
+}
+
+impl Near {
+    /// No ids.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self { room: [MaybeUninit::uninit(); ROOM], count: 0, many: Vec::new() }
+    }
+
+    /// All ids.
+    #[inline]
+    pub fn as_slice(&self) -> &[u32] {
+        if self.many.is_empty() { self.written() } else { &self.many }
+    }
+
+    #[inline]
+    fn written(&self) -> &[u32] {
+        // SAFETY: so many are written.
+        unsafe { std::slice::from_raw_parts(self.room.as_ptr().cast(), self.count) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn move_away(&mut self, ids: &[u32]) {
+        if self.many.is_empty() {
+            self.many = self.written().to_vec();
+        }
+        self.many.extend_from_slice(ids);
+    }
+}
+
+impl Default for Near {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sink for Near {
+    fn added(&mut self, id: u32, _source: Range<usize>) {
+        self.pieces(&[id]);
+    }
+
+    #[inline]
+    fn pieces(&mut self, ids: &[u32]) {
+        match self.room[self.count..].get_mut(..ids.len()) {
+            Some(room) if self.many.is_empty() => {
+                // SAFETY: both are of this length, and apart from one another.
+                unsafe { std::ptr::copy_nonoverlapping(ids.as_ptr(), room.as_mut_ptr().cast(), ids.len()) };
+                self.count += ids.len();
+            }
+            _ => self.move_away(ids),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_in_order_however_many_come_at_once() {
+        for sizes in [vec![0], vec![1, 0, ROOM - 1], vec![ROOM, 0, 1, 2], vec![ROOM - 1, 2, ROOM, 1], vec![ROOM + 1, 1]]
+        {
+            let all: Vec<u32> = (0..sizes.iter().sum::<usize>() as u32).collect();
+            let (mut near, mut given) = (Near::new(), 0);
+            for size in sizes {
+                near.pieces(&all[given..given + size]);
+                given += size;
+                assert_eq!(near.as_slice(), &all[..given]);
+            }
+            near.added(7, 0..0);
+            assert_eq!(near.as_slice(), [all.as_slice(), &[7]].concat());
+        }
+    }
+}
