@@ -15,16 +15,21 @@ from benchmarks.openers import Encoder, Files
 
 @dataclass(frozen=True)
 class Contender:
-    """One library: what pip and Python call it, what its ``encode`` returns, and how it opens a vocabulary."""
+    """One library: what pip and Python call it, what its ``encode`` returns, and how it opens a vocabulary.
+
+    ``kernel`` is the path of tokd's kernel that it is held to.
+    """
 
     package: str | None
     module: str
     returns: str
     open: Callable[[str, Files], Encoder]
+    kernel: str = ""
 
 
 CONTENDERS = {
     "tokd": Contender(None, "tokenizer_core", "numpy", openers.open_tokd),
+    "tokd, portable": Contender(None, "tokenizer_core", "numpy", openers.open_tokd, kernel="portable"),
     "tiktoken": Contender("tiktoken", "tiktoken", "list", openers.open_tiktoken),
     "tokenizers": Contender("tokenizers", "tokenizers", "object", openers.open_tokenizers),
     "gigatoken": Contender("gigatoken", "gigatoken", "numpy", openers.open_gigatoken),
@@ -37,7 +42,7 @@ CONTENDERS = {
 """Every contender; ``tiktoken`` is the truth that the others' ids are held against."""
 
 OPENINGS = {
-    **CONTENDERS,
+    **{name: one for name, one in CONTENDERS.items() if not one.kernel},
     "tokd, an artifact": Contender(None, "tokenizer_core", "numpy", openers.open_artifact),
 }
 """What start-up and memory are measured of: also an artifact, whose hashes are verified."""

@@ -152,8 +152,9 @@ def judge(cells: dict[str, Cell]) -> dict[str, dict[str, Any]]:
 
 def proven(document: dict[str, Any]) -> bool:
     """Tell whether tokd opened everything and gave the truth's answers throughout."""
-    failed = any(report.OURS in by_name for by_name in document["failures"].values())
-    ours = [by_name[report.OURS] for by_text in document["results"].values() for by_name in by_text.values()]
+    failed = any(name.startswith(report.OURS) for by_name in document["failures"].values() for name in by_name)
+    judged = [by_name for by_text in document["results"].values() for by_name in by_text.values()]
+    ours = [cells for by_name in judged for name, cells in by_name.items() if name.startswith(report.OURS)]
     opened = all(report.OURS in figures for figures in document["opening"].values())
     return opened and not failed and not any(cell.get("unequal") for cells in ours for cell in cells.values())
 

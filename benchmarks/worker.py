@@ -127,7 +127,10 @@ def main() -> None:
     if mode == "single":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     texts = {path: cuts(Path(path)) for path in paths}
-    encoder = CONTENDERS[name].open(vocabulary, Files(Path(vocabs), Path(converted)))
+    contender = CONTENDERS[name]
+    if contender.kernel:
+        os.environ["TOKD_KERNEL"] = contender.kernel
+    encoder = contender.open(vocabulary, Files(Path(vocabs), Path(converted)))
     measure = single if mode == "single" else batch
     opened = time.process_time()
     results = {path: measure(encoder, text) for path, text in texts.items()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 from functools import cache
@@ -36,6 +38,7 @@ def opened(time: float, memory: float) -> dict[str, float]:
 def document() -> dict[str, Any]:
     by_name = {
         "tokd": {regime: speed(30) for regime in encode_tables.REGIMES} | {"batch on one core": speed(15)},
+        "tokd, portable": {regime: speed(120) for regime in encode_tables.REGIMES},
         "tiktoken": {"cold": speed(10), "warm": speed(60)},
         "gigatoken": {"cold": {"unequal": True}, "warm": speed(40)},
     }
@@ -83,6 +86,32 @@ def test_the_run_fails_where_tokd_does(document):
     assert encode.proven(document)
     document["results"]["cl100k_base"]["English"]["tokd"]["warm"] = {"unequal": True}
     assert not encode.proven(document)
+
+
+def test_the_run_fails_where_the_portable_path_does(document):
+    document["results"]["cl100k_base"]["English"]["tokd, portable"]["cold"] = {"unequal": True}
+    assert not encode.proven(document)
+
+
+def test_the_portable_path_is_held_to_by_its_contender(own_text, monkeypatch, capsys):
+    monkeypatch.setattr(worker, "single", lambda *_: os.environ["TOKD_KERNEL"])
+    monkeypatch.setattr(openers, "open_published", lambda *_: None)
+    monkeypatch.setattr(openers, "encoder_of_tokd", lambda _: None)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["worker", "tokd, portable", "gpt2", ".", ".", "single", str(own_text)])
+    monkeypatch.setenv("TOKD_KERNEL", "avx2")
+    worker.main()
+    assert json.loads(capsys.readouterr().out)["results"] == {str(own_text): "portable"}
+
+
+def test_the_portable_path_is_nobodys_rival_and_stands_beside_what_most_use(document):
+    said, _, *lines = encode_tables.portable(document)
+    assert "in 1 of 2 cells" in said
+    assert "| cold | 12.0, 12.0, 12.0 | - |" in lines
+    assert "| warm | 2.0, 2.0, 2.0 | - |" in lines
+    assert encode_tables.ratio(document["results"]["cl100k_base"]["English"], "warm") == ("warm", "", 0.5, "tiktoken")
+    del document["results"]["cl100k_base"]["English"]["tokd, portable"]
+    assert encode_tables.portable(document) == []
 
 
 def test_the_sentence_counts_the_cells(document):
