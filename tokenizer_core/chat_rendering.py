@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from jinja2.exceptions import TemplateError
+
 from tokenizer_core.config import Settings
-from tokenizer_core.errors import InvalidOption, TemplateMissing
+from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
 from tokenizer_core.template import Fields, Rendering, Span, Template, compiled, taken
 
 Message = Mapping[str, Any]
@@ -98,7 +100,11 @@ def render(
             "documents": fields.track(documents, None, "documents"),
             "add_generation_prompt": add_generation_prompt,
         }
-        rendering = chosen.render(fields, variables)
+        try:
+            rendering = chosen.render(fields, variables)
+        except TemplateFailed as error:
+            _place(error, messages)
+            raise
     if continue_final_message:
         rendering = _continued(rendering, final)
     roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
@@ -135,6 +141,19 @@ def _check_parts(message: int, content: Any) -> None:
                 f"a content part of type {kind!r} is not supported; only text is encoded here",
                 field=f"messages[{message}].content[{at}].type",
             )
+
+
+def _place(error: TemplateFailed, messages: Sequence[Message]) -> None:
+    """Name the first field of a message that no template expects, unless it is the template itself that refuses."""
+    if type(error.__cause__) is TemplateError:
+        return
+    for at, message in enumerate(messages):
+        if not isinstance(message.get("role"), str):
+            error.place["field"] = f"messages[{at}].role"
+            return
+        if not isinstance(message.get("content"), (str, list, tuple)) and not message.get("tool_calls"):
+            error.place["field"] = f"messages[{at}].content"
+            return
 
 
 def _template(settings: Settings, name: str | None, has_tools: bool) -> Template:

@@ -201,6 +201,31 @@ def test_what_a_template_fails_on_is_told_without_our_own_types(tiny: Tokenizer,
         twin.render_chat([{"role": "user", "content": content}])
 
 
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ({"content": "x"}, "role"),
+        ({"role": 5, "content": "x"}, "role"),
+        ({"role": "user"}, "content"),
+        ({"role": "user", "content": None}, "content"),
+        ({"role": "user", "content": 5}, "content"),
+        ({"role": "user", "content": {"text": "x"}}, "content"),
+        ({"role": "assistant", "tool_calls": [{"name": "x"}]}, None),
+    ],
+)
+def test_what_a_template_fails_on_is_placed_where_a_message_is_unusual(
+    tiny: Tokenizer, message: dict[str, Any], field: str | None
+) -> None:
+    chat = [{"role": "user", "content": "x"}, message, {}]
+    each = "{% for m in messages[:2] %}{{ m.role + m.content }}{% endfor %}"
+    with pytest.raises(TemplateFailed) as caught:
+        tiny.with_template(each).render_chat(chat)
+    assert caught.value.place == {"field": "messages[2].role" if field is None else f"messages[1].{field}"}
+    with pytest.raises(TemplateFailed, match="roles must alternate") as caught:
+        tiny.with_template("{{ raise_exception('roles must alternate') }}").render_chat(chat)
+    assert caught.value.place == {}
+
+
 @pytest.mark.parametrize("method", ["strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "swapcase"])
 def test_tracked_strings_are_strings(method: str) -> None:
     for text in ("  aß İx\tΣΑΣ ", "", " ", "ǆx\n"):
