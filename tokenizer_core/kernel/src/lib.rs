@@ -55,6 +55,7 @@ pub mod unicode;
 pub mod utf16;
 pub mod utf8;
 pub mod vocabulary;
+mod white;
 mod words;
 
 #[cfg(feature = "python")]

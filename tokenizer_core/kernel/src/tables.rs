@@ -13,6 +13,7 @@ use crate::safe_split::SafeSplit;
 use crate::spread::beside;
 use crate::token_index::TokenIndex;
 use crate::vocabulary::Vocabulary;
+use crate::white::White;
 
 /// From so many tokens on a thread is worth its start.
 const LARGE: u32 = 10_000;
@@ -28,6 +29,8 @@ pub struct Tables {
     pub(crate) safe_split: Option<SafeSplit>,
     /// Whether a part of a piece can have other ids than a piece of the same bytes.
     pub(crate) parts_differ: bool,
+    /// Absent where a run of white space can have fewer ids than bytes.
+    pub(crate) white: Option<White>,
     /// One that the machine has.
     pub(crate) path: Path,
 }
@@ -50,6 +53,7 @@ impl Tables {
         let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { beside(build, split) };
         let (merges, lineage, lengths, tokens) = built?;
         let parts_differ = tokens.has_whole_only();
-        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, path })
+        let white = White::new(&merges).filter(|_| !parts_differ);
+        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, white, path })
     }
 }

@@ -82,6 +82,12 @@ impl Key {
         Self(word | TAGS[length] | u128::from(part) << PART_SHIFT)
     }
 
+    /// Its first eight bytes.
+    #[inline(always)]
+    pub(crate) fn low(self) -> u64 {
+        self.0 as u64
+    }
+
     #[inline(always)]
     pub(crate) fn hash(self) -> u64 {
         mix(self.0)

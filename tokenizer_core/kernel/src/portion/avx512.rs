@@ -1,20 +1,25 @@
 //! Keys of sixteen pieces at once, and both keys of a bucket compared at once.
 
 use core::arch::x86_64::{
-    __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256,
-    _mm256_setr_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi32,
-    _mm512_castsi128_si512, _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4,
-    _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32,
-    _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi64,
-    _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setzero_si512,
-    _mm512_shuffle_epi32, _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+    __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maskz_loadu_epi8,
+    _mm_set1_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64_mask,
+    _mm256_loadu_si256, _mm256_setr_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_alignr_epi32, _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu32_mask,
+    _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
+    _mm512_mask_mov_epi8, _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_min_epu32,
+    _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi8,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_epi32, _mm512_slli_epi32,
+    _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32, _mm512_testn_epi64_mask, _mm512_xor_si512, _pext_u32,
 };
+use std::ops::Range;
 
+use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
 use super::{Found, GROUP, Keys, Miss, PIECES, Pieces};
 use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
+use crate::white::White;
 use crate::words::sixteen;
 
 /// Keys in a vector.
@@ -164,7 +169,7 @@ pub(super) struct Avx512;
 
 impl LookUp for Avx512 {
     #[inline(always)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
         let count = pieces.count();
         // Behind this place a piece has no sixteen bytes of text to load: they are here, with zeros behind them. Written long
         // before they are read, since a load of what two stores wrote waits for both. Texts are shorter than 4 GiB.
@@ -178,7 +183,7 @@ impl LookUp for Avx512 {
             let lanes = lowest(count - group);
             let ends = &pieces.ends[group..count.min(group + GROUP)];
             // SAFETY: the caller's promise. There are as many ends, and as many parts, as lanes that are loaded.
-            let (words, wide, near, starts) = unsafe {
+            let (words, wide, blank, near, starts) = unsafe {
                 let last = _mm512_maskz_loadu_epi32(lanes, ends.as_ptr().cast());
                 let starts = _mm512_alignr_epi32::<15>(last, _mm512_set1_epi32(start as i32));
                 let lengths = _mm512_sub_epi32(last, starts);
@@ -190,7 +195,9 @@ impl LookUp for Avx512 {
                 }
                 let clipped = _mm512_min_epu32(lengths, _mm512_set1_epi32(BYTES as i32));
                 let near = _mm512_cmple_epu32_mask(starts, _mm512_set1_epi32(limit.unwrap_or(0) as i32));
-                (_mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags)), lanes & !short, near, starts)
+                let blank = _mm512_cmpge_epu32_mask(lengths, _mm512_set1_epi32(RUN_FROM as i32));
+                let words = _mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags));
+                (words, lanes & !short, lanes & blank, near, starts)
             };
             let room = keys.keys[group..].first_chunk_mut().zip(keys.places[group..].first_chunk_mut());
             let Some((room, places)) = room else { break };
@@ -227,7 +234,12 @@ impl LookUp for Avx512 {
                 unsafe { make(words, caches.short.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
             }
             start = ends.last().copied().unwrap_or(start);
-            if let Some(room) = keys.longer[longer..].first_chunk_mut::<GROUP>() {
+            let wide = match white {
+                // SAFETY: the caller's promise.
+                Some(_) => wide | blank & unsafe { blanks(room) },
+                None => wide,
+            };
+            if let Some(room) = keys.longer.places[longer..].first_chunk_mut::<GROUP>() {
                 // SAFETY: the caller's promise; there is room for sixteen places.
                 unsafe {
                     let places = _mm512_add_epi32(load(&LANES.0), _mm512_set1_epi32(group as i32));
@@ -236,16 +248,19 @@ impl LookUp for Avx512 {
             }
             longer += wide.count_ones() as usize;
         }
-        keys.widen(longer, pieces, caches);
+        keys.longer.count = longer;
+        // SAFETY: the caller's promise.
+        unsafe { ask(&mut keys.longer, pieces, caches, white) };
         keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));
     }
 
     #[inline(always)]
-    unsafe fn take<const COUNTS: bool>(count: usize, caches: &Caches, keys: &Keys, found: &mut Found) {
-        let (mut end, mut missed) = (0, 0);
+    unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
+        let (mut end, mut missed) = (found.end, found.missed);
         let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
         let buckets = caches.short.words();
-        for (at, (key, place)) in keys.keys[..count].iter().zip(&keys.places).enumerate() {
+        let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
+        for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
             // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before them
             // two times four ids, so that eight words from the second four on are in it too. There is room for eight ids and a
             // miss of every piece.
@@ -271,4 +286,72 @@ impl LookUp for Avx512 {
         }
         (found.end, found.missed) = (end, missed);
     }
+
+    #[inline(always)]
+    unsafe fn is_run(white: White, piece: &[u8]) -> bool {
+        let join = if white.newlines_join { u64::MAX } else { 0 };
+        // Whether a newline stands before.
+        let mut before = 0;
+        for bytes in piece.chunks(64) {
+            let within = u64::MAX >> (64 - bytes.len());
+            // SAFETY: the caller's promise; only the bytes within are loaded.
+            let (space, newline) = unsafe {
+                let bytes = _mm512_maskz_loadu_epi8(within, bytes.as_ptr().cast());
+                let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+                (is(b' '), is(b'\n'))
+            };
+            if space | newline != within || newline & (newline << 1 | before) & join != 0 {
+                return false;
+            }
+            before = newline >> 63;
+        }
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
+        for (bytes, at) in piece.chunks(GROUP).zip((0..).step_by(GROUP)) {
+            let Some(room) = ids[at..].first_chunk_mut::<GROUP>() else { return white.write(bytes, &mut ids[at..]) };
+            // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for sixteen ids.
+            unsafe {
+                let bytes = _mm_maskz_loadu_epi8(lowest(bytes.len()), bytes.as_ptr().cast());
+                let newline = _mm_cmpeq_epi8_mask(bytes, _mm_set1_epi8(b'\n' as i8));
+                let (space, other) = (_mm512_set1_epi32(white.space as i32), _mm512_set1_epi32(white.newline as i32));
+                _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_mask_mov_epi32(space, newline, other));
+            }
+        }
+    }
+}
+
+/// As [`Longer::ask`]: apart, since it happens once in a portion.
+///
+/// # Safety
+/// The machine has AVX-512.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+    // SAFETY: the caller's promise.
+    unsafe { longer.ask::<Avx512>(pieces, caches, white) };
+}
+
+/// Which keys of a group are blank behind their first byte.
+///
+/// # Safety
+/// The machine has AVX-512 and BMI2.
+#[inline(always)]
+unsafe fn blanks(keys: &[Key; GROUP]) -> u16 {
+    // The lower half of each key.
+    const LOW: u32 = 0x5555_5555;
+    let mut blank = 0;
+    for quarter in 0..QUARTER {
+        // SAFETY: the caller's promise; four vectors of four keys are the sixteen there are.
+        let same = unsafe {
+            let keys = _mm512_loadu_si512(keys.as_ptr().add(QUARTER * quarter).cast());
+            let others = _mm512_xor_si512(keys, _mm512_set1_epi64(BLANK as i64));
+            _mm512_testn_epi64_mask(others, _mm512_set1_epi64(BLANK_MASK as i64))
+        };
+        blank |= u32::from(same) << (2 * QUARTER * quarter);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { _pext_u32(blank, LOW) as u16 }
 }

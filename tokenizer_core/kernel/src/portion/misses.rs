@@ -14,7 +14,7 @@ use crate::token_index::Candidate;
 const MANY: u32 = u32::MAX;
 
 /// As [`MANY`], among those that the third cache keeps.
-const KEPT: u32 = MANY - 1;
+pub(super) const KEPT: u32 = MANY - 1;
 
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged together.
 const SHORT: usize = 16;
@@ -218,8 +218,8 @@ impl Misses {
             }
         }
         // Pieces of one kind after those of the other, so that what is done is foreseen.
-        for (piece, key) in &keys.wide {
-            let miss = usize::from(self.miss_of[usize::from(*piece)]);
+        for (piece, key) in keys.longer.wide() {
+            let miss = usize::from(self.miss_of[piece]);
             let found = caches.wide.get(*key);
             if let Some(Wide::Here(few)) = found {
                 self.ids[miss] = few;
@@ -235,8 +235,8 @@ impl Misses {
                 tables.tokens.prefetch(hash);
             }
         }
-        for (piece, spot) in &keys.long {
-            let miss = usize::from(self.miss_of[usize::from(*piece)]);
+        for (piece, spot) in keys.longer.long() {
+            let miss = usize::from(self.miss_of[piece]);
             let Lost { part, .. } = self.lost[miss];
             if let Some(range) = caches.long.find(*spot, &pieces.text[self.lost[miss].range()], part) {
                 self.ids[miss] = at(range, KEPT);
@@ -367,7 +367,7 @@ impl Misses {
 
 /// Where ids are, in the place of ids.
 #[inline(always)]
-fn at(range: Range<usize>, count: u32) -> Few {
+pub(super) fn at(range: Range<usize>, count: u32) -> Few {
     let mut ids = [0; IDS_LIMIT];
     ids[..2].copy_from_slice(&[range.start as u32, range.end as u32]);
     Few { ids, count }
@@ -375,6 +375,6 @@ fn at(range: Range<usize>, count: u32) -> Few {
 
 /// Where they are.
 #[inline(always)]
-fn elsewhere(few: &Few) -> Range<usize> {
+pub(super) fn elsewhere(few: &Few) -> Range<usize> {
     few.ids[0] as usize..few.ids[1] as usize
 }

@@ -5,6 +5,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod longer;
 mod look_up;
 mod misses;
 mod row;
@@ -15,14 +16,16 @@ use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
+use self::longer::Longer;
 use self::look_up::{LookUp, Portable};
 use self::misses::{Missed, Misses, Resolved};
 use self::row::Row;
 use crate::path::Path;
-use crate::piece_cache::{IDS_LIMIT, Key, Spot, WideKey};
+use crate::piece_cache::{IDS_LIMIT, Key};
 use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
+use crate::white::White;
 
 /// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked for
 /// is still near.
@@ -30,6 +33,14 @@ pub const PIECES: usize = 512;
 
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
+
+/// Ids of a portion that stand among those of the first cache and are not in it.
+const MORE: usize = 8 * PIECES;
+
+/// Room for all of them, and for a vector more.
+const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
+
+const _: () = assert!(ROOM <= u16::MAX as usize);
 
 /// The pieces of one portion, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -68,26 +79,21 @@ struct Keys {
     keys: [Key; PIECES],
     /// Where the bucket of each is in the first cache.
     places: [u32; PIECES],
-    /// The places of pieces too long for a key, first of all.
-    longer: [u32; PIECES + GROUP],
-    /// Those of them with the key they have instead.
-    wide: Vec<(u16, WideKey)>,
-    /// And those too long for that one too, with where they are looked for.
-    long: Vec<(u16, Spot)>,
+    longer: Longer,
 }
 
-/// What the first cache knows of a portion.
+/// What is known of a portion before misses are looked at.
 #[derive(Debug)]
 struct Found {
-    /// The ids of all pieces that it knows, in order, and `end` how many there are.
-    ids: [u32; PIECES * IDS_LIMIT],
+    /// The ids of all pieces that are known, in order, and `end` how many there are.
+    ids: [u32; ROOM],
     end: usize,
-    /// The first `missed` are the pieces that it does not know.
+    /// The first `missed` are the pieces that are not.
     misses: [Miss; PIECES],
     missed: usize,
 }
 
-/// A piece that the first cache does not know, and how many of the ids that it knows stand before. Both are written as one word.
+/// A piece that is not known, and how many of the ids that are stand before. Both are written as one word.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(4))]
 struct Miss {
@@ -107,14 +113,8 @@ pub struct Portion {
 impl Default for Portion {
     fn default() -> Self {
         Self {
-            keys: Keys {
-                keys: [Key::EMPTY; PIECES],
-                places: [0; PIECES],
-                longer: [0; PIECES + GROUP],
-                wide: Vec::with_capacity(PIECES),
-                long: Vec::with_capacity(PIECES),
-            },
-            found: Found { ids: [0; PIECES * IDS_LIMIT], end: 0, misses: [Miss::default(); PIECES], missed: 0 },
+            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: Longer::default() },
+            found: Found { ids: [0; ROOM], end: 0, misses: [Miss::default(); PIECES], missed: 0 },
             misses: Misses::default(),
             row: Row::default(),
         }
@@ -175,10 +175,10 @@ impl Portion {
         caches.statistics.pieces += pieces.count() as u64;
         if S::COUNTS {
             // SAFETY: the caller's promise.
-            unsafe { self.look_up::<L, true>(&pieces, caches) };
+            unsafe { self.look_up::<L, true>(&pieces, tables.white, caches) };
         } else {
             // SAFETY: as above.
-            unsafe { self.look_up::<L, false>(&pieces, caches) };
+            unsafe { self.look_up::<L, false>(&pieces, tables.white, caches) };
         }
         let Found { ids, end, misses, missed } = &self.found;
         let misses = &misses[..*missed];
@@ -211,16 +211,33 @@ impl Portion {
         self.misses.shrink(entries);
     }
 
-    /// Take over what the first cache knows, or only how many ids it knows.
+    /// Take over what is known, or only how many ids that is.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn look_up<L: LookUp, const COUNTS: bool>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+    unsafe fn look_up<L: LookUp, const COUNTS: bool>(
+        &mut self,
+        pieces: &Pieces<'_>,
+        white: Option<White>,
+        caches: &Caches,
+    ) {
+        let Self { keys, found, .. } = self;
         // SAFETY: the caller's promise.
-        unsafe {
-            L::keys(pieces, caches, &mut self.keys);
-            L::take::<COUNTS>(pieces.count(), caches, &self.keys, &mut self.found);
+        unsafe { L::keys(pieces, caches, white, keys) };
+        keys.longer.find(pieces, caches);
+        (found.end, found.missed) = (0, 0);
+        let mut known = keys.longer.known();
+        let mut from = 0;
+        loop {
+            let next = known.next();
+            let to = next.map_or(pieces.count(), |(place, _)| place);
+            // SAFETY: the caller's promise.
+            unsafe { L::take::<COUNTS>(from..to, caches, keys, found) };
+            let Some(next) = next else { return };
+            // SAFETY: as above.
+            unsafe { found.take_longer::<L, COUNTS>(next, pieces, caches, white) };
+            from = to + 1;
         }
     }
 }

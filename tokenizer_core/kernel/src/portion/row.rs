@@ -2,21 +2,18 @@
 
 use std::ops::Range;
 
-use super::PIECES;
-use crate::piece_cache::{Few, IDS_LIMIT};
+use super::{PIECES, ROOM as KNOWN};
+use crate::piece_cache::Few;
 use crate::sink::Sink;
 
 /// Ids copied at once, however many count.
 const STEP: usize = 64;
 
-/// As many as the pieces of a portion can have, but for pieces with more than a few.
-const COMMON: usize = PIECES * IDS_LIMIT;
-
-/// Room for those of pieces with more than a few.
+/// Room for those of misses with more than a few.
 const MANY: usize = 2 * PIECES;
 
-/// And for a step beyond.
-const ROOM: usize = COMMON + MANY + STEP;
+/// Room for those beside what is known, of which a piece has as many as the first cache holds, and for a step beyond.
+const ROOM: usize = KNOWN + MANY + STEP;
 
 /// Ids on their way to a sink.
 #[derive(Debug)]

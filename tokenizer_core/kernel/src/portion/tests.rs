@@ -1,33 +1,37 @@
 //! Every path against the caches asked for one piece after the other.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
 use super::look_up::{LookUp, Portable};
-use super::{Found, IDS_LIMIT, Key, Keys, PIECES, Pieces, Portion};
+use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
 use crate::path::Path;
-use crate::piece_cache::{Few, Spot, WideKey};
+use crate::piece_cache::{Few, Spot, Wide, WideKey};
 use crate::scratch::Caches;
+use crate::white::White;
 
-/// What a path says of pieces: the keys, the places, the wide pieces, the ids that are known, and which are missed where.
+/// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the longer
+/// ones of these are looked for.
 #[derive(Debug, PartialEq)]
 struct Said {
     keys: Vec<Key>,
     places: Vec<u32>,
-    wide: Vec<(u16, WideKey)>,
-    long: Vec<(u16, Spot)>,
+    wide: Vec<(usize, WideKey)>,
+    long: Vec<(usize, Spot)>,
     ids: Vec<u32>,
     misses: Vec<(u16, u16)>,
 }
 
 fn said(portion: &Portion, count: usize) -> Said {
-    let (Keys { keys, places, wide, long, .. }, Found { ids, end, misses, missed }) = (&portion.keys, &portion.found);
+    let (Keys { keys, places, longer }, Found { ids, end, misses, missed }) = (&portion.keys, &portion.found);
     Said {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
-        wide: wide.clone(),
-        long: long.clone(),
+        wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
+        long: longer.long().map(|(place, spot)| (place, *spot)).collect(),
         ids: ids[..*end].to_vec(),
         misses: misses[..*missed].iter().map(|miss| (miss.at, miss.end)).collect(),
     }
@@ -38,12 +42,12 @@ fn said(portion: &Portion, count: usize) -> Said {
 /// # Safety
 /// The machine has what `L` needs.
 #[inline(always)]
-unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, caches: &Caches) -> [Said; 2] {
+unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
     let (mut portion, mut counting) = (Portion::default(), Portion::default());
     // SAFETY: the caller's promise.
     unsafe {
-        portion.look_up::<L, false>(pieces, caches);
-        counting.look_up::<L, true>(pieces, caches);
+        portion.look_up::<L, false>(pieces, white, caches);
+        counting.look_up::<L, true>(pieces, white, caches);
     }
     assert_eq!(counting.found.end, portion.found.end);
     let ids = portion.found.ids;
@@ -53,48 +57,92 @@ unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, caches: &Caches) -> [Said; 2] 
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn said_by_avx512(pieces: &Pieces<'_>, caches: &Caches) -> [Said; 2] {
+unsafe fn said_by_avx512(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
     // SAFETY: the caller's promise.
-    unsafe { said_by::<Avx512>(pieces, caches) }
+    unsafe { said_by::<Avx512>(pieces, white, caches) }
 }
 
 /// What every path says, which is the same.
-fn said_by_all(pieces: &Pieces<'_>, caches: &Caches) -> Said {
+fn said_by_all(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
     // SAFETY: every machine has it.
-    let [portable, counted] = unsafe { said_by::<Portable>(pieces, caches) };
+    let [portable, counted] = unsafe { said_by::<Portable>(pieces, white, caches) };
     assert_eq!(counted, portable);
     #[cfg(target_arch = "x86_64")]
     if Path::Avx512.is_available() {
         // SAFETY: the machine has it.
-        let [said, counted] = unsafe { said_by_avx512(pieces, caches) };
+        let [said, counted] = unsafe { said_by_avx512(pieces, white, caches) };
         assert_eq!((&said, &counted), (&portable, &portable));
     }
     portable
 }
 
+/// The ids of the pieces that the first cache is not asked for, by definition: runs of white space, then what the second cache
+/// knows, then the third, each as long as there is room.
+fn longer(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> HashMap<usize, Vec<u32>> {
+    let mut known: HashMap<usize, Vec<u32>> = HashMap::new();
+    let mut more = 0;
+    let mut has_room = |ids: usize| {
+        more += if more + ids <= MORE { ids } else { return false };
+        true
+    };
+    let kept = |range: std::ops::Range<usize>| caches.long.ids()[range].to_vec();
+    for at in 0..pieces.count() {
+        let (piece, blank) = (&pieces.text[pieces.range(at)], |byte: &u8| *byte == b' ');
+        let Some(White { space, newline, newlines_join }) = white else { break };
+        let joins = newlines_join && piece.windows(2).any(|pair| pair == b"\n\n");
+        let is_run = piece.iter().all(|byte| b" \n".contains(byte)) && !joins;
+        let is_seen = piece.len() > 15 || piece.len() > 8 && piece[1..8].iter().all(blank);
+        if is_run && is_seen && has_room(piece.len()) {
+            known.insert(at, piece.iter().map(|byte| if blank(byte) { space } else { newline }).collect());
+        }
+    }
+    for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 15) {
+        let range = pieces.range(at);
+        let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
+        let ids = key.filter(|_| !known.contains_key(&at)).and_then(|key| match caches.wide.get(key)? {
+            Wide::Here(few) => Some(few.as_slice().to_vec()),
+            Wide::Kept(place) => caches.long.kept(place).filter(|range| has_room(range.len())).map(kept),
+        });
+        ids.and_then(|ids| known.insert(at, ids));
+    }
+    for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 31) {
+        let (piece, part) = (&pieces.text[pieces.range(at)], pieces.is_part(at));
+        let spot = caches.long.spot(piece).filter(|_| !known.contains_key(&at));
+        let range = spot.and_then(|spot| caches.long.find(spot, piece, part)).filter(|range| has_room(range.len()));
+        range.and_then(|range| known.insert(at, kept(range)));
+    }
+    known
+}
+
 /// By definition.
-fn truth(pieces: &Pieces<'_>, caches: &Caches) -> Said {
+fn truth(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
+    let longer = longer(pieces, white, caches);
     let mut said = Said { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
     for at in 0..pieces.count() {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
         let key = Key::or_none(pieces.text, range.start, range.end, part);
-        let (mut ids, place) = ([0; IDS_LIMIT], caches.short.place(key));
+        let place = caches.short.place(key);
+        said.keys.push(key);
+        said.places.push(place as u32);
+        if let Some(ids) = longer.get(&at) {
+            said.ids.extend(ids);
+            continue;
+        }
+        let mut ids = [0; IDS_LIMIT];
         let count = match Key::new(pieces.text, range.start, range.end, part) {
             Some(key) => caches.short.get(place, key, &mut ids),
             None => 0,
         };
         if range.len() > 15 {
             match WideKey::new(pieces.text, range.start, range.end, part) {
-                Some(key) => said.wide.push((at as u16, key)),
-                None => said.long.extend(caches.long.spot(&pieces.text[range.clone()]).map(|spot| (at as u16, spot))),
+                Some(key) => said.wide.push((at, key)),
+                None => said.long.extend(caches.long.spot(&pieces.text[range]).map(|spot| (at, spot))),
             }
         }
         if count == 0 {
             said.misses.push((at as u16, said.ids.len() as u16));
         }
         said.ids.extend(&ids[..count]);
-        said.keys.push(key);
-        said.places.push(place as u32);
     }
     said
 }
@@ -102,10 +150,12 @@ fn truth(pieces: &Pieces<'_>, caches: &Caches) -> Said {
 proptest! {
     #[test]
     fn every_path_makes_the_same_keys_and_finds_the_same_ids(
-        words in prop::collection::vec(("[ab\\x00é]{1,12}|[a\\x00]{13,18}|[xé]{30,40}|[ \\n]{29,70}|[ \\n]{250,260}", any::<bool>()), 1..120),
+        words in prop::collection::vec(("[ab\\x00é]{1,12}|[a\\x00]{13,18}|[xé]{30,40}|[ \\n]{2,70}|\\n? {6,40}|( {3,9}\\n){2,9}|[ \\n]{250,260}|\\n {250,700}", any::<bool>()), 1..120),
         known in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(0_u32..1 << 22, 1..12)), 0..80),
         skipped in 0_usize..40,
         has_parts in any::<bool>(),
+        newlines_join in any::<Option<bool>>(),
+        cache_bytes in prop::sample::select(vec![1_usize << 10, 1 << 14]),
     ) {
         let text: String = words.iter().map(|(word, _)| word.as_str()).collect();
         // No byte behind the text, so that a sanitizer sees every load beyond it.
@@ -118,7 +168,7 @@ proptest! {
         let parts = parts.get(skipped..).unwrap_or_default();
         let pieces = Pieces { text: &text, start, ends: &ends[skipped..], parts };
         // So few buckets that pieces collide.
-        let mut caches = Caches::new(1024);
+        let mut caches = Caches::new(cache_bytes);
         for (index, ids) in known {
             let at = index.index(pieces.count());
             let range = pieces.range(at);
@@ -128,9 +178,13 @@ proptest! {
                     // Known, but not here: missed on every path.
                     None => caches.short.insert_kept(key, caches.long.keep(&ids)),
                 };
+            } else {
+                let ids: Vec<u32> = ids.iter().copied().cycle().take(ids.len() * range.len() / 12).collect();
+                caches.remember(pieces.text, range, pieces.is_part(at), &ids);
             }
         }
-        prop_assert_eq!(said_by_all(&pieces, &caches), truth(&pieces, &caches));
+        let white = newlines_join.map(|newlines_join| White { space: 1 << 20, newline: 300, newlines_join });
+        prop_assert_eq!(said_by_all(&pieces, white, &caches), truth(&pieces, white, &caches));
     }
 }
 
@@ -140,14 +194,14 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
     let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
     let mut caches = Caches::new(1 << 20);
-    let nothing = said_by_all(&pieces, &caches);
+    let nothing = said_by_all(&pieces, None, &caches);
     assert_eq!(nothing.misses.len(), PIECES);
     for at in 0..PIECES {
         let range = pieces.range(at);
         let key = Key::new(&text, range.start, range.end, false).unwrap();
         caches.short.insert(key, &Few::new(&[at as u32; IDS_LIMIT]).unwrap());
     }
-    let all = said_by_all(&pieces, &caches);
-    assert_eq!(all, truth(&pieces, &caches));
+    let all = said_by_all(&pieces, None, &caches);
+    assert_eq!(all, truth(&pieces, None, &caches));
     assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
 }

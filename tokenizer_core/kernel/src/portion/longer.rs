@@ -1,0 +1,175 @@
+//! Pieces that the first cache does not take: runs of white space, wide pieces and long ones. What is known of them is known
+//! before ids are taken over, so that theirs stand among the others.
+
+use super::look_up::LookUp;
+use super::misses::{KEPT, at, elsewhere};
+use super::{Found, GROUP, MORE, PIECES, Pieces};
+use crate::piece_cache::{Few, KEY_LIMIT, Key, Spot, Wide, WideKey};
+use crate::scratch::Caches;
+use crate::white::White;
+
+/// A count that says that each byte is an id.
+const RUN: u32 = KEPT - 1;
+
+/// Bytes of the shortest run that is told before it is looked up; of a shorter one the first cache knows all ids.
+pub(super) const RUN_FROM: usize = 9;
+
+/// What a key of a run of white space has behind its first byte.
+pub(super) const BLANK: u64 = 0x2020_2020_2020_2000;
+pub(super) const BLANK_MASK: u64 = !0xFF;
+
+/// Whether a piece is so long and blank that it may be a run.
+#[inline(always)]
+pub(super) fn may_be_run(key: Key, length: usize) -> bool {
+    length >= RUN_FROM && key.low() & BLANK_MASK == BLANK
+}
+
+/// Those of a portion.
+#[derive(Debug)]
+pub(super) struct Longer {
+    /// Their places in it, and how many they are.
+    pub(super) places: [u32; PIECES + GROUP],
+    pub(super) count: usize,
+    /// Of each what is known: with the count 0 nothing.
+    known: [Few; PIECES],
+    /// By number those that have a wide key.
+    wide: Vec<(u16, WideKey)>,
+    /// And those too long for that one too, with where they are looked for.
+    long: Vec<(u16, Spot)>,
+    /// How many ids they have beyond what a piece has at the most in the first cache.
+    more: usize,
+}
+
+impl Default for Longer {
+    fn default() -> Self {
+        Self {
+            places: [0; PIECES + GROUP],
+            count: 0,
+            known: [Few::NONE; PIECES],
+            wide: Vec::with_capacity(PIECES),
+            long: Vec::with_capacity(PIECES),
+            more: 0,
+        }
+    }
+}
+
+impl Longer {
+    /// Tell runs, and ask for what is remembered of the others.
+    ///
+    /// # Safety
+    /// The machine has what `L` needs.
+    #[inline(always)]
+    pub(super) unsafe fn ask<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+        self.wide.clear();
+        self.long.clear();
+        self.more = 0;
+        for (number, place) in self.places[..self.count].iter().enumerate() {
+            let range = pieces.range(*place as usize);
+            let length = range.len();
+            // SAFETY: the caller's promise.
+            let is_run = |white| unsafe { L::is_run(white, &pieces.text[range.clone()]) };
+            if self.more + length <= MORE && white.is_some_and(is_run) {
+                self.more += length;
+                self.known[number].count = RUN;
+                continue;
+            }
+            self.known[number].count = 0;
+            if length <= KEY_LIMIT {
+                continue;
+            }
+            let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(*place as usize));
+            if let Some(key) = key {
+                caches.wide.prefetch(key);
+                self.wide.push((number as u16, key));
+            } else if let Some(spot) = caches.long.spot(&pieces.text[range]) {
+                caches.long.prefetch(spot);
+                self.long.push((number as u16, spot));
+            }
+        }
+    }
+
+    /// Find what is remembered. Pieces of one kind after those of the other, so that what is done is foreseen.
+    #[inline(never)]
+    pub(super) fn find(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+        let Self { places, known, wide, long, more, .. } = self;
+        let mut keep = |kept: std::ops::Range<usize>| {
+            // What has no room among the others is a miss that is found again.
+            let has_room = *more + kept.len() <= MORE;
+            *more += if has_room { kept.len() } else { 0 };
+            if has_room { at(kept, KEPT) } else { Few::NONE }
+        };
+        for (number, key) in wide {
+            known[usize::from(*number)] = match caches.wide.get(*key) {
+                Some(Wide::Here(few)) => few,
+                Some(Wide::Kept(kept)) => caches.long.kept(kept).map_or(Few::NONE, &mut keep),
+                None => Few::NONE,
+            };
+        }
+        for (number, spot) in long {
+            let place = places[usize::from(*number)] as usize;
+            let found = caches.long.find(*spot, &pieces.text[pieces.range(place)], pieces.is_part(place));
+            known[usize::from(*number)] = found.map_or(Few::NONE, &mut keep);
+        }
+    }
+
+    /// The places of those that are known, and what is.
+    #[inline(always)]
+    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &Few)> {
+        let known = self.places[..self.count].iter().zip(&self.known);
+        known.filter(|(_, few)| few.count > 0).map(|(place, few)| (*place as usize, few))
+    }
+
+    /// The places and keys of wide pieces that are not.
+    pub(super) fn wide(&self) -> impl Iterator<Item = (usize, &WideKey)> {
+        self.wide.iter().filter_map(|(number, key)| Some((self.unknown(*number)?, key)))
+    }
+
+    /// The places and spots of long ones that are not.
+    pub(super) fn long(&self) -> impl Iterator<Item = (usize, &Spot)> {
+        self.long.iter().filter_map(|(number, spot)| Some((self.unknown(*number)?, spot)))
+    }
+
+    fn unknown(&self, number: u16) -> Option<usize> {
+        let number = usize::from(number);
+        (self.known[number].count == 0).then(|| self.places[number] as usize)
+    }
+}
+
+impl Found {
+    /// Take over the ids of a longer piece at `place`, or only how many they are if it `COUNTS`.
+    ///
+    /// # Safety
+    /// The machine has what `L` needs.
+    #[inline(always)]
+    pub(super) unsafe fn take_longer<L: LookUp, const COUNTS: bool>(
+        &mut self,
+        (place, few): (usize, &Few),
+        pieces: &Pieces<'_>,
+        caches: &Caches,
+        white: Option<White>,
+    ) {
+        match few.count {
+            RUN => {
+                let piece = &pieces.text[pieces.range(place)];
+                if let Some(white) = white.filter(|_| !COUNTS) {
+                    // SAFETY: the caller's promise.
+                    unsafe { L::write_run(white, piece, &mut self.ids[self.end..]) };
+                }
+                self.end += piece.len();
+            }
+            KEPT => {
+                let kept = elsewhere(few);
+                if !COUNTS {
+                    self.ids[self.end..self.end + kept.len()].copy_from_slice(&caches.long.ids()[kept.clone()]);
+                }
+                self.end += kept.len();
+            }
+            count => {
+                if let Some(room) = self.ids[if COUNTS { 0 } else { self.end }..].first_chunk_mut() {
+                    *room = few.ids;
+                }
+                self.end += count as usize;
+            }
+        }
+    }
+}
