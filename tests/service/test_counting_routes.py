@@ -291,7 +291,7 @@ def test_bad_openai_request_is_refused_with_its_place(
         ({"messages": [{"role": "user"}]}, "messages[0].content: "),
         ({"messages": [{"role": 7, "content": "a"}]}, "messages[0].role: "),
         ({"messages": [{"role": "tool", "content": "a"}]}, "messages[0].role: "),
-        ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content: "),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content: this must be a string or a list"),
         ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text: "),
         *(
             ({"messages": [{"role": "user", "content": [{"type": kind}]}]}, "messages[0].content[0].type: ")

@@ -109,9 +109,9 @@ def text_of(values: Mapping[str, Any], name: str, place: str) -> str:
 
 
 def objects_of(value: object, place: str) -> list[Object]:
-    """Return a list of objects."""
+    """Return the objects of what could also have been a string."""
     if not isinstance(value, list):
-        raise ServiceError("invalid_type", "this must be a list of objects", place)
+        raise ServiceError("invalid_type", "this must be a string or a list of objects", place)
     for at, item in enumerate(value):
         if not isinstance(item, dict):
             raise ServiceError("invalid_type", "this must be an object", f"{place}[{at}]")
