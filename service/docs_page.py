@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
@@ -76,11 +76,13 @@ def _routes(document: dict[str, Any]) -> Iterator[str]:
         for method, operation in methods.items():
             yield f"<h2 id='{escape(path.strip('/'))}'><code>{method.upper()} {escape(path)}</code></h2>"
             yield f"<p>{_prose(operation.get('description', ''))}</p>"
-            body = operation.get("requestBody")
-            if body is None:
-                continue
-            content = body["content"]["application/json"]
-            yield "".join(_fields(_resolve(document, content["schema"])))
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            rows = [
+                *_parameters(document, operation.get("parameters", ())),
+                *_fields(document, _resolve(document, content.get("schema", {}))),
+            ]
+            if rows:
+                yield f"<table><tr><th>field<th>type<th>default<th>meaning{''.join(rows)}</table>"
             for example in content.get("examples", {}).values():
                 text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
                 yield (
@@ -90,25 +92,42 @@ def _routes(document: dict[str, Any]) -> Iterator[str]:
                 )
 
 
-def _fields(schema: dict[str, Any]) -> Iterator[str]:
-    yield "<table><tr><th>field<th>type<th>default<th>meaning"
+def _parameters(document: dict[str, Any], parameters: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for parameter in parameters:
+        place = f"{parameter['in']} {parameter['name']}"
+        yield _row(document, place, parameter["schema"], is_required=parameter["required"])
+
+
+def _fields(document: dict[str, Any], schema: dict[str, Any], within: str = "") -> Iterator[str]:
     required = schema.get("required", ())
-    for name, field in schema["properties"].items():
-        default = "required" if name in required else json.dumps(field.get("default"))
-        yield (
-            f"<tr><td><code>{escape(name)}</code><td>{escape(_type(field))}<td>{escape(default)}"
-            f"<td>{_prose(field.get('description', ''))}"
-        )
-    yield "</table>"
+    for name, field in schema.get("properties", {}).items():
+        yield _row(document, within + name, field, is_required=name in required)
+        yield from _fields(document, _resolve(document, field), f"{within}{name}.")
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _row(document: dict[str, Any], place: str, field: dict[str, Any], *, is_required: bool) -> str:
+    meaning = field.get("description") or _resolve(document, field).get("description", "")
+    return (
+        f"<tr><td><code>{escape(place)}</code><td>{escape(_type(document, field))}"
+        f"<td>{'required' if is_required else escape(_default(field))}<td>{_prose(meaning)}"
+    )
+
+
+def _default(field: dict[str, Any]) -> str:
+    if "default" in field:
+        return json.dumps(field["default"])
+    # The document leaves defaults out that are null.
+    return "null" if {"type": "null"} in field.get("anyOf", ()) else ""
+
+
+def _type(document: dict[str, Any], schema: dict[str, Any]) -> str:
+    schema = _resolve(document, schema)
     if "anyOf" in schema:
-        return " or ".join(_type(branch) for branch in schema["anyOf"])
+        return " or ".join(_type(document, branch) for branch in schema["anyOf"])
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     if schema.get("type") == "array":
-        return f"list of ({_type(schema['items'])})" if schema.get("items") else "list"
+        return f"list of ({_type(document, schema['items'])})" if schema.get("items") else "list"
     return str(schema.get("type", "any"))
 
 

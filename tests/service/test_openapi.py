@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -103,7 +104,29 @@ def test_page_holds_every_route_field_and_example(client: TestClient, document: 
     page = client.get("/docs").text
     for path in document["paths"]:
         assert path in page
+    schemas = document["components"]["schemas"]
     for name in ("EncodeRequest", "DecodeRequest", "OffsetsRequest", "CountRequest"):
-        for field in document["components"]["schemas"][name]["properties"]:
+        for field in schemas[name]["properties"]:
             assert f"<code>{field}</code>" in page
+    for field in schemas["CorpusRequest"]["properties"]:
+        assert f"<code>corpus.{field}</code>" in page
+    for field in schemas["TrainingSettings"]["properties"]:
+        assert f"<code>settings.{field}</code>" in page
     assert page.count("<textarea") >= 12
+
+
+def test_page_tells_types_defaults_and_what_a_query_may_ask(client: TestClient) -> None:
+    page = unescape(client.get("/docs").text)
+    for row in (
+        "<code>settings</code><td>object<td><td>The settings of <code>train</code>.",
+        "<code>settings.vocab_size</code><td>integer<td>32000<td>",
+        "<code>settings.max_token_length</code><td>integer or null<td>null<td>",
+        "<code>text</code><td>string or list of (string)<td><td>",
+        "<code>ids</code><td>list of (integer) or list of (list of (integer))<td>required<td>",
+        "<code>query limit</code><td>integer<td>50<td>Most jobs of a page.",
+        "<code>query state</code><td>list of (queued, running, succeeded, failed, cancelled)<td>[]<td>",
+        "<code>query embedding_rows</code><td>integer or null<td>null<td>",
+        "<code>path ref</code><td>string<td>required<td>",
+        "<code>header last-event-id</code><td>string or null<td>null<td>",
+    ):
+        assert row in page, row
