@@ -317,8 +317,9 @@ class PieceCounts:
         """Write the pieces in a range as lines of a counts file."""
 
 def keep_outputs(bytes: int) -> None:
-    """Keep at most so many bytes of memory in which ids and spans of long texts lay, for the next call; at first 16 MB.
+    """Keep at most so many bytes of memory in which ids, spans and UTF-8 of long texts lay, for the next call.
 
+    At first these are 24 MB.
     Only Linux keeps any.
     """
 

@@ -1,4 +1,4 @@
-//! Room for what is handed out: ids and spans.
+//! Room for what texts become: ids, spans and UTF-8.
 //!
 //! What a long text becomes lies in memory of its own, in large pages where the system has them, and what is given back waits
 //! for the next call: pages that nobody has touched took more time than some texts did.
@@ -8,7 +8,7 @@ use std::ops::Deref;
 
 use crate::sink::Sink;
 
-/// Keep so many bytes at the most of what was given back; 16 MB unless it is said.
+/// Keep so many bytes at the most of what was given back; 24 MB unless it is said.
 pub fn keep(bytes: usize) {
     #[cfg(target_os = "linux")]
     mapped::keep(bytes);
@@ -161,7 +161,7 @@ mod mapped {
     use crate::pages::{LARGE, Mapping};
 
     /// What waits for the next call at the most, in bytes that were touched.
-    static MOST: AtomicUsize = AtomicUsize::new(16 << 20);
+    static MOST: AtomicUsize = AtomicUsize::new(24 << 20);
 
     /// A multiple of every system's page.
     const PAGE: usize = 64 << 10;
