@@ -22,7 +22,7 @@ impl Near {
     /// No ids.
     #[inline(always)]
     pub fn new() -> Self {
-        Self { room: [MaybeUninit::uninit(); ROOM], count: 0, many: Vec::new() }
+        Self { room: [const { MaybeUninit::uninit() }; ROOM], count: 0, many: Vec::new() }
     }
 
     /// All ids.

@@ -1,9 +1,13 @@
 //! What one encoding call needs and the next can use again: buffers, and the piece cache above all.
 
+use std::cell::UnsafeCell;
 use std::num::NonZero;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::backtrack::Backtracker;
@@ -150,9 +154,47 @@ pub struct ScratchPool {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Place {
+    /// Whether a call has it. No mutex, since nobody waits: to give one back waits for all that was written before, lines of
+    /// the caches that are not near among it.
+    taken: AtomicBool,
     /// Made when it is first used.
-    scratch: Mutex<Option<Box<Scratch>>>,
+    scratch: UnsafeCell<Option<Box<Scratch>>>,
     tally: Tally,
+}
+
+// SAFETY: a scratch may go from thread to thread, and none looks at it but who has taken the place.
+unsafe impl Sync for Place where Scratch: Send {}
+
+/// The scratch of a place, for who has taken it.
+struct Held<'p>(&'p Place);
+
+impl Deref for Held<'_> {
+    type Target = Option<Box<Scratch>>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: who has taken the place is alone with its scratch.
+        unsafe { &*self.0.scratch.get() }
+    }
+}
+
+impl DerefMut for Held<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        // SAFETY: as above, and this is borrowed by one at a time.
+        unsafe { &mut *self.0.scratch.get() }
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // A call died in the middle of its work: nothing it left is trusted.
+            **self = None;
+        }
+        self.0.taken.store(false, Release);
+    }
 }
 
 /// Statistics that one thread at a time changes and any may read.
@@ -188,18 +230,9 @@ impl Tally {
 
 impl Place {
     /// What it holds, unless another call has it.
-    fn enter(&self) -> Option<MutexGuard<'_, Option<Box<Scratch>>>> {
-        match self.scratch.try_lock() {
-            Ok(held) => Some(held),
-            Err(TryLockError::WouldBlock) => None,
-            // A call died in the middle of its work: nothing it left is trusted.
-            Err(TryLockError::Poisoned(error)) => {
-                let mut held = error.into_inner();
-                *held = None;
-                self.scratch.clear_poison();
-                Some(held)
-            }
-        }
+    #[inline]
+    fn enter(&self) -> Option<Held<'_>> {
+        self.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok().then(|| Held(self))
     }
 }
 

@@ -10,13 +10,13 @@ const WAITING: usize = 160;
 /// All stages.
 #[derive(Debug)]
 pub(super) struct Levels<'t> {
-    pub(super) levels: Vec<Level<'t>>,
-    pub(super) steps: Steps,
+    levels: Vec<Level<'t>>,
+    steps: Steps,
 }
 
 /// One stage at work on one piece of the stage before.
 #[derive(Debug)]
-pub(super) struct Level<'t> {
+struct Level<'t> {
     split: &'t Split,
     /// The piece being cut.
     start: usize,
@@ -30,7 +30,7 @@ pub(super) struct Level<'t> {
 }
 
 impl<'t> Level<'t> {
-    pub(super) fn new(split: &'t Split) -> Self {
+    fn new(split: &'t Split) -> Self {
         Self { split, start: 0, end: 0, cursor: Cursor::default(), open: false, waiting: Vec::new(), taken: 0 }
     }
 
@@ -74,7 +74,13 @@ impl<'t> Level<'t> {
     }
 }
 
-impl Levels<'_> {
+impl<'t> Levels<'t> {
+    /// All `stages`, at the beginning of a text of so many bytes.
+    #[inline(never)]
+    pub(super) fn new(stages: &'t [Split], bytes: usize) -> Self {
+        Self { levels: stages.iter().map(Level::new).collect(), steps: Steps::for_text(bytes) }
+    }
+
     /// As [`super::Pieces::fill`].
     pub(super) fn fill(&mut self, text: &str, ends: &mut [u32]) -> Result<usize> {
         let last = self.levels.len() - 1;

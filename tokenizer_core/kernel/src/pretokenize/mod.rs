@@ -10,12 +10,11 @@ mod split;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vector;
 
-use self::levels::{Level, Levels};
+use self::levels::Levels;
 use self::scanner::Scanner;
 use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
-use crate::expression::Steps;
 use crate::path::Path;
 
 /// A compiled sequence of cuts.
@@ -54,6 +53,7 @@ impl Pretokenizer {
     ///
     /// # Errors
     /// `invalid_option` for a text of 4 GiB or more.
+    #[inline(always)]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Result<Pieces<'t>> {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
@@ -61,10 +61,7 @@ impl Pretokenizer {
         let cut = match self.stages.as_slice() {
             [] => Cut::Whole,
             [stage] if let Some(scanner) = stage.scanner() => Cut::Scanner(scanner),
-            stages => {
-                let levels = stages.iter().map(Level::new).collect();
-                Cut::Levels(Levels { levels, steps: Steps::for_text(text.len()) })
-            }
+            stages => Cut::Levels(Box::new(Levels::new(stages, text.len()))),
         };
         Ok(Pieces { text, at: 0, cut })
     }
@@ -84,7 +81,7 @@ enum Cut<'t> {
     Whole,
     /// One scanner alone, as most tokenizers have it.
     Scanner(Scanner),
-    Levels(Levels<'t>),
+    Levels(Box<Levels<'t>>),
 }
 
 impl Pieces<'_> {
@@ -94,6 +91,7 @@ impl Pieces<'_> {
     ///
     /// # Errors
     /// `step_limit` or `uncovered_text`, with the byte range.
+    #[inline]
     pub fn fill(&mut self, ends: &mut [u32]) -> Result<usize> {
         let count = match &mut self.cut {
             Cut::Levels(levels) => levels.fill(self.text, ends)?,
