@@ -15,12 +15,11 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
-import numpy as np
 import orjson
 
 from service.client import calls
@@ -42,7 +41,6 @@ from service.client.errors import (
     retry_after,
 )
 from service.client.jobs import EventReader
-from tokenizer_core import InvalidUnicode
 
 __all__ = [
     "Answer",
@@ -325,20 +323,7 @@ def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
         return {}
     if isinstance(call.body, bytes):
         return {"content": call.body, "headers": {"content-type": call.accept, "accept": call.accept}}
-    body = {name: value for name, value in call.body.items() if value is not None}
-    try:
-        content = orjson.dumps(body, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
-    except TypeError as error:
-        if "surrogates" in str(error):
-            raise InvalidUnicode("a text holds a lone surrogate, which no Unicode text has; replace it") from error
-        raise
-    return {"content": content, "headers": {"content-type": calls.JSON, "accept": call.accept}}
-
-
-def _as_list(value: object) -> list[Any]:
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes | bytearray | memoryview):
-        return list(value)
-    raise TypeError(f"{type(value).__name__} cannot be sent as JSON; send text as str and ids as integers")
+    return {"content": calls.written(call.body), "headers": {"content-type": calls.JSON, "accept": call.accept}}
 
 
 def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:

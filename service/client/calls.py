@@ -14,6 +14,9 @@ import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.schemas.fields import Part, Side, SpecialTokens, Unit
+from tokenizer_core import InvalidUnicode
+
+_SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
 JSON = "application/json"
 OCTETS = "application/octet-stream"
@@ -57,6 +60,13 @@ class ChatOptions(TypedDict, total=False):
     add_generation_prompt: bool
     continue_final_message: bool
     template_args: Mapping[str, Any]
+    template: str
+
+
+class CountChatOptions(ChatOptions, total=False):
+    """The options of ``count_chat``."""
+
+    special_tokens: SpecialTokens
 
 
 class EncodeChatOptions(ChatOptions, EncodeOptions, total=False):
@@ -114,6 +124,27 @@ def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:
     return read
 
 
+def written(fields: Mapping[str, Any]) -> bytes:
+    """Write what is sent as JSON, without what is ``None``.
+
+    Raises:
+        InvalidUnicode; TypeError
+    """
+    sent = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return orjson.dumps(sent, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError as error:
+        if "surrogates" in str(error):
+            raise InvalidUnicode(_SURROGATE) from error
+        raise
+
+
+def _as_list(value: object) -> list[Any]:
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes | bytearray | memoryview):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent as JSON; send text as str and ids as integers")
+
+
 def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     if "parts" in body:
         body["return"] = body.pop("parts")
@@ -156,10 +187,14 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     def read(answer: Any) -> Any:
         return pa.ipc.open_stream(answer.content).read_all()
 
-    schema = pa.schema([("text", pa.large_string())], metadata={"tokd": orjson.dumps(_renamed({**options}))})
+    schema = pa.schema([("text", pa.large_string())], metadata={"tokd": written(_renamed({**options}))})
+    try:
+        column = pa.array(texts, pa.large_string())
+    except UnicodeEncodeError as error:
+        raise InvalidUnicode(_SURROGATE) from error
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as stream:
-        stream.write_table(pa.table([pa.array(texts, pa.large_string())], schema=schema))
+        stream.write_table(pa.table([column], schema=schema))
     return Call("POST", "/encode", read, sink.getvalue().to_pybytes(), ARROW)
 
 
@@ -173,7 +208,7 @@ def encode_chat(messages: Chat, **options: Unpack[EncodeChatOptions]) -> Call[En
     return Call("POST", "/encode", Encoding, _renamed({"messages": messages, **options}))
 
 
-def count_chat(messages: Chat, **options: Unpack[ChatOptions]) -> Call[Count]:
+def count_chat(messages: Chat, **options: Unpack[CountChatOptions]) -> Call[Count]:
     """Say how many ids a chat has."""
     return Call("POST", "/count", Count, {"messages": messages, **options})
 

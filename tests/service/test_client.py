@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from service import client as client_module
+from service import schemas
 from service.client import (
     AsyncClient,
     Call,
@@ -26,6 +27,7 @@ from service.client import (
     TimedOut,
     TooLarge,
     Unreachable,
+    calls,
 )
 from service.errors import PROBLEMS
 from tests.service.conftest import RunServer, Server
@@ -115,6 +117,35 @@ def test_binary_answers_hold_the_same_ids(ask: Ask) -> None:
         ask(Client.encode_arrow(["<|bos|>"]))
     with pytest.raises(InvalidOption):
         ask(Client.encode_ids("a", parts=["tokens"]))
+
+
+def test_arrow_is_asked_as_json_is(ask: Ask) -> None:
+    options: Any = {"max_length": np.int64(2), "special_tokens": None, "parts": np.array(["ids"])}
+    rows = [row.ids for row in ask(Client.encode_batch(TEXTS, **options))]
+    assert ask(Client.encode_arrow(TEXTS, **options)).column("ids").to_pylist() == rows
+    for refused in (Client.encode_batch, Client.encode_arrow):
+        with pytest.raises(InvalidUnicode, match="replace it"):
+            ask(refused(["a", "\ud800"]))
+
+
+CHAT = {"text", "messages"}
+OF_CHATS = {*schemas.ChatOptions.model_fields, "train_on"}
+
+
+@pytest.mark.parametrize(
+    ("options", "model", "without"),
+    [
+        (calls.EncodeOptions, schemas.EncodeRequest, CHAT | OF_CHATS),
+        (calls.EncodeChatOptions, schemas.EncodeRequest, CHAT),
+        (calls.ChatOptions, schemas.RenderRequest, CHAT),
+        (calls.CountChatOptions, schemas.CountRequest, {*CHAT, "add_special_tokens"}),
+        (calls.TextOptions, schemas.CountRequest, CHAT | OF_CHATS),
+        (calls.OffsetsOptions, schemas.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
+        (calls.StreamOptions, schemas.DecodeRequest, {"ids"}),
+    ],
+)
+def test_options_of_methods_are_those_of_routes(options: Any, model: Any, without: set[str]) -> None:
+    assert options.__annotations__.keys() == model.model_fields.keys() - without
 
 
 def test_empty_batches_are_empty(ask: Ask) -> None:
