@@ -18,9 +18,10 @@ from tokenizer_core import CACHE_BYTES
 
 ENV_PREFIX = "TOKD_"
 TEST_PREFIX = "TOKD_TEST_"
+"""Variables of the test suite, which a server started by a test inherits."""
+
 KERNEL_VARIABLE = "TOKD_KERNEL"
 """Read by the kernel itself, wherever it runs."""
-"""Variables of the test suite, which a server started by a test inherits."""
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
