@@ -55,10 +55,9 @@ def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[J
 
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
-    words = {name: value for name, value in options.items() if name in ("name", "format", "field", "column")}
-    settings = orjson.dumps(dict(options.get("settings", {})))
-    # The settings go first: what is wrong with them is told before the corpus is sent.
-    form = {"settings": settings, **{name: str(value).encode() for name, value in words.items()}}
+    # The settings go first: what is wrong with them is told before the corpus is sent. A null there means something.
+    form = {"settings": orjson.dumps(dict(options.get("settings") or {}))}
+    form |= {name: str(value).encode() for name, value in _given(options, "name", "format", "field", "column").items()}
     return Call("POST", "/train-job", Job, None, headers=_key(options), form=form, files=tuple(map(Path, files)))
 
 
@@ -129,13 +128,18 @@ class EventReader:
 
 
 def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:
-    chosen = {name: options[name] for name in ("format", "field", "column") if name in options}
-    body = {"corpus": corpus | chosen, "settings": dict(options.get("settings", {})), "name": options.get("name")}
+    given = _given(options, "settings", "name")
+    body = {"corpus": corpus | _given(options, "format", "field", "column"), **given}
     return Call("POST", "/train-job", Job, body, headers=_key(options))
 
 
+def _given(options: SubmitOptions, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in names and value is not None}
+
+
 def _key(options: SubmitOptions) -> Mapping[str, str]:
-    return {"idempotency-key": options.get("idempotency_key", secrets.token_hex(16))}
+    key = options.get("idempotency_key")
+    return {"idempotency-key": secrets.token_hex(16) if key is None else key}
 
 
 def _page(answer: dict[str, Any]) -> JobPage:

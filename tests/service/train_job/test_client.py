@@ -179,6 +179,16 @@ def test_same_key_is_one_job_and_another_caller_sees_none(play: Callable[..., An
     play(other, "bob")
 
 
+def test_options_that_are_none_are_not_sent() -> None:
+    nothing: Any = dict.fromkeys(("settings", "name", "format", "field", "column", "idempotency_key"))
+    for submit, corpus in ((Client.submit_texts, TEXTS), (Client.submit_files, ["a.txt"])):
+        call, plain = submit(corpus, **nothing), submit(corpus)
+        assert (call.body, call.form, call.files) == (plain.body, plain.form, plain.files)
+        assert call.headers is not None
+        assert len(call.headers["idempotency-key"]) == 32
+    assert Client.submit_files(["a.txt"], settings={"pattern": None}).form == {"settings": b'{"pattern":null}'}
+
+
 def test_wrong_key_is_forbidden(server: Server) -> None:
     for key in (None, new_key()):
         with Client(server.url, key=key) as tokd, pytest.raises(Forbidden) as caught:
