@@ -10,6 +10,7 @@ use crate::lineage::Lineage;
 use crate::piece_cache::Key;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
+use crate::white_tokens::{Spot, WhiteTokens};
 
 /// Tokens longer than this would make every place costly.
 const TOKEN_LIMIT: usize = 256;
@@ -28,6 +29,7 @@ pub struct Lengths {
     /// By a hash of the three bytes.
     short: Box<[u32]>,
     long: FxHashMap<usize, LongTokens>,
+    white: Option<WhiteTokens>,
 }
 
 impl Lengths {
@@ -48,7 +50,9 @@ impl Lengths {
                 long.entry(place).or_default().push((bytes, id));
             }
         }
-        Some(Self { short, long: long.into_iter().map(|(place, tokens)| (place, LongTokens::new(tokens))).collect() })
+        let long = long.into_iter().map(|(place, tokens)| (place, LongTokens::new(tokens))).collect();
+        let white = WhiteTokens::new(vocabulary.tokens().filter(|(id, _)| is_made(*id)));
+        Some(Self { short, long, white })
     }
 }
 
@@ -102,13 +106,56 @@ fn place(bytes: &[u8]) -> usize {
     (word.wrapping_mul(0x9E37_79B1) >> 16) as usize
 }
 
+/// A token that bytes begin with.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    id: u32,
+    length: u16,
+    /// Where the tree has it, if that was asked.
+    spot: Spot,
+}
+
+/// What tells which tokens a place of a piece begins with.
+trait Search {
+    /// The longest.
+    fn longest(&self, rest: &[u8]) -> Option<Candidate>;
+
+    /// The next shorter one.
+    fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate>;
+}
+
+impl Search for &WhiteTokens {
+    #[inline]
+    fn longest(&self, rest: &[u8]) -> Option<Candidate> {
+        let spot = WhiteTokens::longest(self, rest);
+        self.token(spot).map(|(id, length)| Candidate { id, length, spot })
+    }
+
+    #[inline]
+    fn shorter(&self, _: &[u8], than: Candidate) -> Option<Candidate> {
+        let spot = WhiteTokens::shorter(self, than.spot);
+        self.token(spot).map(|(id, length)| Candidate { id, length, spot })
+    }
+}
+
+impl Search for (&Tables, &Lengths) {
+    #[inline]
+    fn longest(&self, rest: &[u8]) -> Option<Candidate> {
+        longest(self.0, self.1, rest, usize::MAX)
+    }
+
+    #[inline]
+    fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate> {
+        longest(self.0, self.1, rest, usize::from(than.length))
+    }
+}
+
 /// Buffers of the search, kept between pieces, and what it found out about neighbours: all pieces are of one vocabulary.
 #[derive(Debug, Default)]
 pub struct Backtracker {
     neighbours: Neighbours,
+    row: Vec<Candidate>,
     ids: Vec<u32>,
-    /// Where each of the ids begins.
-    starts: Vec<u32>,
     /// A bit for each place from which nothing leads on.
     dead: Vec<u64>,
 }
@@ -120,40 +167,51 @@ impl Backtracker {
         if !lineage.is_clear(piece) {
             return None;
         }
+        match &lengths.white {
+            Some(tokens) if WhiteTokens::is_all(piece) => self.search(tables, lineage, piece, tokens)?,
+            _ => self.search(tables, lineage, piece, (tables, lengths))?,
+        }
         self.ids.clear();
-        self.starts.clear();
-        self.dead.clear();
-        self.dead.resize(piece.len() / 64 + 1, 0);
-        let (mut at, mut below) = (0, usize::MAX);
+        self.ids.extend(self.row.iter().map(|token| token.id));
+        Some(&self.ids)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, tables: &Tables, lineage: &Lineage, piece: &[u8], tokens: impl Search) -> Option<()> {
+        let Self { neighbours, row, dead, .. } = self;
+        row.clear();
+        dead.clear();
+        dead.resize(piece.len() / 64 + 1, 0);
+        let mut at = 0;
+        let mut candidate = tokens.longest(piece);
         while at < piece.len() {
-            let Some((id, length)) = longest(tables, lengths, piece, at, below) else {
-                self.dead[at / 64] |= 1 << (at % 64);
-                let start = self.starts.pop()? as usize;
-                self.ids.pop();
-                below = at - start;
-                at = start;
+            let Some(token) = candidate else {
+                dead[at / 64] |= 1 << (at % 64);
+                let last = row.pop()?;
+                at -= usize::from(last.length);
+                candidate = tokens.shorter(&piece[at..], last);
                 continue;
             };
-            let end = at + length;
-            let is_dead = self.dead[end / 64] >> (end % 64) & 1 != 0;
-            if !is_dead && self.ids.last().is_none_or(|last| self.neighbours.can_stand(tables, lineage, *last, id)) {
-                self.ids.push(id);
-                self.starts.push(at as u32);
-                (at, below) = (end, usize::MAX);
+            let end = at + usize::from(token.length);
+            let is_dead = dead[end / 64] >> (end % 64) & 1 != 0;
+            if !is_dead && row.last().is_none_or(|last| neighbours.can_stand(tables, lineage, last.id, token.id)) {
+                row.push(token);
+                at = end;
+                candidate = tokens.longest(&piece[at..]);
             } else {
-                below = length;
+                candidate = tokens.shorter(&piece[at..], token);
             }
         }
-        Some(&self.ids)
+        Some(())
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
+        self.row.clear();
         self.ids.clear();
-        self.starts.clear();
         self.dead.clear();
+        self.row.shrink_to(entries);
         self.ids.shrink_to(entries);
-        self.starts.shrink_to(entries);
         self.dead.shrink_to(entries);
     }
 }
@@ -185,9 +243,9 @@ impl Neighbours {
     }
 }
 
-/// The longest token at `at` that merges make and that is shorter than `below`, and its length.
-fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: usize) -> Option<(u32, usize)> {
-    let rest = &piece[at..];
+/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`.
+fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Option<Candidate> {
+    let found = |(id, length): (u32, usize)| Candidate { id, length: length as u16, spot: Spot::default() };
     let below = below.min(rest.len() + 1);
     if below > 3 {
         let place = place(rest);
@@ -195,15 +253,15 @@ fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: u
         if short >> LONG != 0 && below > LONG {
             let long = lengths.long.get(&place).and_then(|tokens| tokens.longest(rest, below));
             if long.is_some() {
-                return long;
+                return long.map(found);
             }
         }
         short &= (1 << below.min(LONG)) - 1;
         while short != 0 {
             let length = short.ilog2() as usize;
-            let key = Key::new(piece, at, at + length, false);
+            let key = Key::new(rest, 0, length, false);
             if let Some(id) = tables.tokens.get(key, &rest[..length], true) {
-                return Some((id, length));
+                return Some(found((id, length)));
             }
             short &= !(1 << length);
         }
@@ -211,7 +269,7 @@ fn longest(tables: &Tables, lengths: &Lengths, piece: &[u8], at: usize, below: u
     if below > 2
         && let Some(id) = tables.merges.product_of_bytes(rest[0], rest[1])
     {
-        return Some((id, 2));
+        return Some(found((id, 2)));
     }
-    (below > 1).then(|| (tables.merges.byte_id(rest[0]), 1))
+    (below > 1).then(|| found((tables.merges.byte_id(rest[0]), 1)))
 }

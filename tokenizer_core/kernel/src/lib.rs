@@ -56,6 +56,7 @@ pub mod utf16;
 pub mod utf8;
 pub mod vocabulary;
 mod white;
+mod white_tokens;
 mod words;
 
 #[cfg(feature = "python")]

@@ -1,0 +1,137 @@
+//! Tokens of nothing but white space as a tree of their bytes: long pieces are hardly ever anything else, and such tokens
+//! begin with one another.
+
+/// The bytes of white space: of ASCII, and of the space that does not break.
+const LETTERS: [u8; 6] = *b" \n\t\r\xC2\xA0";
+
+/// Which of them a byte is; those that are none are [`OTHER`].
+static LETTER_OF: [u8; 256] = {
+    let mut letters = [OTHER; 256];
+    let mut letter = 0;
+    while letter < LETTERS.len() {
+        letters[LETTERS[letter] as usize] = letter as u8;
+        letter += 1;
+    }
+    letters
+};
+
+const OTHER: u8 = u8::MAX;
+
+const NO_TOKEN: u32 = u32::MAX;
+
+/// What some token begins with.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// By letter: these bytes and that one, or 0, as nothing leads to the root.
+    longer: [u16; LETTERS.len()],
+    /// The longest shorter token that they begin with, or 0.
+    shorter: u16,
+    length: u16,
+    /// The token that they are, or [`NO_TOKEN`].
+    id: u32,
+}
+
+/// A token of the tree by its node, or none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Spot(u16);
+
+/// The tree.
+#[derive(Debug)]
+pub(crate) struct WhiteTokens(Vec<Node>);
+
+impl WhiteTokens {
+    /// Take those of the tokens that are white space; `None` if they are too many.
+    pub(crate) fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])>) -> Option<Self> {
+        let empty = Node { longer: [0; LETTERS.len()], shorter: 0, length: 0, id: NO_TOKEN };
+        let mut nodes = vec![empty];
+        for (id, bytes) in tokens.filter(|(_, bytes)| Self::is_all(bytes)) {
+            let mut at = 0;
+            for byte in bytes {
+                let letter = usize::from(LETTER_OF[usize::from(*byte)]);
+                if nodes[at].longer[letter] == 0 {
+                    nodes[at].longer[letter] = u16::try_from(nodes.len()).ok()?;
+                    nodes.push(Node { length: nodes[at].length.checked_add(1)?, ..empty });
+                }
+                at = usize::from(nodes[at].longer[letter]);
+            }
+            nodes[at].id = id;
+        }
+        // Whatever begins with a node stands behind it.
+        for at in 0..nodes.len() {
+            let Node { longer, shorter, id, .. } = nodes[at];
+            let own = if id == NO_TOKEN { shorter } else { at as u16 };
+            longer.into_iter().filter(|node| *node != 0).for_each(|node| nodes[usize::from(node)].shorter = own);
+        }
+        Some(Self(nodes))
+    }
+
+    /// Whether bytes are nothing but what the tree is made of.
+    #[inline]
+    pub(crate) fn is_all(bytes: &[u8]) -> bool {
+        bytes.iter().fold(0, |all, byte| all | LETTER_OF[usize::from(*byte)]) != OTHER
+    }
+
+    /// The longest token that bytes of white space begin with.
+    #[inline]
+    pub(crate) fn longest(&self, bytes: &[u8]) -> Spot {
+        let Self(nodes) = self;
+        let mut node = &nodes[0];
+        let mut at = 0;
+        for byte in bytes {
+            let Some(next) = node.longer.get(usize::from(LETTER_OF[usize::from(*byte)])).filter(|next| **next != 0)
+            else {
+                break;
+            };
+            at = *next;
+            node = &nodes[usize::from(at)];
+        }
+        Spot(if node.id == NO_TOKEN { node.shorter } else { at })
+    }
+
+    /// The longest shorter one that a token begins with.
+    #[inline]
+    pub(crate) fn shorter(&self, Spot(at): Spot) -> Spot {
+        Spot(self.0[usize::from(at)].shorter)
+    }
+
+    /// The id of a token and how long it is, if it is one.
+    #[inline]
+    pub(crate) fn token(&self, Spot(at): Spot) -> Option<(u32, u16)> {
+        let Node { id, length, .. } = self.0[usize::from(at)];
+        (id != NO_TOKEN).then_some((id, length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_is_found_and_each_that_it_begins_with() {
+        let tokens: [(u32, &[u8]); 7] =
+            [(0, b" "), (1, b"\n"), (7, b"    \n"), (5, b"   "), (9, b" \n\xC2\xA0"), (3, b"a "), (8, b"\t")];
+        let tree = WhiteTokens::new(tokens.into_iter()).unwrap();
+        let all = |bytes: &[u8]| {
+            let first = tree.longest(bytes);
+            std::iter::successors(Some(first), |spot| Some(tree.shorter(*spot)))
+                .map_while(|spot| tree.token(spot))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(all(b"    \n "), [(7, 5), (5, 3), (0, 1)]);
+        assert_eq!(all(b"    \t"), [(5, 3), (0, 1)]);
+        assert_eq!(all(b"  \n"), [(0, 1)]);
+        assert_eq!(all(b" \n\xC2\xA0\xC2"), [(9, 4), (0, 1)]);
+        assert_eq!(all(b"\t\t"), [(8, 1)]);
+        assert_eq!(all(b"\xA0 "), []);
+        assert!(WhiteTokens::is_all(b" \r\n\t\xC2\xA0") && !WhiteTokens::is_all(b"  a"));
+    }
+
+    #[test]
+    fn more_tokens_than_nodes_can_be_numbered_are_refused() {
+        let letter = |number: u32, at: u32| LETTERS[(number / 6_u32.pow(at) % 6) as usize];
+        let tokens: Vec<Vec<u8>> = (0..60_000).map(|number| (0..7).map(|at| letter(number, at)).collect()).collect();
+        let numbered = || (0..).zip(tokens.iter().map(Vec::as_slice));
+        assert!(WhiteTokens::new(numbered()).is_none());
+        assert!(WhiteTokens::new(numbered().take(5_000)).is_some());
+    }
+}
