@@ -3,12 +3,13 @@
 import copy
 import pickle
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests import vocabularies
-from tokenizer_core import Tokenizer
+from tokenizer_core import InvalidOption, Tokenizer
 
 CALLS = {
     "encode": ("once upon a time",),
@@ -40,6 +41,25 @@ def test_rows_of_a_batch_are_found_by_integers_alone(tiny: Tokenizer) -> None:
     for wrong in (slice(2), 1.0, "0", None, (0, 1)):
         with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
             batch[wrong]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ("once", "not one string"),
+        (None, "not NoneType"),
+        (5, "not int"),
+        ({"once"}, "not set"),
+        ((text for text in ("once", "upon")), "not generator; make a list of it"),
+        (np.array(["once", "upon"]), "not ndarray; make a list of it"),
+    ],
+)
+def test_texts_that_are_no_sequence_are_refused_with_the_way_out(tiny: Tokenizer, texts: Any, said: str) -> None:
+    with pytest.raises(InvalidOption, match=said) as caught:
+        tiny.encode_batch(texts)
+    assert caught.value.place == {"field": "texts"}
+    with pytest.raises(TypeError, match="bool"):
+        tiny.encode_batch(["once"], add_special_tokens="no")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", CALLS)

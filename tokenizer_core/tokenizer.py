@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
+from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
 if TYPE_CHECKING:
@@ -308,7 +309,14 @@ class Tokenizer(Codec):
         Raises:
             as ``encode``, with the ``row`` of the first text that fails
         """
-        return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
+        try:
+            return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
+        except TypeError:
+            given: Any = texts
+            if isinstance(given, Sequence):
+                raise
+            message = f"texts is a sequence of strings, not {type(given).__name__}; make a list of it"
+            raise InvalidOption(message, field="texts") from None
 
     def offsets(
         self,
