@@ -288,25 +288,27 @@ impl Pipeline {
             if count == 0 {
                 return Ok(());
             }
-            start = self.encode_pieces(text, start, count, scratch, sink);
+            for first in (0..count).step_by(PIECES) {
+                start = self.encode_pieces(text, start, first..count.min(first + PIECES), scratch, sink);
+            }
             if start == text.len() {
                 return Ok(());
             }
         }
     }
 
-    /// Give the ids of the `count` pieces from `start` on, of which the scratch has the ends, to `sink`, and return where the
-    /// last of them ends.
+    /// Give the ids of the pieces from `start` on, of which the scratch has the ends at `places`, to `sink`, and return where
+    /// the last of them ends.
     fn encode_pieces(
         &self,
         text: &str,
         mut start: usize,
-        count: usize,
+        places: Range<usize>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> usize {
         let Scratch { portion, mergers, caches, cuts, ends, .. } = scratch;
-        let ends = &ends[..count];
+        let ends = &ends[places];
         let end = ends.last().map_or(start, |end| *end as usize);
         let (ends, parts) = match &self.tables.safe_split {
             Some(safe_split) if safe_split.is_worth_cutting(&text.as_bytes()[start..end]) => {

@@ -25,6 +25,9 @@ const BUFFER_LIMIT: usize = 1 << 16;
 /// No buffer of a shorter text is as long, in bytes.
 const SHORT: usize = BUFFER_LIMIT / 8;
 
+/// Pieces that are cut before they are looked up.
+const ENDS: usize = 4 * PIECES;
+
 /// What piece caches did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
@@ -106,8 +109,8 @@ pub struct Scratch {
     pub(crate) caches: Caches,
     pub(crate) mergers: Mergers,
     pub(crate) portion: Portion,
-    /// Where pieces of a portion end.
-    pub(crate) ends: [u32; PIECES],
+    /// Where pieces end, those of a few portions: a scanner that begins anew looks again at what it did not know.
+    pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
     /// The longest text since it was given back what one took, in bytes.
     pub(crate) longest: usize,
@@ -119,7 +122,7 @@ impl Scratch {
             caches: Caches::new(cache_bytes),
             mergers: Mergers::default(),
             portion: Portion::default(),
-            ends: [0; PIECES],
+            ends: [0; ENDS],
             cuts: Cuts::default(),
             longest: 0,
         }
