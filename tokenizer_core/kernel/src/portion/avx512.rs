@@ -248,10 +248,12 @@ impl LookUp for Avx512 {
             }
             longer += wide.count_ones() as usize;
         }
-        keys.longer.count = longer;
-        // SAFETY: the caller's promise.
-        unsafe { ask(&mut keys.longer, pieces, caches, white) };
         keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));
+        keys.longer.begin(longer);
+        if longer > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { ask(&mut keys.longer, pieces, caches, white) };
+        }
     }
 
     #[inline(always)]

@@ -54,15 +54,21 @@ impl Default for Longer {
 }
 
 impl Longer {
+    /// There are `count` of them, of which nothing is known yet.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, count: usize) {
+        self.count = count;
+        self.wide.clear();
+        self.long.clear();
+        self.more = 0;
+    }
+
     /// Tell runs, and ask for what is remembered of the others.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
     pub(super) unsafe fn ask<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
-        self.wide.clear();
-        self.long.clear();
-        self.more = 0;
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             let length = range.len();

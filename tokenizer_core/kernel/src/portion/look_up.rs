@@ -53,7 +53,7 @@ impl LookUp for Portable {
             longer += usize::from(length > KEY_LIMIT || white.is_some() && may_be_run(key, length));
             start = end;
         }
-        keys.longer.count = longer;
+        keys.longer.begin(longer);
         // SAFETY: every machine has what this one asks for.
         unsafe { keys.longer.ask::<Self>(pieces, caches, white) };
     }

@@ -225,8 +225,13 @@ impl Portion {
         let Self { keys, found, .. } = self;
         // SAFETY: the caller's promise.
         unsafe { L::keys(pieces, caches, white, keys) };
-        keys.longer.find(pieces, caches);
         (found.end, found.missed) = (0, 0);
+        if keys.longer.count == 0 {
+            // As in most short texts.
+            // SAFETY: as above.
+            return unsafe { L::take::<COUNTS>(0..pieces.count(), caches, keys, found) };
+        }
+        keys.longer.find(pieces, caches);
         let mut known = keys.longer.known();
         let mut from = 0;
         loop {
