@@ -65,6 +65,7 @@ impl PyPipeline {
         let vocabulary = Arc::clone(&vocabulary.0);
         let build = || Pipeline::new(vocabulary, &Config::from_json(config)?, cache_bytes);
         let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
+        array::prepare(py)?;
         Ok(Self(Arc::new(pipeline)))
     }
 
