@@ -113,6 +113,11 @@ class Database:
         self._opening = threading.Lock()
 
     @property
+    def name(self) -> str:
+        """The URL without what may be secret in it: a password, or options that could hold one."""
+        return self._url.set(drivername=self._url.get_backend_name(), query={}).render_as_string(hide_password=True)
+
+    @property
     def exists(self) -> bool:
         """Tell whether there can be jobs: a SQLite file that nobody made holds none, and is not made for a question."""
         file = self._file()

@@ -62,6 +62,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until ``stop`` is called."""
+        _log.info("worker %s takes jobs from %s for %s", self.name, self._store.database.name, self._shop.target)
         sweep_at = 0.0
         try:
             while not self._stop.is_set():

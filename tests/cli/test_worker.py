@@ -29,3 +29,20 @@ def test_worker_ends_in_order_when_it_is_told_to(home, number):
 )
 def test_worker_names_a_wrong_setting(tokd, arguments, word):
     assert_refused(tokd("worker", *arguments), "invalid_setting", 2, word)
+
+
+def test_worker_says_where_it_looks_for_jobs_and_never_the_password(home):
+    command = [
+        sys.executable,
+        "-m",
+        "service.cli",
+        "worker",
+        "--jobs-url",
+        "postgresql://me:secret@127.0.0.1:1/jobs?password=x",
+    ]
+    with subprocess.Popen(command, cwd=home, env=environment(), stderr=subprocess.PIPE) as process:
+        try:
+            said = process.stderr.readline().decode()
+        finally:
+            process.kill()
+    assert f"takes jobs from postgresql://me:***@127.0.0.1:1/jobs for {home / 'artifacts'}\n" in said
