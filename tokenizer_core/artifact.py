@@ -123,15 +123,14 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ArtifactNotFound(f"there is no artifact at {path}: {reason}") from None
+        raise ArtifactNotFound(f"there is no artifact at {path}: {files.reason(error)}") from None
 
 
 def _status(path: Path) -> os.stat_result:
     try:
         return path.stat()
     except OSError as error:
-        raise ArtifactNotFound(f"there is no artifact at {path}: {error.strerror}") from None
+        raise ArtifactNotFound(f"there is no artifact at {path}: {files.reason(error)}") from None
 
 
 def _read(directory: int) -> TokenizerParts:

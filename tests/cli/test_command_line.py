@@ -54,7 +54,7 @@ def test_a_wrong_command_line_is_one_line_and_status_2(tokd, arguments):
         (["encode", b"a\xc3("], b"", "invalid_unicode", ["0xC3", "at 1"]),
         (["encode"], "a\ud800".encode(errors="surrogatepass"), "invalid_unicode", ["0xED", "at 1"]),
         (["encode"], b"\xff\xfea\x00", "invalid_unicode", ["0xFF", "at 0"]),
-        (["encode", "a", "-t", "nowhere"], b"", "artifact_not_found", ["nowhere"]),
+        (["encode", "a", "-t", "nowhere"], b"", "artifact_not_found", ["nowhere: no such file"]),
         (["encode", "a", "-t", "hf"], b"", "artifact_not_found", ["hf", "manifest.json", "tokd import"]),
         (["encode", "a", "-t", "hf/tokenizer.json"], b"", "artifact_not_found", ["tokenizer.json"]),
         (["encode", "a", "-t", ""], b"", "artifact_not_found", []),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
+from tokenizer_core.formats import files
 from tokenizer_core.tokenizer import Tokenizer
 
 
@@ -20,7 +21,7 @@ def file_hashes(tokenizer: Tokenizer, path: Path | None) -> Finding:
         pinned: dict[str, str] = manifest["files"]
         found = {name: "sha256:" + hashlib.sha256((path / name).read_bytes()).hexdigest() for name in pinned}
     except OSError as error:
-        return failed(f"{error.filename}: {error.strerror}", file=str(error.filename))
+        return failed(f"{error.filename}: {files.reason(error)}", file=str(error.filename))
     except (ValueError, KeyError, TypeError, RecursionError):
         return failed("manifest.json is no manifest", file="manifest.json")
     changed: list[dict[str, Any]] = [

@@ -41,8 +41,7 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
         where = "" if directory is not None else f" at {path.parent}"
         raise ArtifactNotFound(f"there is no file {path.name}{where}", field=path.name) from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidArtifact(f"{path.name} cannot be opened: {reason}", field=path.name) from None
+        raise InvalidArtifact(f"{path.name} cannot be opened: {reason(error)}", field=path.name) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -59,6 +58,12 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
     if len(data) != status.st_size:
         raise InvalidArtifact(f"{path.name} changed while it was read; try again", field=path.name)
     return data
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return what the system says, lower case like every message here."""
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return said[:1].lower() + said[1:]
 
 
 def read_optional(path: Path) -> bytes | None:
