@@ -18,7 +18,7 @@ from service.errors import ServiceError, quote
 from service.jobs.job import Job, JobRequest, Page, Prepared
 from service.jobs.port import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.states import Event, Stage, State, stages_of, state_of
-from service.jobs.table import JOBS, Database, Now, changed, job_of
+from service.jobs.table import JOBS, Database, Now, changed, job_of, translated
 from service.settings import Settings
 from service.trained import trained_directory
 
@@ -53,7 +53,8 @@ class JobStore:
         """Make a directory for the uploads of a job."""
         job_id = new_id()
         directory = self.directory / job_id
-        directory.mkdir(parents=True)
+        with translated():
+            directory.mkdir(parents=True)
         return Prepared(job_id, directory)
 
     def discard(self, prepared: Prepared) -> None:

@@ -130,7 +130,7 @@ class Database:
         Errors:
             JobsUnavailable
         """
-        with _translated(), self._opened().begin() as connection:
+        with translated(), self._opened().begin() as connection:
             yield connection
 
     @contextmanager
@@ -140,7 +140,7 @@ class Database:
         Errors:
             JobsUnavailable
         """
-        with _translated(), self._opened().connect() as connection:
+        with translated(), self._opened().connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def lock(self, connection: Connection) -> None:
@@ -212,14 +212,24 @@ def _parse(url: str) -> URL:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Say that the store cannot be reached or written, and why to the log.
+
+    Errors:
+        JobsUnavailable
+    """
     try:
         yield
     except (SQLAlchemyError, OSError) as error:
-        # Its text can hold what a caller sent, so only its kind and the driver's words are logged.
-        reason = str(error.orig).strip() if isinstance(error, DBAPIError) else type(error).__name__
-        _log.error("the store of jobs: %s", reason)
+        _log.error("the store of jobs: %s", _reason(error))
         raise JobsUnavailable(RETRY_SECONDS) from error
+
+
+def _reason(error: SQLAlchemyError | OSError) -> str:
+    """Name what went wrong; the text of a statement's error can hold what a caller sent, the driver's words do not."""
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    return str(error.orig).strip() if isinstance(error, DBAPIError) else type(error).__name__
 
 
 def changed(happening: Event, **values: Any) -> Update:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from service.schemas import TrainingSettings, TrainJobRequest
+from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard
 from tokenizer_core import Recipe
@@ -39,6 +40,19 @@ def test_texts_become_a_queued_job_whose_corpus_lies_on_the_disk(board: Board) -
 def test_where_a_corpus_lies_is_told_to_nobody(board: Board) -> None:
     job = board.submit()
     assert str(board.trained) not in json.dumps(board.client.get(f"/train-job/{job['id']}").json())
+
+
+def test_directory_that_cannot_be_written_is_told_as_such(
+    make_client: MakeClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("no directory")
+    client = make_client(trained=str(tmp_path / "file"))
+    for sent in ({"json": BODY}, {"files": {"corpus": ("a.txt", b"low lower lowest")}}):
+        answer = client.post("/train-job", **sent)
+        assert_problem(answer, "jobs_unavailable")
+        assert answer.headers["retry-after"].isdigit()
+    assert f"the store of jobs: {tmp_path / 'file' / '.jobs'}" in caplog.text
+    assert "Not a directory" in caplog.text
 
 
 def test_settings_are_those_of_the_library() -> None:
