@@ -94,7 +94,7 @@ def render(
         final = _begin_to_continue(chat, chosen.source) if continue_final_message else ""
         variables = {
             **_special_tokens(settings),
-            **fields.track(dict(template_args or {}), None, ""),
+            **fields.track(dict(template_args or {}), None, "template_args"),
             "messages": chat,
             "tools": fields.track(tools, None, "tools"),
             "documents": fields.track(documents, None, "documents"),

@@ -182,6 +182,20 @@ def test_what_is_no_chat_is_refused_by_its_place() -> None:
         assert caught.value.place["field"] == field
 
 
+def test_a_variable_is_placed_as_the_option_that_it_stands_in(tiny: Tokenizer) -> None:
+    twin = tiny.with_template("{{ messages[0].content }}{{ messages_of_today[0] }}")
+    chat = [{"role": "user", "content": "x"}]
+    rendered = twin.render_chat(chat, template_args={"messages_of_today": ["y"]})
+    assert rendered.spans[1:] == ((None, "template_args.messages_of_today[0]", 1, 2),)
+    for value, place in (([float("nan")], "[0]"), ([{1: 2}], "[0]"), ([{"a": {5}}], "[0].a")):
+        with pytest.raises(InvalidOption) as caught:
+            twin.render_chat(chat, template_args={"messages_of_today": value})
+        assert caught.value.place["field"] == f"template_args.messages_of_today{place}"
+    with pytest.raises(InvalidOption) as caught:
+        twin.render_chat(chat, template_args={1: 2})  # type: ignore[dict-item]
+    assert caught.value.place["field"] == "template_args"
+
+
 def test_a_tokenizer_without_a_template_says_so(tiny: Tokenizer) -> None:
     with pytest.raises(TemplateMissing):
         tiny.render_chat([{"role": "user", "content": "x"}])

@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
     Attributes:
         message: the index of the message, or ``None`` for tools, documents and template arguments.
-        field: the path of the field, such as ``content`` or ``tools[0].function.name``.
+        field: the path of the field, such as ``content``, ``tools[0].function.name`` or ``template_args.date``.
         start, end: half-open, in characters of the rendered text.
     """
 
