@@ -224,19 +224,19 @@ def _web(finding: _Finding, url: str) -> Iterator[Source]:
     bounds, field = finding.bounds, finding.field
 
     def stamp() -> object:
-        with WebFile(url, bounds, field) as file:
+        with WebFile.open(url, bounds, field) as file:
             return file.tag, file.size
 
     def identity(_: Pause) -> str:
-        with WebFile(url, bounds, field) as file:
+        with WebFile.open(url, bounds, field) as file:
             # A file of which nothing is known is never the one that was counted before.
             return f"{url} {file.tag or secrets.token_hex(16)} {file.size}"
 
     def opener() -> IO[bytes]:
-        file = WebFile(url, bounds, field)
+        file = WebFile.open(url, bounds, field)
         return spooled(file, bounds, field) if is_parquet else cast("IO[bytes]", file)
 
-    with WebFile(url, bounds, field) as file:
+    with WebFile.open(url, bounds, field) as file:
         size = file.size
     source = finding.source(url, size, opener, identity, stamp)
     is_parquet = source.format == "parquet"

@@ -8,7 +8,7 @@ import ipaddress
 import socket
 import ssl
 import tempfile
-from typing import IO
+from typing import IO, Self
 from urllib.parse import quote, urljoin, urlsplit
 
 from tokenizer_core.bounds import Bounds, not_found
@@ -29,18 +29,22 @@ class WebFile(io.RawIOBase):
         tag: what the other side says that changes with the content, or an empty string.
     """
 
-    def __init__(self, url: str, bounds: Bounds, field: str) -> None:
+    def __init__(self, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> None:
+        self._connection, self._answer = connection, answer
+        length = self._answer.getheader("Content-Length", "")
+        self.size = int(length) if length.isascii() and length.isdigit() else None
+        self.tag = self._answer.getheader("ETag") or self._answer.getheader("Last-Modified") or ""
+        self._left = self.size
+
+    @classmethod
+    def open(cls, url: str, bounds: Bounds, field: str) -> Self:
         """Send the request and follow redirects, each of which is held to the bounds.
 
         Raises:
             CorpusForbidden: ``scheme_forbidden``, ``address_forbidden``.
             CorpusNotFound: no answer, or one that is no success.
         """
-        self._connection, self._answer = _request(url, bounds, field)
-        length = self._answer.getheader("Content-Length", "")
-        self.size = int(length) if length.isascii() and length.isdigit() else None
-        self.tag = self._answer.getheader("ETag") or self._answer.getheader("Last-Modified") or ""
-        self._left = self.size
+        return cls(*_request(url, bounds, field))
 
     def readable(self) -> bool:
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 import httpx
@@ -199,8 +200,8 @@ def test_what_is_no_fault_of_a_body_has_the_shape_too(make_client: MakeClient) -
         check(client.post(route, content=b"{}", headers=text), 400, "Bad Request", "header content-type")
         check(client.get(route), 405, "Method Not Allowed", None)
         assert client.get(route).headers["allow"] == "POST"
-        check(client.post(route, json={"prompt": "a" * 200}), 413, httpx.codes.get_reason_phrase(413), None)
-    phrase = httpx.codes.get_reason_phrase(413)
+        check(client.post(route, json={"prompt": "a" * 200}), 413, HTTPStatus(413).phrase, None)
+    phrase = HTTPStatus(413).phrase
     sglang_error(client.post("/v1/detokenize", json={"tokens": [[40, 40], [40, 40]]}), 413, phrase, "tokens")
     sglang_error(client.post("/v1/tokenize", json={"prompt": ["a"] * 4}), 413, phrase, "prompt")
     vllm_error(client.post("/detokenize", json={"tokens": [40] * 4}), 413, phrase, "tokens")
