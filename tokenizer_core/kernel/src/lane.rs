@@ -166,6 +166,7 @@ pub const LANES: usize = 16;
 pub struct Lanes<const N: usize>([Lane<N>; LANES]);
 
 impl<const N: usize> Default for Lanes<N> {
+    #[inline(always)]
     fn default() -> Self {
         const { assert!(N.is_power_of_two() && N <= 1 << PLACE_BITS, "a bit of a word for each place") };
         Self([Lane::IDLE; LANES])

@@ -41,6 +41,7 @@ pub(super) struct Longer {
 }
 
 impl Default for Longer {
+    #[inline(always)]
     fn default() -> Self {
         Self {
             places: [0; PIECES + GROUP],

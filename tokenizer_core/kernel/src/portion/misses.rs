@@ -46,6 +46,7 @@ pub(super) struct Misses {
 }
 
 impl Default for Misses {
+    #[inline(always)]
     fn default() -> Self {
         Self {
             lost: Vec::with_capacity(PIECES),

@@ -111,6 +111,7 @@ pub struct Portion {
 }
 
 impl Default for Portion {
+    #[inline(always)]
     fn default() -> Self {
         Self {
             keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: Longer::default() },

@@ -25,6 +25,7 @@ pub(super) struct Row {
 }
 
 impl Default for Row {
+    #[inline(always)]
     fn default() -> Self {
         Self { ids: [0; ROOM], end: 0, many: 0 }
     }
