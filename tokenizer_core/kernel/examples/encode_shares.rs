@@ -14,8 +14,8 @@ use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Error;
 use tokd_kernel::load::{from_tiktoken, from_tokenizer_json};
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::normalize::Normalizer;
-use tokd_kernel::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::safe_split::{Cuts, SafeSplit};
 

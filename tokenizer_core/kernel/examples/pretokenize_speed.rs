@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::path::Path;
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::buffer::Buffer;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::scratch::Scratch;
+use crate::sink::buffer::Buffer;
 
 /// Text that is worth a thread, in bytes.
 const WORTHWHILE: usize = 64 * 1024;

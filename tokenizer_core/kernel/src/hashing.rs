@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::words::few;
+use crate::machine::words::few;
 
 /// Multiplies and folds, eight bytes a step.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,8 @@ use std::sync::atomic::{
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::backtrack::Backtracker;
-use crate::merge::Merger;
+use crate::merging::backtrack::Backtracker;
+use crate::merging::merge::Merger;
 use crate::piece_cache::{Few, Key, LongCache, ShortCache, WideCache, WideKey};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;

@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::backtrack::Lengths;
-use crate::cells::Cells;
+use crate::decode::cells::Cells;
 use crate::error::Result;
-use crate::lineage::Lineage;
-use crate::path::Path;
-use crate::ranks::MergeTable;
+use crate::machine::path::Path;
+use crate::merging::backtrack::Lengths;
+use crate::merging::lineage::Lineage;
+use crate::merging::ranks::MergeTable;
+use crate::merging::token_index::TokenIndex;
+use crate::merging::white::White;
 use crate::safe_split::SafeSplit;
-use crate::spread::beside;
-use crate::token_index::TokenIndex;
+use crate::threads::spread::beside;
 use crate::vocabulary::Vocabulary;
-use crate::white::White;
 
 /// From so many tokens on a thread is worth its start.
 const LARGE: u32 = 10_000;

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use tokd_kernel::path::Path;
-use tokd_kernel::utf8::Utf8;
+use tokd_kernel::machine::path::Path;
+use tokd_kernel::transcode::utf8::Utf8;
 
 fn utf8(characters: usize) -> Option<Utf8> {
     Utf8::with_room(characters, Path::Avx512)

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
-use tokd_kernel::offsets::{Offsets, Unit};
+use tokd_kernel::sink::offsets::{Offsets, Unit};
 
 const END: u32 = 900;
 const TOOL: u32 = 901;

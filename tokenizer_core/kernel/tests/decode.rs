@@ -4,12 +4,12 @@
 use std::sync::atomic::AtomicU32;
 
 use proptest::prelude::*;
-use tokd_kernel::buffer::Buffer;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::TokenBytes;
 use tokd_kernel::error::{Code, Place};
-use tokd_kernel::path::Path;
-use tokd_kernel::utf16::Units;
+use tokd_kernel::machine::path::Path;
+use tokd_kernel::sink::buffer::Buffer;
+use tokd_kernel::transcode::utf16::Units;
 use tokd_kernel::vocabulary::Vocabulary;
 
 /// What stands before.

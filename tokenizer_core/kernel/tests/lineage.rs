@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::cells::Cells;
-use tokd_kernel::lineage::Lineage;
+use tokd_kernel::decode::cells::Cells;
+use tokd_kernel::merging::lineage::Lineage;
+use tokd_kernel::merging::ranks::MergeTable;
+use tokd_kernel::merging::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
-use tokd_kernel::ranks::MergeTable;
-use tokd_kernel::token_index::TokenIndex;
 use tokd_kernel::vocabulary::Vocabulary;
 
 fn lineage(vocabulary: &Vocabulary) -> (MergeTable, Option<Lineage>) {

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::backtrack::Backtracker;
-use tokd_kernel::cells::Cells;
-use tokd_kernel::lane::{LANES, Lanes};
-use tokd_kernel::merge::Merger;
-use tokd_kernel::path::Path;
-use tokd_kernel::ranks::{MergeTable, NEVER};
+use tokd_kernel::decode::cells::Cells;
+use tokd_kernel::machine::path::Path;
+use tokd_kernel::merging::backtrack::Backtracker;
+use tokd_kernel::merging::lane::{LANES, Lanes};
+use tokd_kernel::merging::merge::Merger;
+use tokd_kernel::merging::ranks::{MergeTable, NEVER};
 use tokd_kernel::tables::Tables;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 

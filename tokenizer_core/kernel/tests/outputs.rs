@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
-use tokd_kernel::output::write_json;
 use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Kept, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
+use tokd_kernel::sink::output::write_json;
 
 /// What is kept for another cache.
 fn kept(long: &LongCache, kept: Kept) -> Option<Vec<u32>> {

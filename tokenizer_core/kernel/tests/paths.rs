@@ -7,7 +7,7 @@ mod scanning;
 use proptest::prelude::*;
 use scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
 use tokd_kernel::error::Code;
-use tokd_kernel::path::Path;
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 /// Every pattern on every path but the portable one, and that.

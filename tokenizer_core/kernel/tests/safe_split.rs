@@ -6,9 +6,9 @@ mod common;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use tokd_kernel::merge::Merger;
-use tokd_kernel::path::Path;
-use tokd_kernel::ranks::MergeTable;
+use tokd_kernel::machine::path::Path;
+use tokd_kernel::merging::merge::Merger;
+use tokd_kernel::merging::ranks::MergeTable;
 use tokd_kernel::safe_split::{Cuts, SafeSplit};
 use tokd_kernel::vocabulary::Vocabulary;
 

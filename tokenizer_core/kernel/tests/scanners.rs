@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 use scanning::{PATTERNS, hostile_text, long_text};
-use tokd_kernel::path::Path;
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 /// The scanner of a pattern, on each path that the machine has.

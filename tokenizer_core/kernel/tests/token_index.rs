@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::cells::Cells;
 use tokd_kernel::config::AddedToken;
-use tokd_kernel::lineage::Lineage;
+use tokd_kernel::decode::cells::Cells;
+use tokd_kernel::merging::lineage::Lineage;
+use tokd_kernel::merging::ranks::MergeTable;
+use tokd_kernel::merging::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
-use tokd_kernel::ranks::MergeTable;
-use tokd_kernel::token_index::TokenIndex;
 use tokd_kernel::vocabulary::Vocabulary;
 
 /// Hold the index against a map from bytes to the first id: every token, and all of `others`.

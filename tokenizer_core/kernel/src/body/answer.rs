@@ -1,7 +1,7 @@
 //! Answers as JSON bytes, equal to those of the service's own writer.
 
 use super::plain::plain_run;
-use crate::output::write_number;
+use crate::sink::output::write_number;
 
 /// Write one value, or several in a list.
 pub fn write_rows(listed: bool, rows: usize, json: &mut Vec<u8>, mut write: impl FnMut(usize, &mut Vec<u8>)) {

@@ -5,11 +5,11 @@ use super::answer::{write_rows, write_spans};
 use super::scan::{Place, Scanner, Seen};
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
-use crate::buffer::Buffer;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
-use crate::offsets::{Offsets, Unit};
-use crate::output::{Count, write_json, write_number};
+use crate::sink::buffer::Buffer;
+use crate::sink::offsets::{Offsets, Unit};
+use crate::sink::output::{Count, write_json, write_number};
 
 /// Which request it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::error::Result;
-use crate::lineage::Lineage;
-use crate::ranks::MergeTable;
-use crate::token_index::TokenIndex;
+use crate::merging::lineage::Lineage;
+use crate::merging::ranks::MergeTable;
+use crate::merging::token_index::TokenIndex;
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// So many tokens ahead of the one at hand its halves are asked for: more than half of the time was waiting for them.

@@ -1,6 +1,6 @@
 //! Pieces as words: the text itself, so that equal keys are equal pieces.
 
-use crate::words::sixteen;
+use crate::machine::words::sixteen;
 
 /// Longest piece that has a [`Key`], in bytes.
 pub const KEY_LIMIT: usize = 15;

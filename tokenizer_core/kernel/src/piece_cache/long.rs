@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use super::key::{MULTIPLIERS, mix};
-use crate::pages::{Table, Zeroed};
-use crate::prefetch::prefetch;
-use crate::words::{few, sixteen};
+use crate::machine::pages::{Table, Zeroed};
+use crate::machine::prefetch::prefetch;
+use crate::machine::words::{few, sixteen};
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;

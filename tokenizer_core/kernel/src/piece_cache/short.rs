@@ -3,8 +3,8 @@
 use super::few::{Few, IDS_LIMIT};
 use super::key::Key;
 use super::long::Kept;
-use crate::pages::{Table, Zeroed};
-use crate::prefetch::prefetch;
+use crate::machine::pages::{Table, Zeroed};
+use crate::machine::prefetch::prefetch;
 
 /// Most ids of a piece beside which another one has room in the line.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;

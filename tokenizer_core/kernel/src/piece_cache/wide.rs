@@ -3,8 +3,8 @@
 use super::few::{Few, IDS_LIMIT};
 use super::key::WideKey;
 use super::long::Kept;
-use crate::pages::{Table, Zeroed};
-use crate::prefetch::prefetch;
+use crate::machine::pages::{Table, Zeroed};
+use crate::machine::prefetch::prefetch;
 
 /// Most ids that an entry holds.
 const WIDE_IDS_LIMIT: usize = 7;

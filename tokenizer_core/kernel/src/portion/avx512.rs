@@ -17,10 +17,10 @@ use std::ops::Range;
 use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
 use super::{Found, GROUP, Keys, Miss, PIECES, Pieces};
+use crate::machine::words::sixteen;
+use crate::merging::white::White;
 use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
-use crate::white::White;
-use crate::words::sixteen;
 
 /// Keys in a vector.
 const QUARTER: usize = 4;

@@ -4,9 +4,9 @@
 use super::look_up::LookUp;
 use super::misses::{KEPT, at, elsewhere};
 use super::{Found, GROUP, MORE, PIECES, Pieces};
+use crate::merging::white::White;
 use crate::piece_cache::{Few, KEY_LIMIT, Key, Spot, Wide, WideKey};
 use crate::scratch::Caches;
-use crate::white::White;
 
 /// A count that says that each byte is an id.
 const RUN: u32 = KEPT - 1;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::longer::may_be_run;
 use super::{Found, Keys, Miss, PIECES, Pieces};
+use crate::merging::white::White;
 use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key};
 use crate::scratch::Caches;
-use crate::white::White;
 
 /// What is done for every piece of a text.
 pub(super) trait LookUp {

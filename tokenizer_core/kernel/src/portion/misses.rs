@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::{Keys, Miss, PIECES, Pieces};
-use crate::lane::{LANES, Lanes};
-use crate::merge::SCAN_LIMIT;
+use crate::merging::lane::{LANES, Lanes};
+use crate::merging::merge::SCAN_LIMIT;
+use crate::merging::token_index::Candidate;
 use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
-use crate::token_index::Candidate;
 
 /// A count that says that the ids are elsewhere: from the first to before the second.
 const MANY: u32 = u32::MAX;

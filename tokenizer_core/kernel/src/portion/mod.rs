@@ -20,12 +20,12 @@ use self::longer::Longer;
 use self::look_up::{LookUp, Portable};
 use self::misses::{Missed, Misses, Resolved};
 use self::row::Row;
-use crate::path::Path;
+use crate::machine::path::Path;
+use crate::merging::white::White;
 use crate::piece_cache::{IDS_LIMIT, Key};
 use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
-use crate::white::White;
 
 /// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked for
 /// is still near.

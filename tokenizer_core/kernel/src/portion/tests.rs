@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use super::avx512::Avx512;
 use super::look_up::{LookUp, Portable};
 use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
-use crate::path::Path;
+use crate::machine::path::Path;
+use crate::merging::white::White;
 use crate::piece_cache::{Few, Spot, Wide, WideKey};
 use crate::scratch::Caches;
-use crate::white::White;
 
 /// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the longer
 /// ones of these are looked for.

@@ -5,7 +5,7 @@ use super::scanner::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
 use crate::expression::{Expression, OutOfSteps, Steps};
-use crate::path::Path;
+use crate::machine::path::Path;
 use crate::unicode::NUMBER;
 
 /// A compiled pattern.

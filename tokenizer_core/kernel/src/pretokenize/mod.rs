@@ -15,7 +15,7 @@ use self::scanner::Scanner;
 use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
-use crate::path::Path;
+use crate::machine::path::Path;
 
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use super::rules::{Cl100k, Gpt2, O200k, Rules};
 use super::scan;
 #[cfg(target_arch = "x86_64")]
 use super::vector;
-use crate::path::Path;
+use crate::machine::path::Path;
 
 /// A pattern that has a scanner.
 #[derive(Debug, Clone, Copy)]

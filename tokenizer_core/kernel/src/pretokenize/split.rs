@@ -5,7 +5,7 @@ use super::scanner::Scanner;
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
 use crate::expression::Steps;
-use crate::path::Path;
+use crate::machine::path::Path;
 
 /// A compiled stage.
 #[derive(Debug)]

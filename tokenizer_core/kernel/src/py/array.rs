@@ -8,9 +8,9 @@ use pyo3::types::PyString;
 use super::pipeline::{Array, buffered};
 use super::raise::{exception, run};
 use super::text::utf8;
-use crate::buffer::Buffer;
 use crate::encode::{EncodeOptions, Pipeline};
-use crate::near::Near;
+use crate::sink::buffer::Buffer;
+use crate::sink::near::Near;
 
 /// So many ids are copied into an array of their own.
 const COPIED: usize = 4096;

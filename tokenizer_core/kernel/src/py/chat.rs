@@ -11,7 +11,7 @@ use super::pipeline::Array;
 use super::raise::{exception, invalid_option, run};
 use super::text::utf8;
 use crate::encode::Pipeline;
-use crate::offsets::{Offsets, Unit};
+use crate::sink::offsets::{Offsets, Unit};
 
 /// `(start, end, literal)` in characters.
 type Refused = Vec<(usize, usize, String)>;

@@ -13,7 +13,7 @@ use super::raise::{exception, run};
 use super::text::utf8;
 use super::{array, decode, sizes};
 use crate::encode::Pipeline;
-use crate::output::Count;
+use crate::sink::output::Count;
 
 /// Encode and decode over a pipeline that other objects may have too.
 #[pyclass(name = "Codec", module = "tokenizer_core._kernel", frozen, subclass)]

@@ -9,11 +9,11 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::ids::Ids;
 use super::raise::{exception, run};
-use crate::buffer::Buffer;
 use crate::decode::{TokenBytes, incomplete_tail};
 use crate::encode::Pipeline;
-use crate::path::Path;
-use crate::utf16::Units;
+use crate::machine::path::Path;
+use crate::sink::buffer::Buffer;
+use crate::transcode::utf16::Units;
 
 /// Ids that are decoded at once on the way to UTF-16.
 const PORTION: usize = 2048;

@@ -12,13 +12,13 @@ use super::text::{self, utf8};
 use super::{array, chat, decode, sizes, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
-use crate::buffer::Buffer;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
-use crate::offsets::{Offsets, Unit};
-use crate::output::write_json;
 use crate::scratch::CacheStatistics;
+use crate::sink::buffer::Buffer;
+use crate::sink::offsets::{Offsets, Unit};
+use crate::sink::output::write_json;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
 pub const CACHE_BYTES: usize = 8 << 20;

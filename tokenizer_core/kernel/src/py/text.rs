@@ -13,8 +13,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::path::Path;
-use crate::utf8::Utf8;
+use crate::machine::path::Path;
+use crate::transcode::utf8::Utf8;
 
 /// Characters that are taken out of a string at once; in UTF-32 they fill half of a first cache.
 const BLOCK: usize = 4096;

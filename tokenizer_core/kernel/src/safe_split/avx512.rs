@@ -33,7 +33,7 @@ static FOUR_TIMES: [u8; WINDOW] = {
 /// As [`super::beyond_and_far`].
 ///
 /// # Safety
-/// The machine has [`crate::path::Path::Avx512`].
+/// The machine has [`crate::machine::path::Path::Avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
     let (mut beyond, mut far) = (0, 0);
@@ -52,7 +52,7 @@ pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
 /// As [`SafeSplit::cut`].
 ///
 /// # Safety
-/// The machine has [`crate::path::Path::Avx512`].
+/// The machine has [`crate::machine::path::Path::Avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn cut(
     split: &SafeSplit,

@@ -10,7 +10,7 @@ mod avx512;
 mod crossings;
 
 use self::crossings::{Crossings, FAR};
-use crate::path::Path;
+use crate::machine::path::Path;
 use crate::vocabulary::Vocabulary;
 
 /// Which pairs of neighbouring characters some token spans.

@@ -9,9 +9,9 @@ use super::symbols::Symbols;
 use super::words::{BORDER, Words};
 use crate::error::{Code, Error, Result};
 use crate::load::bytes_to_text;
-use crate::merge::Merger;
-use crate::ranks::MergeTable;
-use crate::token_index::TokenIndex;
+use crate::merging::merge::Merger;
+use crate::merging::ranks::MergeTable;
+use crate::merging::token_index::TokenIndex;
 use crate::unicode::is_whitespace;
 use crate::vocabulary::Vocabulary;
 

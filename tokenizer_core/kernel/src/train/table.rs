@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::prefetch::prefetch;
+use crate::machine::prefetch::prefetch;
 
 /// Pieces counted together.
 const BATCH: usize = 64;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
-use tokd_kernel::path::Path;
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::vocabulary::Vocabulary;
 
 use super::Reader;

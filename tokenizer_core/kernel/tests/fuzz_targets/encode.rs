@@ -7,8 +7,8 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
-use tokd_kernel::offsets::{Offsets, Unit};
-use tokd_kernel::output::{Count, write_json};
+use tokd_kernel::sink::offsets::{Offsets, Unit};
+use tokd_kernel::sink::output::{Count, write_json};
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 use super::{PATTERNS, Reader};

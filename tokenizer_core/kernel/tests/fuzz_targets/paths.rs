@@ -1,7 +1,7 @@
 //! The scanners of every path over any text, which stands alone on the heap so that a sanitizer sees a byte read too far.
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::path::Path;
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 use super::{PATTERNS, Reader};

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::path::Path;
+use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";

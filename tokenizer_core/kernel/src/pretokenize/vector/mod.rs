@@ -12,8 +12,8 @@ pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
-use crate::branch::seldom;
-use crate::prefetch::prefetch;
+use crate::machine::branch::seldom;
+use crate::machine::prefetch::prefetch;
 
 /// Bytes in a window.
 pub(crate) const WINDOW: usize = 64;
@@ -70,7 +70,7 @@ pub(crate) trait Block {
 /// As [`scan::fill`], with AVX2 and BMI2.
 ///
 /// # Safety
-/// The machine has [`crate::path::Path::Avx2`].
+/// The machine has [`crate::machine::path::Path::Avx2`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: the caller's promise.
@@ -80,7 +80,7 @@ pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]
 /// As [`scan::fill`], with AVX-512.
 ///
 /// # Safety
-/// The machine has [`crate::path::Path::Avx512`].
+/// The machine has [`crate::machine::path::Path::Avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn fill_avx512<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: the caller's promise.

@@ -6,11 +6,11 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use crate::pair_table::Address;
-use crate::path::Path;
-use crate::ranks::MergeTable;
-use crate::tagged_line::{Look, Portable};
-use crate::words::places;
+use crate::machine::path::Path;
+use crate::machine::tagged_line::{Look, Portable};
+use crate::machine::words::places;
+use crate::merging::pair_table::Address;
+use crate::merging::ranks::MergeTable;
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
 #[derive(Debug, Clone, Copy)]

@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use crate::decode::TokenBytes;
-use crate::offsets::Unit;
-use crate::path::Path;
+use crate::machine::path::Path;
+use crate::sink::offsets::Unit;
 
 /// The token begins inside a character.
 const INSIDE: u8 = 0x80;
@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ruler::Ruler;
+    use crate::sink::ruler::Ruler;
     use crate::vocabulary::Vocabulary;
 
     /// Tokens of all lengths around what a byte holds, whole characters and parts of them; every seventh id is a hole.

@@ -6,11 +6,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::lineage::Lineage;
+use crate::merging::lineage::Lineage;
+use crate::merging::white_tokens::{Spot, WhiteTokens};
 use crate::piece_cache::Key;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
-use crate::white_tokens::{Spot, WhiteTokens};
 
 /// Tokens longer than this would make every place costly.
 const TOKEN_LIMIT: usize = 256;

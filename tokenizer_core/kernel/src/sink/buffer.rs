@@ -158,7 +158,7 @@ mod mapped {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Mutex, PoisonError};
 
-    use crate::pages::{LARGE, Mapping};
+    use crate::machine::pages::{LARGE, Mapping};
 
     /// What waits for the next call at the most, in bytes that were touched.
     static MOST: AtomicUsize = AtomicUsize::new(24 << 20);

@@ -1,16 +1,18 @@
 //! Ids back to bytes and text, whole or as they come.
 
+pub mod cells;
+
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::buffer::Buffer;
-use crate::cells::{Cell, Cells, MIDDLE, ROOM};
 use crate::config::AddedToken;
+use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
 use crate::error::{Code, Error, Result};
-use crate::offsets::Unit;
-use crate::path::Path;
-use crate::steps::{StepTables, Steps};
+use crate::machine::path::Path;
+use crate::sink::buffer::Buffer;
+use crate::sink::offsets::Unit;
+use crate::sink::steps::{StepTables, Steps};
 use crate::vocabulary::Vocabulary;
 
 /// In the table of lengths: the token has a byte that is not ASCII.

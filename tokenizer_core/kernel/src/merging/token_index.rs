@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::cells::Cells;
+use crate::decode::cells::Cells;
 use crate::hashing::KeyedHash;
-use crate::lineage::Lineage;
-use crate::pages::Table;
+use crate::machine::pages::Table;
+use crate::machine::prefetch::prefetch;
+use crate::machine::tagged_line::{Line, WAYS};
+use crate::merging::lineage::Lineage;
 use crate::piece_cache::{Key, WideKey};
-use crate::prefetch::prefetch;
-use crate::tagged_line::{Line, WAYS};
 use crate::vocabulary::Vocabulary;
 
 /// The slot of a line with a tag, or 0, where no two have one: all are looked at, since a branch on which it is cannot be

@@ -1,6 +1,6 @@
 //! UTF-8 to UTF-16, 64 bytes at a time.
 
-use crate::path::Path;
+use crate::machine::path::Path;
 
 /// Units that are written at once.
 const WINDOW: usize = 64;
@@ -52,7 +52,7 @@ mod avx512 {
     /// How many units were written to `units`; `None` if the bytes are not UTF-8.
     ///
     /// # Safety
-    /// The machine has [`crate::path::Path::Avx512`], and `units` room for `bytes.len() + WINDOW`.
+    /// The machine has [`crate::machine::path::Path::Avx512`], and `units` room for `bytes.len() + WINDOW`.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub unsafe fn from_utf8(bytes: &[u8], units: &mut [MaybeUninit<u16>]) -> Option<usize> {
         let (mut at, mut count) = (0, 0);

@@ -1,6 +1,6 @@
 //! A cache line of sixteen entries of four bytes, each a tag above something else.
 
-use crate::pages::Zeroed;
+use crate::machine::pages::Zeroed;
 
 /// Entries of a line.
 pub(crate) const WAYS: usize = 16;

@@ -1,6 +1,6 @@
 //! Threads that help one call and wait a while for the next: to start one and to see it end took a twentieth of a batch of 2 MB.
 //!
-//! They help callers of their own [standing](crate::standing) alone, know nothing of Python and hold nothing of a tokenizer
+//! They help callers of their own [standing](crate::threads::standing) alone, know nothing of Python and hold nothing of a tokenizer
 //! between calls, so either may go while they wait. What nobody has begun when the caller is done is taken back: no call
 //! waits for a thread that the system has not let run, nor for one that stayed behind in a fork. A child starts its own.
 
@@ -11,7 +11,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
-use crate::standing::Standing;
+use crate::threads::standing::Standing;
 
 /// So long a thread waits for the next call.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,5 +1,12 @@
 //! Where ids go, and what a sink can learn about where they came from.
 
+pub mod buffer;
+pub mod near;
+pub mod offsets;
+pub mod output;
+pub(crate) mod ruler;
+pub(crate) mod steps;
+
 use std::ops::Range;
 
 use crate::normalize::Alignment;

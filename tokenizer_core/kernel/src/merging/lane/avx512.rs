@@ -12,9 +12,9 @@ use core::arch::x86_64::{
 use std::mem::offset_of;
 
 use super::{LAST, Lane, PLACE_BITS, key, merge_of};
-use crate::branch::seldom;
-use crate::ranks::MergeTable;
-use crate::tagged_line::Avx512;
+use crate::machine::branch::seldom;
+use crate::machine::tagged_line::Avx512;
+use crate::merging::ranks::MergeTable;
 
 /// Keys in a vector.
 pub(super) const WORDS: usize = 16;

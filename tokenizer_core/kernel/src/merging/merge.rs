@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::lane::Lanes;
-use crate::ranks::{MergeTable, NEVER};
+use crate::merging::lane::Lanes;
+use crate::merging::ranks::{MergeTable, NEVER};
 
 /// Up to this many bytes a scan for the least rank beats the queue, and the search from left to right.
 pub const SCAN_LIMIT: usize = Lanes::<64>::LIMIT;

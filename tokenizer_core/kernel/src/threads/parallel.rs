@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use crate::buffer::Buffer;
 use crate::encode::Pipeline;
 use crate::error::Result;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
+use crate::sink::buffer::Buffer;
 
 /// Text that is worth a thread, in bytes: large against a cache that has to learn it.
 const WORTHWHILE: usize = 256 * 1024;

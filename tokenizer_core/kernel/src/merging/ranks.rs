@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
-use crate::pages::Table;
-use crate::pair_table::{Address, PairTable};
-use crate::path::Path;
-use crate::prefetch::prefetch;
-use crate::tagged_line::Look;
+use crate::machine::pages::Table;
+use crate::machine::path::Path;
+use crate::machine::prefetch::prefetch;
+use crate::machine::tagged_line::Look;
+use crate::merging::pair_table::{Address, PairTable};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// Above the rank of every merge: the pair does not merge.
@@ -51,7 +51,7 @@ impl MergeTable {
         Self::with_tags(vocabulary, never, u32::BITS)
     }
 
-    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::pair_table), if so few are enough:
+    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::merging::pair_table), if so few are enough:
     /// the fewer, the more often another pair is found first.
     ///
     /// # Errors

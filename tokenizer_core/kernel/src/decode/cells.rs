@@ -4,9 +4,9 @@ use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 
 use crate::config::AddedToken;
-use crate::pages::{Table, Zeroed};
+use crate::machine::pages::{Table, Zeroed};
+use crate::machine::prefetch::prefetch;
 use crate::piece_cache::{KEY_LIMIT, Key};
-use crate::prefetch::prefetch;
 use crate::vocabulary::Vocabulary;
 
 /// What a cell takes, all of which is copied at once whatever the token's length is.

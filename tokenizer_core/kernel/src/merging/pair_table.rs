@@ -8,10 +8,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::pages::Table;
-use crate::prefetch::prefetch;
-use crate::tagged_line::{Line, Look, Portable, WAYS};
-use crate::words::places;
+use crate::machine::pages::Table;
+use crate::machine::prefetch::prefetch;
+use crate::machine::tagged_line::{Line, Look, Portable, WAYS};
+use crate::machine::words::places;
 
 /// So many entries a line has on the average, at most: one line in a hundred is full.
 const LOAD: usize = 8;

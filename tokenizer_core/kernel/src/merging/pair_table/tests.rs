@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::{Look, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
-use crate::path::Path;
+use crate::machine::path::Path;
 #[cfg(target_arch = "x86_64")]
-use crate::tagged_line::Avx512;
+use crate::machine::tagged_line::Avx512;
 
 const ID_BITS: u32 = 9;
 

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::Result;
-use crate::helpers::with_helpers;
 use crate::scratch::{Scratch, ScratchPool};
-use crate::standing::allowed_cores;
+use crate::threads::helpers::with_helpers;
+use crate::threads::standing::allowed_cores;
 
 impl ScratchPool {
     /// How many threads `wanted` means, of which so many find work: 0 is one a core.

@@ -3,11 +3,11 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use crate::buffer::Buffer;
 use crate::decode::TokenBytes;
-use crate::ruler::Ruler;
+use crate::sink::buffer::Buffer;
+use crate::sink::ruler::Ruler;
+use crate::sink::steps::{Step, Steps};
 use crate::sink::{Sink, Stretch};
-use crate::steps::{Step, Steps};
 
 /// What a span counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

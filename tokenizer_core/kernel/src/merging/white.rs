@@ -1,6 +1,6 @@
 //! White space that no merge joins: each byte of it is a token of its own, so nothing has to be remembered of it.
 
-use crate::ranks::MergeTable;
+use crate::merging::ranks::MergeTable;
 
 /// The ids of spaces and newlines, in a vocabulary whose merges join no space with either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,8 @@
+//! What the machine has, and how it is asked: instructions, pages, cache lines, words, branches.
+
+pub(crate) mod branch;
+pub(crate) mod pages;
+pub mod path;
+pub(crate) mod prefetch;
+pub(crate) mod tagged_line;
+pub(crate) mod words;
