@@ -330,4 +330,26 @@ mod tests {
         nest(&pool, depth);
         assert_eq!(pool.statistics().pieces, depth * (depth + 1) / 2);
     }
+    #[test]
+    fn calls_of_many_threads_have_a_scratch_each_and_all_are_counted() {
+        const CALLS: u64 = 500;
+        let pool = ScratchPool::new(1 << 12);
+        let threads = pool.places.len() as u32 + 2;
+        thread::scope(|scope| {
+            for own in 0..threads {
+                let pool = &pool;
+                scope.spawn(move || {
+                    for _ in 0..CALLS {
+                        pool.with(|scratch| {
+                            scratch.ends[0] = own;
+                            scratch.caches.statistics.pieces += 1;
+                            thread::yield_now();
+                            assert_eq!(scratch.ends[0], own);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(pool.statistics().pieces, u64::from(threads) * CALLS);
+    }
 }
