@@ -15,6 +15,8 @@ use crate::vocabulary::Vocabulary;
 /// Tokens longer than this would make every place costly.
 const TOKEN_LIMIT: usize = 256;
 
+const _: () = assert!(TOKEN_LIMIT <= u16::MAX as usize, "a candidate holds the length");
+
 /// Lengths below this have a bit each; the highest bit says that there are longer ones.
 const LONG: usize = 31;
 

@@ -3,39 +3,12 @@
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
-use super::pipeline::{Array, buffered};
-use super::raise::{exception, run};
-use super::text::utf8;
-use crate::encode::{EncodeOptions, Pipeline};
+use super::pipeline::Array;
 use crate::sink::buffer::Buffer;
-use crate::sink::near::Near;
 
 /// So many ids are copied into an array of their own.
 const COPIED: usize = 4096;
-
-/// Bytes of a text whose ids need no memory but the array's.
-const SHORT: usize = 2048;
-
-/// The ids of a text.
-pub fn encoded<'py>(
-    pipeline: &Pipeline,
-    text: &Bound<'py, PyString>,
-    options: EncodeOptions,
-    threads: usize,
-) -> PyResult<Array<'py>> {
-    let py = text.py();
-    let text = &utf8(text, pipeline.path())?;
-    if text.len() > SHORT {
-        return of_ids(py, buffered(py, pipeline, text, options, threads, |ids| ids)?);
-    }
-    let mut ids = Near::new();
-    match run(py, text.len(), || pipeline.encode(text, options, &mut ids)) {
-        Ok(()) => Ok(PyArray1::from_slice(py, ids.as_slice())),
-        Err(error) => Err(exception(py, &error, Some(text))),
-    }
-}
 
 /// What an array that lies in it keeps alive.
 #[pyclass(module = "tokenizer_core._kernel", frozen)]

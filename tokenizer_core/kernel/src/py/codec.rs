@@ -4,16 +4,21 @@
 
 use std::sync::{Arc, OnceLock};
 
+use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
-use super::pipeline::{Array, PyPipeline, options};
+use super::pipeline::{Array, PyPipeline, encoded, options};
 use super::raise::{exception, run};
 use super::text::utf8;
 use super::{array, decode, sizes};
 use crate::encode::Pipeline;
+use crate::sink::near::Near;
 use crate::sink::output::Count;
+
+/// Bytes of a text whose ids need no memory but the array's.
+const SHORT: usize = 2048;
 
 /// Encode and decode over a pipeline that other objects may have too.
 #[pyclass(name = "Codec", module = "tokenizer_core._kernel", frozen, subclass)]
@@ -59,8 +64,18 @@ impl PyCodec {
         add_special_tokens: bool,
         #[pyo3(from_py_with = sizes::threads)] threads: usize,
     ) -> PyResult<Array<'py>> {
-        let options = options(text.py(), special_tokens, add_special_tokens)?;
-        array::encoded(self.pipeline()?, text, options, threads)
+        let py = text.py();
+        let options = options(py, special_tokens, add_special_tokens)?;
+        let pipeline = self.pipeline()?;
+        let text = &utf8(text, pipeline.path())?;
+        if text.len() > SHORT {
+            return array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?);
+        }
+        let mut ids = Near::new();
+        match run(py, text.len(), || pipeline.encode(text, options, &mut ids)) {
+            Ok(()) => Ok(PyArray1::from_slice(py, ids.as_slice())),
+            Err(error) => Err(exception(py, &error, Some(text))),
+        }
     }
 
     /// Count the ids of a text without building them.

@@ -89,7 +89,8 @@ impl PyPipeline {
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
-        let (json, count) = encoded(&self.0, text, options, 1, |ids| {
+        let text = &utf8(text, self.0.path())?;
+        let (json, count) = encoded(py, &self.0, text, options, 1, |ids| {
             let mut json = Vec::new();
             write_json(&ids, &mut json);
             (json, ids.len())
@@ -203,17 +204,6 @@ impl PyPipeline {
 
 /// Encode and make `output` of the ids, all of it without the GIL.
 pub(super) fn encoded<T: Send>(
-    pipeline: &Pipeline,
-    text: &Bound<'_, PyString>,
-    options: EncodeOptions,
-    threads: usize,
-    output: impl FnOnce(Buffer<u32>) -> T + Send,
-) -> PyResult<T> {
-    buffered(text.py(), pipeline, &utf8(text, pipeline.path())?, options, threads, output)
-}
-
-/// As [`encoded`].
-pub(super) fn buffered<T: Send>(
     py: Python<'_>,
     pipeline: &Pipeline,
     text: &str,
