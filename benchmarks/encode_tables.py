@@ -48,20 +48,21 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def best(by_name: ByName, regime: str) -> tuple[float, str] | None:
-    """Return the best peer's speed and its name."""
-    speeds = [
-        (cells[regime]["mb_per_second"], name)
-        for name, cells in by_name.items()
-        if not name.startswith(OURS) and "mb_per_second" in cells.get(regime, {})
-    ]
-    return max(speeds, default=None)
+def times(by_name: ByName, regime: str, ours: str, theirs: str) -> float | None:
+    """Return how many times as fast one is as the other: the median over the rounds that both took part in.
+
+    A machine that changes its speed between rounds changes both.
+    """
+    rounds = [by_name.get(name, {}).get(regime, {}).get("rounds", ()) for name in (ours, theirs)]
+    return statistics.median(one / other for one, other in zip(*rounds, strict=False)) if all(rounds) else None
 
 
 def ratio(by_name: ByName, regime: str, place: str = "") -> Ratio | None:
-    """Return tokd's speed over the best peer's, where both have one."""
-    ours, peer = by_name[OURS].get(regime, {}).get("mb_per_second"), best(by_name, regime)
-    return None if ours is None or peer is None else Ratio(regime, place, ours / peer[0], peer[1])
+    """Return how many times as fast tokd is as its best peer, where both have a speed."""
+    peers = (name for name in by_name if not name.startswith(OURS))
+    found = ((times(by_name, regime, OURS, name), name) for name in peers)
+    least = min(((value, name) for value, name in found if value is not None), default=None)
+    return None if least is None else Ratio(regime, place, *least)
 
 
 def opening_ratio(figures: dict[str, dict[str, float]], regime: str, place: str = "") -> Ratio | None:
@@ -122,8 +123,8 @@ def beside_best(document: dict[str, Any], vocabulary: str) -> list[str]:
         cells = []
         for by_name in by_text.values():
             found = ratio(by_name, regime)
-            times = "" if found is None else f" ({found.value:.1f} × {found.peer})"
-            cells.append(shown(by_name[OURS].get(regime)) + times)
+            beside = "" if found is None else f" ({found.value:.1f} × {found.peer})"
+            cells.append(shown(by_name[OURS].get(regime)) + beside)
         lines.append(row([regime, *cells]))
     return lines
 
@@ -134,9 +135,8 @@ def portable(document: dict[str, Any]) -> list[str]:
     for by_text in document["results"].values():
         for by_name in by_text.values():
             for regime, name in itertools.product(ENCODING, PLAIN):
-                ours, theirs = (by_name.get(one, {}).get(regime, {}).get("mb_per_second") for one in (PORTABLE, name))
-                if ours is not None and theirs is not None:
-                    found[regime][name].append(ours / theirs)
+                if (value := times(by_name, regime, PORTABLE, name)) is not None:
+                    found[regime][name].append(value)
     every = [value for by_name in found.values() for values in by_name.values() for value in values]
     if not every:
         return []
@@ -158,8 +158,8 @@ def table(document: dict[str, Any], vocabulary: str, regimes: tuple[str, ...]) -
     for name in names:
         cells = [" / ".join(shown(by_name[name].get(one)) for one in regimes) for by_name in by_text.values()]
         lines.append(row([label(document, name), *cells, CONTENDERS[name].returns]))
-    times = [" / ".join(short(ratio(by_name, one)) for one in regimes) for by_name in by_text.values()]
-    return [*lines, row(["**tokd / best peer**", *times, ""])]
+    last = [" / ".join(short(ratio(by_name, one)) for one in regimes) for by_name in by_text.values()]
+    return [*lines, row(["**tokd / best peer**", *last, ""])]
 
 
 def short(found: Ratio | None) -> str:
@@ -216,7 +216,8 @@ def markdown(document: dict[str, Any]) -> str:
     """Write the whole result."""
     on, cells = document["machine"], list(ratios(document))
     blocks = [
-        f"Medians of {document['rounds']} rounds in turn, each in a fresh process; {on['cores']} cores of {on['cpu']}"
+        f"Medians of {document['rounds']} rounds in turn, each in a fresh process, of speeds and of the ratios within a"
+        f" round; {on['cores']} cores of {on['cpu']}"
         f" ({', '.join(on['vectors'])}), Python {on['python']}. Processor time on one core; wall time for batches and"
         " for opening. What is unequal to tiktoken's answer has no speed; offsets are held against tokd's.",
         sentence(cells),

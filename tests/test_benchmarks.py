@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import statistics
 import sys
 import xml.etree.ElementTree as ElementTree
 from functools import cache
@@ -26,8 +27,8 @@ def base() -> Tokenizer:
     return Tokenizer.open(BASE)
 
 
-def speed(value: float) -> dict[str, float]:
-    return {"mb_per_second": value, "lowest": value, "highest": value, "microseconds": 1.0}
+def speed(*rounds: float) -> dict[str, Any]:
+    return {"mb_per_second": statistics.median(rounds), "rounds": [*rounds], "microseconds": 1.0}
 
 
 def opened(time: float, memory: float) -> dict[str, float]:
@@ -80,6 +81,29 @@ def test_an_answer_that_changes_between_rounds_has_no_speed():
         cells["tokd"].add({"cold": {**line, "proof": proof}})
         cells["tiktoken"].add({"cold": {**line, "proof": "a"}})
     assert encode.judge(cells)["tokd"]["cold"] == {"unequal": True}
+
+
+def test_a_ratio_is_taken_within_rounds_so_that_a_slow_minute_of_the_machine_changes_nothing():
+    by_name = {"tokd": {"cold": speed(100, 50, 100)}, "slow": {"cold": speed(20)}, "quick": {"cold": speed(50, 25, 25)}}
+    assert encode_tables.ratio(by_name, "cold") == ("cold", "", 2.0, "quick")
+    assert encode_tables.times(by_name, "cold", "tokd", "slow") == 5.0
+    assert encode_tables.times(by_name, "warm", "tokd", "slow") is None
+
+
+def test_the_truth_is_asked_in_every_round_and_the_order_turns(monkeypatch):
+    run = encode.Run(openers.Files(Path(), Path()), {"mine": Path("mine")}, rounds=3)
+    asked: list[str] = []
+
+    def ask(_module: str, name: str, *_: str) -> dict[str, Any]:
+        asked.append(name)
+        line = {"seconds": 1.0, "bytes": 10, "calls": 1, "proof": "b" if name == "other" else "a"}
+        seconds = 9.0 if name in {"slow", encode.TRUTH} else 0.1
+        return {"results": {"mine": {"cold": line}}, "cpu_seconds": seconds}
+
+    monkeypatch.setattr(run, "ask", ask)
+    names = ["tokd", encode.TRUTH, "slow", "other"]
+    run.in_turn("cl100k_base", "single", run.texts, {"mine": {name: encode.Cell() for name in names}}, run.rounds)
+    assert asked == [*names, encode.TRUTH, "tokd", "tokd", encode.TRUTH]
 
 
 def test_the_run_fails_where_tokd_does(document):
