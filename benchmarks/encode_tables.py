@@ -25,6 +25,8 @@ README_VOCABULARY = "cl100k_base"
 CHARTED = ("cold", "warm", "small 1,000")
 
 ByName = dict[str, dict[str, Any]]
+Timed = tuple[str, str]
+"""A contender and a regime."""
 
 
 class Ratio(NamedTuple):
@@ -48,19 +50,19 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def times(by_name: ByName, regime: str, ours: str, theirs: str) -> float | None:
+def times(by_name: ByName, ours: Timed, theirs: Timed) -> float | None:
     """Return how many times as fast one is as the other: the median over the rounds that both took part in.
 
     A machine that changes its speed between rounds changes both.
     """
-    rounds = [by_name.get(name, {}).get(regime, {}).get("rounds", ()) for name in (ours, theirs)]
+    rounds = [by_name.get(name, {}).get(regime, {}).get("rounds", ()) for name, regime in (ours, theirs)]
     return statistics.median(one / other for one, other in zip(*rounds, strict=False)) if all(rounds) else None
 
 
 def ratio(by_name: ByName, regime: str, place: str = "") -> Ratio | None:
     """Return how many times as fast tokd is as its best peer, where both have a speed."""
     peers = (name for name in by_name if not name.startswith(OURS))
-    found = ((times(by_name, regime, OURS, name), name) for name in peers)
+    found = ((times(by_name, (OURS, regime), (name, regime)), name) for name in peers)
     least = min(((value, name) for value, name in found if value is not None), default=None)
     return None if least is None else Ratio(regime, place, *least)
 
@@ -135,7 +137,7 @@ def portable(document: dict[str, Any]) -> list[str]:
     for by_text in document["results"].values():
         for by_name in by_text.values():
             for regime, name in itertools.product(ENCODING, PLAIN):
-                if (value := times(by_name, regime, PORTABLE, name)) is not None:
+                if (value := times(by_name, (PORTABLE, regime), (name, regime))) is not None:
                     found[regime][name].append(value)
     every = [value for by_name in found.values() for values in by_name.values() for value in values]
     if not every:
@@ -158,13 +160,14 @@ def table(document: dict[str, Any], vocabulary: str, regimes: tuple[str, ...]) -
     for name in names:
         cells = [" / ".join(shown(by_name[name].get(one)) for one in regimes) for by_name in by_text.values()]
         lines.append(row([label(document, name), *cells, CONTENDERS[name].returns]))
-    last = [" / ".join(short(ratio(by_name, one)) for one in regimes) for by_name in by_text.values()]
+    found = ([ratio(by_name, one) for one in regimes] for by_name in by_text.values())
+    last = [" / ".join(short(one and one.value) for one in cells) for cells in found]
     return [*lines, row(["**tokd / best peer**", *last, ""])]
 
 
-def short(found: Ratio | None) -> str:
+def short(value: float | None) -> str:
     """Write a ratio."""
-    return "-" if found is None else f"{found.value:.2f}"
+    return "-" if value is None else f"{value:.2f}"
 
 
 def calls(document: dict[str, Any], vocabulary: str) -> list[str]:
@@ -177,18 +180,24 @@ def calls(document: dict[str, Any], vocabulary: str) -> list[str]:
     return lines
 
 
+def beside_encoding(document: dict[str, Any], vocabulary: str) -> list[str]:
+    """Write of what time tokd's encoding of the same text takes, counting takes and giving offsets."""
+    by_text = document["results"][vocabulary]
+    lines = [row([f"{OURS}: of the time of encoding", *by_text]), row(["---"] * (len(by_text) + 1))]
+    for regime in ("count", "offsets"):
+        shares = [times(by_name, (OURS, "warm"), (OURS, regime)) for by_name in by_text.values()]
+        lines.append(row([regime, *map(short, shares)]))
+    return lines
+
+
 def gains(document: dict[str, Any], vocabulary: str) -> list[str]:
     """Write what a batch gains by all cores."""
     by_text = document["results"][vocabulary]
     lines = [row(["batch / batch on one core", *by_text]), row(["---"] * (len(by_text) + 1))]
     for name in CONTENDERS:
-        cells = []
-        for by_name in by_text.values():
-            one, all_cores = (by_name.get(name, {}).get(key, {}) for key in ("batch on one core", "batch"))
-            known = "mb_per_second" in one and "mb_per_second" in all_cores
-            cells.append(f"{all_cores['mb_per_second'] / one['mb_per_second']:.2f}" if known else "-")
-        if any(cell != "-" for cell in cells):
-            lines.append(row([label(document, name), *cells]))
+        gained = [times(by_name, (name, "batch"), (name, "batch on one core")) for by_name in by_text.values()]
+        if any(gained):
+            lines.append(row([label(document, name), *map(short, gained)]))
     return lines
 
 
@@ -202,7 +211,17 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
             lines.append(
                 row([label(document, name), *(figure(figures[name][key]) for key in ("import", "open", *OPENING))])
             )
-    return [*lines, row(["**best peer / tokd**", "", "", *(short(opening_ratio(figures, key)) for key in OPENING)])]
+    return [
+        *lines,
+        row(
+            [
+                "**best peer / tokd**",
+                "",
+                "",
+                *(short(one and one.value) for one in (opening_ratio(figures, key) for key in OPENING)),
+            ]
+        ),
+    ]
 
 
 def compact(document: dict[str, Any]) -> str:
@@ -226,7 +245,8 @@ def markdown(document: dict[str, Any]) -> str:
     ]
     for vocabulary in document["results"]:
         blocks += [f"## {vocabulary}", "\n".join(beside_best(document, vocabulary))]
-        blocks += ["\n".join(calls(document, vocabulary)), "\n".join(opening(document, vocabulary))]
+        for lines in (calls, beside_encoding, opening):
+            blocks.append("\n".join(lines(document, vocabulary)))
         blocks += [f"### {', '.join(group)}\n\n" + "\n".join(table(document, vocabulary, group)) for group in GROUPS]
         blocks.append("\n".join(gains(document, vocabulary)))
         failures = document["failures"].get(vocabulary, {})

@@ -38,7 +38,8 @@ def opened(time: float, memory: float) -> dict[str, float]:
 @pytest.fixture
 def document() -> dict[str, Any]:
     by_name = {
-        "tokd": {regime: speed(30) for regime in encode_tables.REGIMES} | {"batch on one core": speed(15)},
+        "tokd": {regime: speed(30) for regime in encode_tables.REGIMES}
+        | {"batch on one core": speed(15), "offsets": speed(15)},
         "tokd, portable": {regime: speed(120) for regime in encode_tables.REGIMES},
         "tiktoken": {"cold": speed(10), "warm": speed(60)},
         "gigatoken": {"cold": {"unequal": True}, "warm": speed(40)},
@@ -86,8 +87,8 @@ def test_an_answer_that_changes_between_rounds_has_no_speed():
 def test_a_ratio_is_taken_within_rounds_so_that_a_slow_minute_of_the_machine_changes_nothing():
     by_name = {"tokd": {"cold": speed(100, 50, 100)}, "slow": {"cold": speed(20)}, "quick": {"cold": speed(50, 25, 25)}}
     assert encode_tables.ratio(by_name, "cold") == ("cold", "", 2.0, "quick")
-    assert encode_tables.times(by_name, "cold", "tokd", "slow") == 5.0
-    assert encode_tables.times(by_name, "warm", "tokd", "slow") is None
+    assert encode_tables.times(by_name, ("tokd", "cold"), ("slow", "cold")) == 5.0
+    assert encode_tables.times(by_name, ("tokd", "warm"), ("slow", "warm")) is None
 
 
 def test_the_truth_is_asked_in_every_round_and_the_order_turns(monkeypatch):
@@ -159,6 +160,7 @@ def test_readme_shows_nothing_that_the_results_do_not_hold(document):
     assert "| **tokd / best peer** | 3.00 / 0.50 |  |" in whole
     assert "- quicktok is left out: RuntimeError: no such vocabulary" in whole
     assert "| tokd | 2.00 |" in whole
+    assert "| offsets | 2.00 |" in whole
     drawn = ElementTree.fromstring(encode_tables.draw(document))
     assert {"tokd", "tiktoken 1.0", "gigatoken 2.0"} <= {text.text for text in drawn.iter() if text.text}
 
