@@ -77,7 +77,11 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
         raise _wrong("it is a file of Arrow; write it in the stream format")
     source = pa.BufferReader(body)
     messages = pa.ipc.MessageReader.open_stream(source)
-    schema = pa.ipc.read_schema(messages.read_next_message())
+    first = messages.read_next_message()
+    if first.type != "schema":
+        # pyarrow checks a message as what it says it is and would read any as a schema: memory beside the body's.
+        raise _wrong("it does not begin with a schema")
+    schema = pa.ipc.read_schema(first)
     if schema.names != ["text"] or schema.types[0] not in (pa.string(), pa.large_string()):
         raise _wrong("it must have one column, text, of type string or large_string")
     texts: list[str] = []

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service import media
-from service.arrow import OPTIONS
+from service.arrow import OPTIONS, _field
 from service.errors import ServiceError
 from service.octets import MAX_ROWS, ROW_LENGTHS, TEMPLATE, TOKENIZER
 from tests.service.conftest import TEXTS, MakeClient
@@ -239,6 +239,19 @@ def test_end_of_a_stream_may_be_told_or_not(client: TestClient, how: dict[str, A
     assert whole.endswith(bytes(4))
     for body in (whole, whole[:-mark]):
         assert post(client, body).json()["count"] == post(client, {"text": ["a", "b"]}).json()["count"]
+
+
+def test_only_a_schema_is_read_as_one(client: TestClient) -> None:
+    """What names itself anything else was not checked as a schema, and would be read wherever it points to."""
+    body = bytearray(stream(["a"]))
+    metadata = bytes(body[8:])
+    kind = _field(metadata, int.from_bytes(metadata[:4], "little"), 1)
+    assert kind is not None
+    assert metadata[kind] == 1
+    body[8 + kind] = 99
+    for other in (bytes(body), bytes(body[8 + int.from_bytes(body[4:8], "little") :])):
+        problem = assert_problem(post(client, other), "invalid_arrow")
+        assert problem["detail"].endswith(": it does not begin with a schema")
 
 
 def test_text_that_is_not_utf8_is_refused(client: TestClient) -> None:
