@@ -1,6 +1,7 @@
 //! What the machine has, and how it is asked: instructions, pages, cache lines, words, branches.
 
 pub(crate) mod branch;
+pub(crate) mod byte_vector;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;

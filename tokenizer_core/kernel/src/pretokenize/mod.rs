@@ -7,7 +7,6 @@ mod runs;
 mod scan;
 mod scanner;
 mod split;
-#[cfg(target_arch = "x86_64")]
 pub(crate) mod vector;
 
 use self::levels::Levels;

@@ -1,8 +1,6 @@
 //! The hand-written scanners: which there are, and on which path each runs.
 
 use super::rules::{Cl100k, Gpt2, O200k, Rules};
-use super::scan;
-#[cfg(target_arch = "x86_64")]
 use super::vector;
 use crate::machine::path::Path;
 
@@ -59,7 +57,7 @@ impl Scanner {
 
     fn fill_by<R: Rules>(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
         match self.path {
-            Path::Portable => scan::fill::<R>(text.as_bytes(), at, ends),
+            Path::Portable => vector::fill_portable::<R>(text, at, ends),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` has made sure that the machine has the path.
             Path::Avx2 => unsafe { vector::fill_avx2::<R>(text, at, ends) },
@@ -67,7 +65,7 @@ impl Scanner {
             // SAFETY: as above.
             Path::Avx512 => unsafe { vector::fill_avx512::<R>(text, at, ends) },
             #[cfg(not(target_arch = "x86_64"))]
-            Path::Avx2 | Path::Avx512 => scan::fill::<R>(text.as_bytes(), at, ends),
+            Path::Avx2 | Path::Avx512 => vector::fill_portable::<R>(text, at, ends),
         }
     }
 

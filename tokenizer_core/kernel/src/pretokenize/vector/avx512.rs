@@ -55,6 +55,8 @@ unsafe fn load(bytes: &[u8; WINDOW]) -> __m512i {
 }
 
 impl Block for Avx512 {
+    const SPREAD: bool = false;
+
     #[inline(always)]
     unsafe fn shape(window: &[u8; WINDOW]) -> (u64, u64) {
         // SAFETY: the caller's promise. As signed numbers the bytes 0x80 to 0xBF are the lowest.

@@ -3,6 +3,9 @@
 use super::super::rules::{Contraction, Rules};
 use super::lowest;
 
+/// The longest character, in bytes.
+pub(super) const LONGEST: usize = 4;
+
 /// The characters of each class in a window: a word with a bit each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Masks {
@@ -60,10 +63,12 @@ pub(super) struct Borders {
 }
 
 /// The borders among the first `count` characters; `last` if the text ends behind them. `contractions` tells for quotes
-/// whether one, and whether two of the characters behind each belong to a contraction.
+/// whether one, and whether two of the characters behind each belong to a contraction. Where a character has a bit for each
+/// of its bytes, `inside` are all but the first of them, and counts are those of bytes; else it is zero.
 #[inline(always)]
 pub(super) fn borders<R: Rules>(
     masks: &Masks,
+    inside: u64,
     count: usize,
     last: bool,
     before: Carry,
@@ -78,7 +83,9 @@ pub(super) fn borders<R: Rules>(
     let other = valid & !(word | number | space);
     let behind_blank = blank << 1;
     let other_start = other & !(other << 1 | behind_blank | before.within_other);
-    let leading_other = other_start & word >> 1;
+    // All of the first character of others.
+    let other_first = (1..LONGEST).fold(other_start, |first, _| first | first << 1 & inside);
+    let leading_other = other_first & word >> 1;
 
     let (one, two) = match R::CONTRACTION {
         _ if quote == 0 => (0, 0),
@@ -98,7 +105,7 @@ pub(super) fn borders<R: Rules>(
     let space_left = space & !tail;
     let mut starts = space_left & !(space_left << 1);
     let leading_space = if R::NEWLINE_CUT { space & !newline } else { space };
-    starts |= leading_space & (valid & !space) >> 1;
+    starts |= (1..LONGEST).fold(leading_space & (valid & !space) >> 1, |last, _| last & !inside | (last & inside) >> 1);
     if R::NEWLINE_CUT {
         starts |= behind_last_newline(newline_left, leading_space);
     }
@@ -110,9 +117,13 @@ pub(super) fn borders<R: Rules>(
 
     let number_start = number & !(number << 1);
     starts |= match R::DIGITS {
-        1 => number,
+        1 => number & !inside,
         usize::MAX => number_start & !behind_blank,
-        digits => portions(number, number_start, digits),
+        digits => {
+            // They are counted by their bits.
+            known &= below(number & inside);
+            portions(number, number_start, digits)
+        }
     };
 
     let lead = if R::ANY_LEAD { space & !newline | leading_other } else { blank };
@@ -157,7 +168,7 @@ pub(super) fn borders<R: Rules>(
     let number_end = if R::DIGITS == 1 || R::DIGITS == usize::MAX { number } else { 0 };
     let space_end = if R::NEWLINE_CUT { space & !newline } else { space };
     let goes_on = whole && !last && clear && at_end(word_end | other | number_end | space_end) != 0;
-    let carry = Carry { within_other: at_end(other & !other_start), small: small_end };
+    let carry = Carry { within_other: at_end(other & !other_first), small: small_end };
     Borders { starts: starts & known & !1, whole, next: goes_on.then_some(carry) }
 }
 

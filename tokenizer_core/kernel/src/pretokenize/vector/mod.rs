@@ -4,15 +4,19 @@
 //! of what stands before it is ever asked for, and where it begins is foreseen. What its last characters leave undecided is
 //! decided by the next window, which begins where the last known piece does.
 
-mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod borders;
+mod compared;
 
+#[cfg(target_arch = "x86_64")]
 pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
+use self::compared::Compared;
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 use crate::machine::branch::seldom;
+use crate::machine::byte_vector::Portable;
 use crate::machine::prefetch::prefetch;
 
 /// Bytes in a window.
@@ -29,6 +33,9 @@ pub(crate) const READ: usize = WINDOW + 4;
 
 /// What a path does with 64 bytes.
 pub(crate) trait Block {
+    /// A character beyond ASCII has a bit for each of its bytes, and `gather` and `scatter` move nothing.
+    const SPREAD: bool;
+
     /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte; `leads` are the first
     /// bytes of characters, of which those in `wide` are beyond ASCII.
     ///
@@ -67,20 +74,28 @@ pub(crate) trait Block {
     unsafe fn write(bits: u64, at: u32, ends: &mut [u32; ROOM]);
 }
 
+/// As [`scan::fill`].
+pub(super) fn fill_portable<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
+    // SAFETY: every machine has these vectors.
+    unsafe { fill::<R, Compared<Portable>>(text.as_bytes(), at, ends) }
+}
+
 /// As [`scan::fill`], with AVX2 and BMI2.
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx2`].
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { fill::<R, avx2::Avx2>(text.as_bytes(), at, ends) }
+    unsafe { fill::<R, Compared<core::arch::x86_64::__m256i>>(text.as_bytes(), at, ends) }
 }
 
 /// As [`scan::fill`], with AVX-512.
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx512`].
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn fill_avx512<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: the caller's promise.
@@ -219,11 +234,19 @@ unsafe fn look_at<R: Rules, B: Block>(
         let length = rest.min(WINDOW);
         // SAFETY: as above.
         let masks = unsafe { B::classes::<R>(bytes, lowest(length), 0) };
-        let contractions = move |quotes| contractions::<R>(text, at, quotes);
-        return (borders::<R>(&masks, length, last, carry, contractions), length, length - 1);
+        let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
+        return (borders::<R>(&masks, 0, length, last, carry, contractions), length, length - 1);
     }
     let length = if last { rest } else { whole_characters(window, first) };
     let leads = first & lowest(length);
+    let last_lead = 63 - leads.leading_zeros() as usize;
+    if B::SPREAD {
+        let within = lowest(length);
+        // SAFETY: as above.
+        let masks = unsafe { B::classes::<R>(bytes, within, leads & wide) };
+        let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
+        return (borders::<R>(&masks, within & !first, length, last, carry, contractions), length, last_lead);
+    }
     // SAFETY: as above.
     let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide) };
     // SAFETY: as above.
@@ -231,11 +254,11 @@ unsafe fn look_at<R: Rules, B: Block>(
     // SAFETY: as above.
     let scatter = move |bits| unsafe { B::scatter(bits, leads) };
     let contractions = move |quotes| {
-        let (one, two) = contractions::<R>(text, at, scatter(quotes));
+        let (one, two) = contractions::<R, B>(text, at, scatter(quotes));
         (gather(one), gather(two))
     };
-    let found = borders::<R>(&masks.map(gather), leads.count_ones() as usize, last, carry, contractions);
-    (Borders { starts: scatter(found.starts), ..found }, length, 63 - leads.leading_zeros() as usize)
+    let found = borders::<R>(&masks.map(gather), 0, leads.count_ones() as usize, last, carry, contractions);
+    (Borders { starts: scatter(found.starts), ..found }, length, last_lead)
 }
 
 /// So many bytes at `at`, with zeros in `copy` behind the end of the text.
@@ -269,7 +292,7 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
 
 /// Where one and where two characters behind the quotes, which are bytes counted from `at`, belong to a contraction.
 #[inline(always)]
-fn contractions<R: Rules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
+fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
     let (mut one, mut two, mut before) = (0, 0, None);
     while quotes != 0 {
         let bit = quotes & quotes.wrapping_neg();
@@ -284,7 +307,7 @@ fn contractions<R: Rules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64)
             continue;
         }
         before = Some(end);
-        if end == quote + 2 || text[quote + 1] >= 0x80 {
+        if end == quote + 2 || !B::SPREAD && text[quote + 1] >= 0x80 {
             one |= bit;
         } else {
             two |= bit;

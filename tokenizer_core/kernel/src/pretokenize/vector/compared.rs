@@ -1,0 +1,171 @@
+//! Classes by comparing, on the paths without AVX-512: those of ASCII all at once, those of other characters looked up one by
+//! one.
+
+use std::marker::PhantomData;
+
+use super::super::rules::Rules;
+use super::borders::{LONGEST, Masks};
+use super::{Block, READ, ROOM, WINDOW};
+use crate::machine::byte_vector::ByteVector;
+use crate::unicode::utf8::decode;
+use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NUMBER, SPACE, UPPER, class_of};
+
+/// With vectors `V`.
+pub(super) struct Compared<V>(PhantomData<V>);
+
+/// Ends that are written at once, wanted or not.
+const STRIDE: usize = 8;
+
+/// The highest bit of each of 64 bytes after `test`.
+///
+/// # Safety
+/// The machine has `V`.
+#[inline(always)]
+unsafe fn mask<V: ByteVector>(window: &[u8; WINDOW], test: impl Fn(V) -> V) -> u64 {
+    let mut bits = 0;
+    for at in (0..WINDOW).step_by(V::BYTES) {
+        // SAFETY: the caller's promise; whole vectors make up the window.
+        bits |= unsafe { test(V::load(window.as_ptr().add(at))).high_bits() } << at;
+    }
+    bits
+}
+
+// Functions and no closures, since a closure that is not inlined loses the instructions of its path.
+
+/// Where `byte` stands.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+unsafe fn is<V: ByteVector>(window: &[u8; WINDOW], byte: u8) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { mask::<V>(window, |bytes| bytes.is(V::all(byte))) }
+}
+
+/// Where bytes from `first` to `last` stand, once the bits of `set` are set.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+unsafe fn between<V: ByteVector>(window: &[u8; WINDOW], set: u8, first: u8, last: u8) -> u64 {
+    // SAFETY: the caller's promise. Moved so that `first` is the lowest signed byte.
+    unsafe {
+        let (to_lowest, beyond) = (V::all(0x80_u8.wrapping_sub(first)), V::all((last - first + 1) ^ 0x80));
+        mask::<V>(window, |bytes| beyond.exceeds(bytes.or(V::all(set)).plus(to_lowest)))
+    }
+}
+
+/// Where classes have the bit `class`.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+unsafe fn of<V: ByteVector>(classes: &[u8; WINDOW], class: u8) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { mask::<V>(classes, |classes| classes.and(V::all(class)).is(V::all(class))) }
+}
+
+impl<V: ByteVector> Block for Compared<V> {
+    const SPREAD: bool = true;
+
+    #[inline(always)]
+    unsafe fn shape(window: &[u8; WINDOW]) -> (u64, u64) {
+        // SAFETY: the caller's promise. As signed numbers the bytes 0x80 to 0xBF are the lowest.
+        unsafe { (mask::<V>(window, |bytes| bytes), mask::<V>(window, |bytes| bytes.exceeds(V::all(0xBF)))) }
+    }
+
+    #[inline(always)]
+    unsafe fn classes<R: Rules>(bytes: &[u8; READ], within: u64, wide: u64) -> Masks {
+        let Some(window) = bytes.first_chunk() else { return Masks::default() };
+        // SAFETY: the caller's promise, for all of this function.
+        unsafe {
+            let blank = is::<V>(window, b' ');
+            let mut masks = Masks {
+                letter: 0,
+                upper: if R::CASED { between::<V>(window, 0, b'A', b'Z') } else { 0 },
+                lower: if R::CASED { between::<V>(window, 0, b'a', b'z') } else { 0 },
+                mark: 0,
+                number: between::<V>(window, 0, b'0', b'9'),
+                space: blank | between::<V>(window, 0, b'\t', b'\r'),
+                newline: is::<V>(window, b'\n') | is::<V>(window, b'\r'),
+                blank,
+                quote: is::<V>(window, b'\''),
+                slash: if R::SLASH_TAIL { is::<V>(window, b'/') } else { 0 },
+            };
+            masks.letter = if R::CASED { masks.upper | masks.lower } else { between::<V>(window, 0x20, b'a', b'z') };
+            if wide != 0 {
+                let (classes, seen) = wide_classes(bytes, wide);
+                let Some(classes) = classes.first_chunk() else { return masks };
+                // ASCII needs no such limit: none stands behind the last whole character, and zeros behind the text.
+                let beyond = within & mask::<V>(window, |bytes| bytes);
+                if R::CASED {
+                    let (upper, lower) = (beyond & of::<V>(classes, UPPER), beyond & of::<V>(classes, LOWER));
+                    masks.upper |= upper;
+                    masks.lower |= lower;
+                    masks.letter |= upper | lower;
+                    if seen & (CASELESS | MARK) != 0 {
+                        masks.letter |= beyond & of::<V>(classes, CASELESS);
+                        masks.mark = beyond & of::<V>(classes, MARK);
+                    }
+                } else {
+                    masks.letter |= beyond & !mask::<V>(classes, |classes| classes.and(V::all(LETTER)).is(V::all(0)));
+                }
+                // No newline is beyond ASCII.
+                if seen & (NUMBER | SPACE) != 0 {
+                    masks.number |= beyond & of::<V>(classes, NUMBER);
+                    masks.space |= beyond & of::<V>(classes, SPACE);
+                }
+            }
+            masks
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn white(window: &[u8; WINDOW]) -> (u64, u64) {
+        // SAFETY: the caller's promise, for all of this function.
+        unsafe {
+            let space = is::<V>(window, b' ') | between::<V>(window, 0, b'\t', b'\r');
+            (space, is::<V>(window, b'\n') | is::<V>(window, b'\r'))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather(bits: u64, _: u64) -> u64 {
+        bits
+    }
+
+    #[inline(always)]
+    unsafe fn scatter(bits: u64, _: u64) -> u64 {
+        bits
+    }
+
+    #[inline(always)]
+    unsafe fn write(mut bits: u64, at: u32, ends: &mut [u32; ROOM]) {
+        for ends in ends.chunks_exact_mut(STRIDE) {
+            if bits == 0 {
+                break;
+            }
+            for end in ends {
+                // Behind the last bit this is of no meaning, and written over by the next window.
+                *end = at.wrapping_add((bits | 1 << 63).trailing_zeros());
+                bits &= bits.wrapping_sub(1);
+            }
+        }
+    }
+}
+
+/// The classes of the characters at `wide`, at each of their bytes, and all classes there are. What stands at other bytes
+/// has no meaning.
+#[inline(always)]
+fn wide_classes(bytes: &[u8; READ], mut wide: u64) -> ([u8; WINDOW + LONGEST], u8) {
+    let (mut classes, mut seen) = ([0; WINDOW + LONGEST], 0);
+    while wide != 0 {
+        let at = wide.trailing_zeros() as usize % WINDOW;
+        let class = class_of(decode(bytes, at, bytes[at]).0);
+        seen |= class;
+        // Beyond a shorter character this is of no meaning, or written over by the next.
+        classes[at..at + LONGEST].fill(class);
+        wide &= wide - 1;
+    }
+    (classes, seen)
+}
