@@ -18,8 +18,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access_log import AccessLog
+from service.answers import Answer
 from service.auth import NEEDS, OPEN, Guard, Need
-from service.direct import AnswerNow
+from service.direct import AnswerNow, Tried, Whole
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.exchange import Exchange
 from service.jobs import JobStore
@@ -135,19 +136,19 @@ class App(FastAPI):
     def _at_once(self, route: JsonRoute) -> AnswerNow:
         """Return what answers a whole request to a route as ``__call__`` would, but for what is left to that."""
 
-        def answer_now(headers: Headers, body: bytes) -> tuple[bytes, bytes | memoryview] | None:
+        def answer_now(headers: Headers, body: bytes) -> Whole | Tried | None:
             started = perf_counter()
             try:
                 answer = route.answer_now(headers, body)
             except Exception:
                 # It comes again where errors are said.
                 return None
-            if answer is None:
-                return None
+            if not isinstance(answer, Answer):
+                return answer
             (block,) = answer.blocks
             counted = len(body), len(block), 0, False, answer.tokens, answer.tokenizer
             self._note(Exchange("POST", route.path, 200, "", *counted), perf_counter() - started)
-            return answer.media_type, block if isinstance(block, bytes) else block.data
+            return Whole(answer.media_type, block if isinstance(block, bytes) else block.data)
 
         return answer_now
 

@@ -7,13 +7,34 @@ when the bytes at hand are read, becomes a task of ASGI then. So nothing is ever
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-AnswerNow = Callable[[Iterable[tuple[bytes, bytes]], bytes], tuple[bytes, bytes | memoryview] | None]
-"""Gives the media type and the body of an answer to headers and a body, or leaves the request to its task."""
+TRIED = "tried"
+"""The key of ``Tried`` in the scope of a task."""
+
+
+class Whole(NamedTuple):
+    """An answer that is written at once."""
+
+    media_type: bytes
+    body: bytes | memoryview
+
+
+class Tried(NamedTuple):
+    """What was made of a request that is left to its task, which does not make it again.
+
+    Attributes:
+        made: an answer too large to be written at once, or ``None``: there is no short way.
+    """
+
+    made: Any
+
+
+AnswerNow = Callable[[Iterable[tuple[bytes, bytes]], bytes], Whole | Tried | None]
+"""Answers headers and a body, or leaves the request to its task; ``None`` if nothing was tried."""
 
 MOST_IN_A_ROW = 16
 """Requests that are answered at once of what one read gave; other connections come before the rest."""
@@ -112,7 +133,7 @@ class DirectProtocol(HttpToolsProtocol):
             return
         if self._answer is not None:
             given = self._answer(self.headers, self._body[0] if len(self._body) == 1 else b"".join(self._body))
-            if given is not None:
+            if isinstance(given, Whole):
                 self._answer = None
                 self._body.clear()
                 self._in_a_row += 1
@@ -120,6 +141,9 @@ class DirectProtocol(HttpToolsProtocol):
                 self.on_response_complete()
                 return
             self._become_a_task()
+            if given is not None:
+                # The task begins when this read is done.
+                self.cycle.scope[TRIED] = given
         super().on_message_complete()
 
     def write_whole(self, media_type: bytes, body: bytes | memoryview) -> None:

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.answers import BLOCK_BYTES, Answer, Block
 from service.auth import NEEDS, Guard, Need
-from service.direct import COPIED_BYTES
+from service.direct import COPIED_BYTES, TRIED, Tried
 from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
 from service.exchange import Exchange
 from service.http_protocol import AT_ONCE
@@ -122,7 +122,7 @@ class JsonRoute(APIRoute):
     def _taken(self, body: bytes) -> Answer | None:
         return None if self.shortcut is None else self.shortcut(body, True)
 
-    def answer_now(self, headers: Headers, body: bytes) -> Answer | None:
+    def answer_now(self, headers: Headers, body: bytes) -> Answer | Tried | None:
         """Answer what is small and common, if no limit is near; whatever is left is for ``handle``."""
         limits, size = self.limits, len(body)
         settings = limits.settings
@@ -139,7 +139,7 @@ class JsonRoute(APIRoute):
             self.guard.require(self.need, headers)
         answer = self.shortcut(body, False)
         # What is larger is sent no faster than it is read.
-        return None if answer is None or len(answer.blocks[0]) > BLOCK_BYTES else answer
+        return Tried(answer) if answer is None or len(answer.blocks[0]) > BLOCK_BYTES else answer
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""
@@ -184,6 +184,8 @@ class JsonRoute(APIRoute):
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
         limits = self.limits
+        # A connection keeps the scope of its last request, which must not keep an answer.
+        tried: Tried | None = scope.pop(TRIED, None)
         if self.guard is not None:
             self.guard.require(self.need, scope["headers"])
         limits.admit()
@@ -193,8 +195,10 @@ class JsonRoute(APIRoute):
         if exchange.bytes_in > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(chunks))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        if self.shortcut is not None and (answer := self.shortcut(body, False)) is not None:
-            return answer
+        if self.shortcut is not None:
+            answer = self.shortcut(body, False) if tried is None else tried.made
+            if answer is not None:
+                return answer
         return await when_opened(limits, lambda: self._answer_small(body))
 
     async def _answer_large(self, chunks: list[bytes]) -> Answer:

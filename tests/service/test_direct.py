@@ -16,7 +16,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from service.auth import entry, new_key
-from service.direct import MOST_IN_A_ROW
+from service.direct import MOST_IN_A_ROW, TRIED
 from service.http_protocol import BoundedProtocol
 from tests.service.conftest import MakeClient, RunServer
 from tests.service.test_http_protocol import Transport
@@ -329,6 +329,37 @@ def test_large_answers_go_at_the_pace_of_their_reader(make_client: MakeClient) -
             answers.append(caller.transport.written)
             await caller.leave()
         assert answers[0] == answers[1]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (b"/offsets", {"text": "fox " * 20_000}),
+        (b"/offsets", {"text": "fox", "tokens": True}),
+        (b"/encode", {"text": "<|bos|>"}),
+    ],
+)
+def test_no_answer_is_made_twice(make_client: MakeClient, path: bytes, body: dict[str, Any]) -> None:
+    """What is too large to be written at once, or has no short way, is left to a task with what was found out."""
+    app: Any = make_client().app
+    route = app._hot[path.decode()]
+    shortcut, asked = route.shortcut, []
+    route.shortcut = lambda *given: asked.append(given) or shortcut(*given)
+    sent = request(json.dumps(body).encode(), line=b"POST %b HTTP/1.1" % path)
+
+    async def story() -> None:
+        answers = []
+        for at_once in (True, False):
+            caller = Caller(app, at_once=at_once)
+            await caller.send(sent)
+            answers.append(caller.transport.written)
+            # The connection lives on, and the answer does not.
+            assert TRIED not in caller.protocol.cycle.scope
+            await caller.leave()
+        assert answers[0] == answers[1]
+        assert len(asked) == 2
 
     asyncio.run(story())
 
