@@ -143,7 +143,8 @@ class DirectProtocol(HttpToolsProtocol):
             self._become_a_task()
             if given is not None:
                 # The task begins when this read is done.
-                self.cycle.scope[TRIED] = given
+                scope: Any = self.cycle.scope
+                scope[TRIED] = given
         super().on_message_complete()
 
     def write_whole(self, media_type: bytes, body: bytes | memoryview) -> None:
