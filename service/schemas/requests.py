@@ -63,10 +63,18 @@ class RequestBody(BaseModel):
         return False
 
 
+_SUBJECT = ("text", "messages", "ids")
+
+
+def _tell_first_what_it_is_about(schema: dict[str, Any]) -> None:
+    fields = schema["properties"]
+    schema["properties"] = {name: fields[name] for name in sorted(fields, key=lambda name: name not in _SUBJECT)}
+
+
 class Request(RequestBody):
     """A body of a route of ours: it names a tokenizer and holds nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_tell_first_what_it_is_about)
 
     tokenizer: str | None = Field(
         None,
@@ -75,10 +83,18 @@ class Request(RequestBody):
 
 
 class TextRequest(Request):
-    """A body with text to encode."""
+    """A body with text to encode, or with chats in its place."""
 
     text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
-        description="One text, or a list of texts: then every field of the answer is a list with one entry a text."
+        _NOT_SENT,
+        json_schema_extra=_drop_default,
+        description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
+    )
+    messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
+        None,
+        description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
+        "`parse` is taken only if this server's settings allow it, and `add_special_tokens` is false: the template "
+        "writes its own.",
     )
     special_tokens: SpecialTokens = Field(
         "reject",
@@ -91,7 +107,11 @@ class TextRequest(Request):
 
     def heavy(self) -> bool:
         """Tell whether there are many texts."""
-        return type(self.text) is list and len(self.text) > INLINE_ITEMS
+        return self.messages is None and type(self.text) is list and len(self.text) > INLINE_ITEMS
+
+    def renders(self) -> bool:
+        """Tell whether there are chats in place of texts."""
+        return self.messages is not None
 
 
 class ChatOptions(RequestBody):
@@ -113,7 +133,7 @@ class ChatOptions(RequestBody):
     )
 
 
-class RenderRequest(Request, ChatOptions):
+class RenderRequest(ChatOptions, Request):
     """A chat to render."""
 
     messages: Annotated[list[Object] | list[list[Object]], LEFT_TO_RIGHT] = Field(
@@ -132,28 +152,8 @@ class RenderRequest(Request, ChatOptions):
         return True
 
 
-class TextOrChatRequest(TextRequest, ChatOptions):
+class TextOrChatRequest(ChatOptions, TextRequest):
     """A body with text or chats to encode."""
-
-    text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
-        _NOT_SENT,
-        json_schema_extra=_drop_default,
-        description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
-    )
-    messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
-        None,
-        description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
-        "`parse` is taken only if this server's settings allow it, and `add_special_tokens` is false: the template "
-        "writes its own.",
-    )
-
-    def heavy(self) -> bool:
-        """Tell whether there are many texts."""
-        return self.messages is None and super().heavy()
-
-    def renders(self) -> bool:
-        """Tell whether there are chats in place of texts."""
-        return self.messages is not None
 
 
 class EncodeRequest(TextOrChatRequest):

@@ -82,6 +82,15 @@ def test_every_field_of_a_request_is_described(document: dict[str, Any]) -> None
             assert described.get("description"), (name, field)
 
 
+def test_what_a_request_is_about_is_told_first(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    for name in ("EncodeRequest", "CountRequest", "OffsetsRequest"):
+        first = ["text", "messages", "tokenizer", "special_tokens", "add_special_tokens"]
+        assert list(schemas[name]["properties"])[:5] == first, name
+    assert list(schemas["RenderRequest"]["properties"])[:2] == ["messages", "tokenizer"]
+    assert list(schemas["DecodeRequest"]["properties"])[:2] == ["ids", "tokenizer"]
+
+
 def test_limits_of_the_server_stand_in_its_schema(make_client: MakeClient) -> None:
     schemas = make_client(max_items=3, max_ids=5).get("/openapi.json").json()["components"]["schemas"]
     assert schemas["EncodeRequest"]["properties"]["text"]["anyOf"][1]["maxItems"] == 3
