@@ -160,7 +160,7 @@ def _template(settings: Settings, name: str | None, has_tools: bool) -> Template
     """Choose by name, or as Hugging Face does."""
     sources = settings.templates
     if not sources:
-        raise TemplateMissing("the tokenizer has no chat template; give it one with with_template, or encode a text")
+        raise TemplateMissing("the tokenizer has no chat template; encode a text, or give the tokenizer a template")
     names = ", ".join(sorted(sources))[:200]
     if name is not None and name not in sources:
         raise InvalidOption(f"no template is named {name[:80]!r}; there are {names}", field="template")

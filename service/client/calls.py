@@ -14,7 +14,7 @@ import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.schemas.fields import Part, Side, SpecialTokens, Unit
-from tokenizer_core import InvalidUnicode
+from tokenizer_core import InvalidOption, InvalidUnicode
 
 _SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
@@ -151,6 +151,13 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
+def _texts(texts: Sequence[str]) -> Sequence[str]:
+    """Refuse one text where many are meant: its answer would be read as that of many."""
+    if isinstance(texts, str):
+        raise InvalidOption("texts is a sequence of strings, not one string", field="texts")
+    return texts
+
+
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
     """Turn a text into ids, and what else ``parts`` asks for."""
     return Call("POST", "/encode", Encoding, _renamed({"text": text, **options}))
@@ -158,7 +165,7 @@ def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
 
 def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
     """Turn many texts into ids in one request."""
-    return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": texts, **options}))
+    return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": _texts(texts), **options}))
 
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
@@ -173,7 +180,7 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
         lengths = [int(length) for length in answer.headers["tokd-row-lengths"].split(",") if length]
         return np.split(_ids(answer), np.cumsum(lengths)[:-1]) if lengths else []
 
-    return Call("POST", "/encode", read, _renamed({"text": texts, **options}), OCTETS)
+    return Call("POST", "/encode", read, _renamed({"text": _texts(texts), **options}), OCTETS)
 
 
 def _ids(answer: Any) -> IdArray:
@@ -189,7 +196,7 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
 
     schema = pa.schema([("text", pa.large_string())], metadata={"tokd": written(_renamed({**options}))})
     try:
-        column = pa.array(texts, pa.large_string())
+        column = pa.array(_texts(texts), pa.large_string())
     except UnicodeEncodeError as error:
         raise InvalidUnicode(_SURROGATE) from error
     sink = pa.BufferOutputStream()
@@ -220,7 +227,7 @@ def count(text: str, **options: Unpack[TextOptions]) -> Call[Count]:
 
 def count_batch(texts: Sequence[str], **options: Unpack[TextOptions]) -> Call[list[Count]]:
     """Say how many ids each of many texts has."""
-    return Call("POST", "/count", rows_of(Count), {"text": texts, **options})
+    return Call("POST", "/count", rows_of(Count), {"text": _texts(texts), **options})
 
 
 def offsets(text: str, target_spans: Targets | None = None, **options: Unpack[OffsetsOptions]) -> Call[Places]:
@@ -232,7 +239,8 @@ def offsets_batch(
     texts: Sequence[str], target_spans: Sequence[Targets] | None = None, **options: Unpack[OffsetsOptions]
 ) -> Call[list[Places]]:
     """Say where every token of many texts stands."""
-    return Call("POST", "/offsets", rows_of(Places), {"text": texts, "target_spans": target_spans, **options})
+    body = {"text": _texts(texts), "target_spans": target_spans, **options}
+    return Call("POST", "/offsets", rows_of(Places), body)
 
 
 def decode(ids: Ids, **options: Unpack[StreamOptions]) -> Call[Decoded]:
@@ -242,6 +250,9 @@ def decode(ids: Ids, **options: Unpack[StreamOptions]) -> Call[Decoded]:
 
 def decode_batch(ids: Sequence[Ids], **options: Unpack[DecodeOptions]) -> Call[list[Decoded]]:
     """Turn many lists of ids into texts."""
+    given: Any = ids
+    if isinstance(given, Sequence | np.ndarray) and len(given) and isinstance(given[0], int | np.integer):
+        raise InvalidOption("ids is a sequence of lists of ids, not one list", field="ids")
     return Call("POST", "/decode", rows_of(Decoded), {"ids": ids, **options})
 
 

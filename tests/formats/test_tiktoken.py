@@ -139,6 +139,8 @@ def test_a_missing_byte_is_refused():
         ({"<|x|>": True}, "id_out_of_range"),
         ({"": 300}, "invalid_file"),
         ({"\ud800": 300}, "invalid_file"),
+        (["<|x|>"], "invalid_option"),
+        ({300: "<|x|>"}, "invalid_option"),
     ],
 )
 def test_special_tokens_that_cannot_be_are_refused(special, code, tmp_path):

@@ -153,6 +153,23 @@ def test_empty_batches_are_empty(ask: Ask) -> None:
     assert ask(Client.decode_batch([])) == []
 
 
+@pytest.mark.parametrize(
+    ("describe", "one"),
+    [
+        (calls.encode_batch, "ab"),
+        (calls.encode_ids_batch, "ab"),
+        (calls.encode_arrow, "ab"),
+        (calls.count_batch, "ab"),
+        (calls.offsets_batch, "ab"),
+        (calls.decode_batch, [40, 41]),
+        (calls.decode_batch, np.array([40, 41], np.uint32)),
+    ],
+)
+def test_one_where_many_are_meant_is_refused_and_not_taken_apart(describe: Any, one: Any) -> None:
+    with pytest.raises(InvalidOption, match="not one"):
+        describe(one)
+
+
 def test_offsets_say_where_tokens_stand(ask: Ask, framed: Tokenizer) -> None:
     got = ask(Client.offsets("the naïve fox", [(4, 9)], unit="byte", add_special_tokens=False))
     assert got.spans == framed.offsets("the naïve fox", "byte").spans.tolist()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizer_core.config import AddedToken
-from tokenizer_core.errors import InvalidArtifact
+from tokenizer_core.errors import InvalidArtifact, InvalidOption
 from tokenizer_core.formats.fields import Fields, identifier
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ def read_added_token(value: object, path: str, *, id: int | None = None) -> Adde
 
 def special(literals: Mapping[str, int]) -> tuple[AddedToken, ...]:
     """Make special tokens of literals and ids."""
+    given: Any = literals
+    if not isinstance(given, Mapping) or not all(isinstance(literal, str) for literal in given):
+        raise InvalidOption("special_tokens is a mapping of literals to their ids", field="special_tokens")
     for index, literal in enumerate(literals):
         try:
             literal.encode("utf-8")
