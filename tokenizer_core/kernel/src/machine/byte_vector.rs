@@ -1,5 +1,8 @@
 //! Vectors of bytes, compared all at once: what scanners ask of the instructions of a path.
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
 /// As many bytes as one register holds. Comparisons give 0xFF where they hold and 0 elsewhere.
 ///
 /// All functions are unsafe for the same reason: the machine must have the instructions of the vector.
@@ -53,7 +56,10 @@ pub(crate) trait ByteVector: Copy {
 #[cfg(target_arch = "x86_64")]
 pub(crate) type Portable = core::arch::x86_64::__m128i;
 /// What every machine has.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+pub(crate) type Portable = core::arch::aarch64::uint8x16_t;
+/// What every machine has.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) type Portable = Sixteen;
 
 #[cfg(target_arch = "x86_64")]
@@ -163,11 +169,11 @@ impl ByteVector for core::arch::x86_64::__m256i {
 }
 
 /// Sixteen bytes in plain Rust, of which compilers make vectors; the bits are gathered by a multiplication.
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sixteen([u8; 16]);
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 impl Sixteen {
     #[inline(always)]
     fn with(mut self, other: Self, change: impl Fn(u8, u8) -> u8) -> Self {
@@ -176,7 +182,7 @@ impl Sixteen {
     }
 }
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 impl ByteVector for Sixteen {
     const BYTES: usize = 16;
 
