@@ -3,13 +3,18 @@
 /// Ask for the cache line of one item; changes nothing but time, whatever the index is.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
+    prefetch_at(items.as_ptr().wrapping_add(index));
+}
+
+/// Ask for the cache line of what may be at an address.
+#[inline(always)]
+pub fn prefetch_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let address = items.as_ptr().wrapping_add(index);
         // SAFETY: a prefetch never faults and has no effect that a program sees, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, index);
+    let _ = address;
 }

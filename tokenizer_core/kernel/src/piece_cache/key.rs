@@ -10,6 +10,7 @@ pub const WIDE_LIMIT: usize = 31;
 
 /// A piece as one word: 15 bytes of text, then 4 bits of length and one bit for its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Key(pub(super) u128);
 
 /// Where the highest byte is.
@@ -20,28 +21,39 @@ const PART_SHIFT: u32 = LENGTH_SHIFT + PART_BIT;
 /// As [`PART_BIT`], of a [`WideKey`].
 const WIDE_PART_BIT: u32 = 7;
 
-/// By length: the bytes that belong to the piece.
-const MASKS: [u128; KEY_LIMIT + 2] = {
-    let mut masks = [0; KEY_LIMIT + 2];
+/// What a key is by the length of its piece.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// The bytes that belong to the piece.
+    mask: u128,
+    /// What stands above them. A longer piece has the length 0, which is in no key of a piece.
+    tag: u128,
+}
+
+/// By length; all that are longer have the same one.
+const SHAPES: [Shape; 2 * (KEY_LIMIT + 1)] = {
+    let mut shapes = [Shape { mask: u128::MAX >> 8, tag: 0 }; 2 * (KEY_LIMIT + 1)];
     let mut length = 0;
     while length <= KEY_LIMIT {
-        masks[length] = (1 << (8 * length)) - 1;
+        shapes[length] = Shape { mask: (1 << (8 * length)) - 1, tag: (length as u128) << LENGTH_SHIFT };
         length += 1;
     }
-    masks[KEY_LIMIT + 1] = masks[KEY_LIMIT];
-    masks
+    shapes
 };
 
-/// By length: what stands above the text. A longer piece has the length 0, which is in no key of a piece.
-const TAGS: [u128; KEY_LIMIT + 2] = {
-    let mut tags = [0; KEY_LIMIT + 2];
-    let mut length = 0;
-    while length <= KEY_LIMIT {
-        tags[length] = (length as u128) << LENGTH_SHIFT;
-        length += 1;
+impl Shape {
+    /// The number of the shape of a piece of so many bytes.
+    #[inline(always)]
+    pub(crate) fn of(length: u32) -> u32 {
+        length.min(KEY_LIMIT as u32 + 1)
     }
-    tags
-};
+
+    /// Of how many bytes pieces of a shape are, those that are longer than a key of one more.
+    #[inline(always)]
+    pub(crate) fn length(number: u32) -> usize {
+        number as usize
+    }
+}
 
 impl Key {
     /// No piece has it: none is empty.
@@ -77,9 +89,20 @@ impl Key {
     /// The key of `text[start..end]`, or one that no piece has if it is too long.
     #[inline(always)]
     pub fn or_none(text: &[u8], start: usize, end: usize, part: bool) -> Self {
-        let length = (end - start).min(KEY_LIMIT + 1);
-        let word = sixteen(text, start) & MASKS[length];
-        Self(word | TAGS[length] | u128::from(part) << PART_SHIFT)
+        Self::of_shape(sixteen(text, start), Shape::of((end - start) as u32)).or_part(part)
+    }
+
+    /// The key of a piece of a shape that begins with these bytes.
+    #[inline(always)]
+    pub(crate) fn of_shape(bytes: u128, number: u32) -> Self {
+        let Shape { mask, tag } = SHAPES[number as usize % SHAPES.len()];
+        Self(bytes & mask | tag)
+    }
+
+    /// The same bytes, as a part of a piece if they are one.
+    #[inline(always)]
+    pub(crate) fn or_part(self, part: bool) -> Self {
+        Self(self.0 | u128::from(part) << PART_SHIFT)
     }
 
     /// Its first eight bytes.
@@ -93,10 +116,11 @@ impl Key {
         mix(self.0)
     }
 
-    /// A number below `1 << bits` that depends on the whole key.
+    /// A number below `1 << bits` that depends on the whole key, `up` bits up; all of it is less than 64 bits.
     #[inline(always)]
-    pub fn place(self, bits: u32) -> usize {
-        (self.hash() >> (64 - bits)) as usize
+    pub fn place(self, bits: u32, up: u32) -> usize {
+        // One shift, since each is a step.
+        (self.hash() >> (u64::BITS - bits - up)) as usize & !((1 << up) - 1)
     }
 }
 
@@ -115,9 +139,9 @@ impl WideKey {
         let low = sixteen(text, start);
         let tag = (length as u128 | u128::from(part) << WIDE_PART_BIT) << LENGTH_SHIFT;
         Some(Self(if length <= KEY_LIMIT {
-            [low & MASKS[length], tag]
+            [low & SHAPES[length].mask, tag]
         } else {
-            [low, sixteen(text, start + 16) & MASKS[length - 16] | tag]
+            [low, sixteen(text, start + 16) & SHAPES[length - 16].mask | tag]
         }))
     }
 

@@ -12,7 +12,7 @@ mod wide;
 
 pub use few::{Few, IDS_LIMIT};
 pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
-pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
+pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT, Shape};
 pub use long::{Kept, LongCache, Spot};
 pub use short::ShortCache;
 pub(crate) use short::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT};

@@ -4,7 +4,7 @@ use super::few::{Few, IDS_LIMIT};
 use super::key::Key;
 use super::long::Kept;
 use crate::machine::pages::{Table, Zeroed};
-use crate::machine::prefetch::prefetch;
+use crate::machine::prefetch::prefetch_at;
 
 /// Most ids of a piece beside which another one has room in the line.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;
@@ -98,13 +98,13 @@ impl ShortCache {
     /// Where a piece is looked for.
     #[inline(always)]
     pub fn place(&self, key: Key) -> usize {
-        key.place(self.bits) << PLACE_SHIFT
+        key.place(self.bits, PLACE_SHIFT)
     }
 
     /// Begin to load what is remembered at a place.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
-        prefetch(&self.buckets, place >> PLACE_SHIFT);
+        prefetch_at(self.words().wrapping_add(place));
     }
 
     /// What places are counted from.

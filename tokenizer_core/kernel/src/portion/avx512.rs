@@ -1,25 +1,25 @@
-//! Keys of sixteen pieces at once, and both keys of a bucket compared at once.
+//! Keys of sixteen pieces at once.
 
 use core::arch::x86_64::{
-    __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maskz_loadu_epi8,
-    _mm_set1_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64_mask,
-    _mm256_loadu_si256, _mm256_setr_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_alignr_epi32, _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu32_mask,
-    _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_mask_mov_epi8, _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32,
-    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_min_epu32,
-    _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi8,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_epi32, _mm512_slli_epi32,
-    _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32, _mm512_testn_epi64_mask, _mm512_xor_si512, _pext_u32,
+    __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm_set1_epi8,
+    _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi32, _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask,
+    _mm512_cmpge_epu32_mask, _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4,
+    _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32,
+    _mm512_maskz_compress_epi32, _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8,
+    _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
+    _mm512_permutexvar_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_shuffle_epi32, _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+    _mm512_testn_epi64_mask, _mm512_xor_si512, _pext_u32,
 };
 use std::ops::Range;
 
+use super::avx2::Avx2;
 use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
-use super::{Found, GROUP, Keys, Miss, PIECES, Pieces};
+use super::{Found, GROUP, Keys, PIECES, Pieces, take};
 use crate::machine::words::sixteen;
 use crate::merging::white::White;
-use crate::piece_cache::{COUNT_SHIFT, HALF, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
+use crate::piece_cache::{KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
 
 /// Keys in a vector.
@@ -29,7 +29,6 @@ const QUARTER: usize = 4;
 const BYTES: usize = KEY_LIMIT + 1;
 
 const _: () = assert!(PIECES.is_multiple_of(GROUP) && GROUP == QUARTER * QUARTER && BYTES == 16);
-const _: () = assert!(size_of::<Miss>() == size_of::<u32>() && std::mem::offset_of!(Miss, at) == 0);
 
 /// 64 bytes to load.
 #[repr(align(64))]
@@ -87,30 +86,6 @@ static LANES: Vector<[u32; GROUP]> = {
 };
 
 static MULTIPLIERS: Vector<[[u64; 2]; QUARTER]> = Vector([KEY_MULTIPLIERS; QUARTER]);
-
-/// By which halves of the two keys of a bucket are equal: where in the bucket the piece's ids begin, in words of eight bytes.
-static IDS: [u8; 16] = {
-    let mut ids = [0; 16];
-    let mut equal = 0b1100;
-    while equal < 16 {
-        ids[equal] = (HALF * size_of::<u32>() / size_of::<u64>()) as u8;
-        equal += 1;
-    }
-    ids
-};
-
-/// By the same: ones if all of either key is.
-static HIT: [u8; 16] = {
-    let mut hit = [0; 16];
-    let mut equal = 0;
-    while equal < 16 {
-        if equal & 0b11 == 0b11 || equal & 0b1100 == 0b1100 {
-            hit[equal] = u8::MAX;
-        }
-        equal += 1;
-    }
-    hit
-};
 
 /// Load a vector.
 ///
@@ -258,35 +233,8 @@ impl LookUp for Avx512 {
 
     #[inline(always)]
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
-        let (mut end, mut missed) = (found.end, found.missed);
-        let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
-        let buckets = caches.short.words();
-        let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
-        for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
-            // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before them
-            // two times four ids, so that eight words from the second four on are in it too. There is room for eight ids and a
-            // miss of every piece.
-            unsafe {
-                let bucket = buckets.add(*place as usize);
-                let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
-                let keys = _mm256_loadu_si256(bucket.add(HALF).cast());
-                let equal = usize::from(_mm256_cmpeq_epi64_mask(keys, key)) % 16;
-                let at_ids = bucket.add(usize::from(IDS[equal]));
-                let first = if COUNTS {
-                    at_ids.cast::<u32>().read()
-                } else {
-                    let words = _mm256_loadu_si256(at_ids.cast());
-                    let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
-                    _mm256_storeu_si256(ids.add(end).cast(), plain);
-                    _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32
-                };
-                let known = (first >> COUNT_SHIFT) as usize & usize::from(HIT[equal]);
-                misses.add(missed).cast::<u32>().write(at as u32 | (end as u32) << 16);
-                missed += usize::from(known == 0);
-                end += known;
-            }
-        }
-        (found.end, found.missed) = (end, missed);
+        // SAFETY: the caller's promise.
+        unsafe { take::take::<Avx2, COUNTS>(places, caches, keys, found) };
     }
 
     #[inline(always)]

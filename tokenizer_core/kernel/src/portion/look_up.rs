@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::longer::may_be_run;
-use super::{Found, Keys, Miss, PIECES, Pieces};
+use super::longer::Longer;
+use super::{Found, Keys, Pieces, keys, take};
 use crate::merging::white::White;
-use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key};
 use crate::scratch::Caches;
 
 /// What is done for every piece of a text.
@@ -40,35 +39,18 @@ pub(super) trait LookUp {
 pub(super) struct Portable;
 
 impl LookUp for Portable {
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
-        let (mut start, mut longer) = (pieces.start, 0);
-        for (at, end) in pieces.ends.iter().map(|end| *end as usize).enumerate().take(PIECES) {
-            let key = Key::or_none(pieces.text, start, end, pieces.is_part(at));
-            let place = caches.short.place(key);
-            caches.short.prefetch(place);
-            (keys.keys[at], keys.places[at]) = (key, place as u32);
-            keys.longer.places[longer] = at as u32;
-            let length = end - start;
-            longer += usize::from(length > KEY_LIMIT || white.is_some() && may_be_run(key, length));
-            start = end;
+        keys::make(pieces, caches, white, keys);
+        if keys.longer.count > 0 {
+            ask(&mut keys.longer, pieces, caches, white);
         }
-        keys.longer.begin(longer);
-        // SAFETY: every machine has what this one asks for.
-        unsafe { keys.longer.ask::<Self>(pieces, caches, white) };
     }
 
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
-        let (mut end, mut missed) = (found.end, found.missed);
-        for at in places {
-            let Some(room) = found.ids[if COUNTS { 0 } else { end }..].first_chunk_mut::<IDS_LIMIT>() else { break };
-            let ids = caches.short.get(keys.places[at] as usize, keys.keys[at], room);
-            found.misses[missed] = Miss { at: at as u16, end: end as u16 };
-            missed += usize::from(ids == 0);
-            end += ids;
-        }
-        (found.end, found.missed) = (end, missed);
+        // SAFETY: the caller's promise.
+        unsafe { take::take::<take::Portable, COUNTS>(places, caches, keys, found) };
     }
 
     #[inline(always)]
@@ -80,4 +62,11 @@ impl LookUp for Portable {
     unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
         white.write(piece, ids);
     }
+}
+
+/// As [`Longer::ask`]: apart, since it happens once in a portion.
+#[inline(never)]
+fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+    // SAFETY: every machine has what this one asks for.
+    unsafe { longer.ask::<Portable>(pieces, caches, white) };
 }

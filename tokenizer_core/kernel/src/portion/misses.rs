@@ -190,8 +190,7 @@ impl Misses {
         self.lost.clear();
         let mut known = 0;
         let mut kept = 0;
-        for (miss, Miss { at: piece, .. }) in misses.iter().enumerate() {
-            let piece = usize::from(*piece);
+        for (miss, piece) in misses.iter().map(|miss| miss.at()).enumerate() {
             let range = pieces.range(piece);
             let lost = Lost {
                 key: keys.keys[piece],

@@ -4,16 +4,22 @@
 //! way for many pieces at once: keys (`look_up`, `avx512`); then what is remembered; then what is missed (`misses`).
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+mod keys;
 mod longer;
 mod look_up;
 mod misses;
 mod row;
+mod take;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+use self::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use self::avx512::Avx512;
 use self::longer::Longer;
@@ -21,8 +27,9 @@ use self::look_up::{LookUp, Portable};
 use self::misses::{Missed, Misses, Resolved};
 use self::row::Row;
 use crate::machine::path::Path;
+use crate::machine::words::few;
 use crate::merging::white::White;
-use crate::piece_cache::{IDS_LIMIT, Key};
+use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key};
 use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
@@ -73,6 +80,16 @@ impl Pieces<'_> {
     }
 }
 
+/// The last sixteen bytes of a text, all there are, with zeros behind them: a piece that begins in them has no sixteen bytes of
+/// text to load. Written long before they are read, since a load of what two stores wrote waits for both.
+#[inline(always)]
+fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
+    let word = text.last_chunk().map_or_else(|| few(text), |last| u128::from_le_bytes(*last));
+    let mut last = [0; 2 * (KEY_LIMIT + 1)];
+    last[..=KEY_LIMIT].copy_from_slice(&word.to_le_bytes());
+    last
+}
+
 /// Pieces as the caches know them.
 #[derive(Debug)]
 struct Keys {
@@ -93,12 +110,25 @@ struct Found {
     missed: usize,
 }
 
-/// A piece that is not known, and how many of the ids that are stand before. Both are written as one word.
+/// A piece that is not known, and above it how many of the ids that are stand before: written as one word.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C, align(4))]
-struct Miss {
-    at: u16,
-    end: u16,
+struct Miss(u32);
+
+impl Miss {
+    #[inline(always)]
+    fn new(at: usize, end: usize) -> Self {
+        Self(at as u32 | (end as u32) << u16::BITS)
+    }
+
+    #[inline(always)]
+    fn at(self) -> usize {
+        usize::from(self.0 as u16)
+    }
+
+    #[inline(always)]
+    fn end(self) -> usize {
+        (self.0 >> u16::BITS) as usize
+    }
 }
 
 /// What is known of each piece of a portion.
@@ -137,6 +167,9 @@ impl Portion {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: tables are made for a path that the machine has.
             Path::Avx512 => unsafe { self.encode_avx512(pieces, tables, mergers, caches, sink) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Avx2 => unsafe { self.encode_avx2(pieces, tables, mergers, caches, sink) },
             // SAFETY: every machine has it.
             _ => unsafe { self.encode_with::<Portable, _>(pieces, tables, mergers, caches, sink) },
         }
@@ -158,6 +191,24 @@ impl Portion {
     ) {
         // SAFETY: the caller's promise.
         unsafe { self.encode_with::<Avx512, _>(pieces, tables, mergers, caches, sink) }
+    }
+
+    /// As [`Self::encode`].
+    ///
+    /// # Safety
+    /// The machine has [`Path::Avx2`].
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn encode_avx2<S: Sink>(
+        &mut self,
+        pieces: Pieces<'_>,
+        tables: &Tables,
+        mergers: &mut Mergers,
+        caches: &mut Caches,
+        sink: &mut S,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.encode_with::<Avx2, _>(pieces, tables, mergers, caches, sink) }
     }
 
     /// As [`Self::encode`].
@@ -195,7 +246,7 @@ impl Portion {
         }
         let mut given = 0;
         for (miss, resolved) in resolved {
-            let end = usize::from(miss.end);
+            let end = miss.end();
             self.row.put(ids, given..end);
             given = end;
             match resolved {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 #[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
 use super::look_up::{LookUp, Portable};
 use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
@@ -22,7 +24,7 @@ struct Said {
     wide: Vec<(usize, WideKey)>,
     long: Vec<(usize, Spot)>,
     ids: Vec<u32>,
-    misses: Vec<(u16, u16)>,
+    misses: Vec<(usize, usize)>,
 }
 
 fn said(portion: &Portion, count: usize) -> Said {
@@ -33,7 +35,7 @@ fn said(portion: &Portion, count: usize) -> Said {
         wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
         long: longer.long().map(|(place, spot)| (place, *spot)).collect(),
         ids: ids[..*end].to_vec(),
-        misses: misses[..*missed].iter().map(|miss| (miss.at, miss.end)).collect(),
+        misses: misses[..*missed].iter().map(|miss| (miss.at(), miss.end())).collect(),
     }
 }
 
@@ -62,11 +64,24 @@ unsafe fn said_by_avx512(pieces: &Pieces<'_>, white: Option<White>, caches: &Cac
     unsafe { said_by::<Avx512>(pieces, white, caches) }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn said_by_avx2(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
+    // SAFETY: the caller's promise.
+    unsafe { said_by::<Avx2>(pieces, white, caches) }
+}
+
 /// What every path says, which is the same.
 fn said_by_all(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
     // SAFETY: every machine has it.
     let [portable, counted] = unsafe { said_by::<Portable>(pieces, white, caches) };
     assert_eq!(counted, portable);
+    #[cfg(target_arch = "x86_64")]
+    if Path::Avx2.is_available() {
+        // SAFETY: the machine has it.
+        let [said, counted] = unsafe { said_by_avx2(pieces, white, caches) };
+        assert_eq!((&said, &counted), (&portable, &portable));
+    }
     #[cfg(target_arch = "x86_64")]
     if Path::Avx512.is_available() {
         // SAFETY: the machine has it.
@@ -140,7 +155,7 @@ fn truth(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
             }
         }
         if count == 0 {
-            said.misses.push((at as u16, said.ids.len() as u16));
+            said.misses.push((at, said.ids.len()));
         }
         said.ids.extend(&ids[..count]);
     }

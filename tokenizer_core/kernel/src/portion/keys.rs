@@ -1,0 +1,81 @@
+//! The keys of a portion, by steps that are each done for all pieces before the next begins: none has more in its registers
+//! than there are, and some are done for several pieces at once.
+
+use super::longer::may_be_run;
+use super::{Keys, PIECES, Pieces, last_bytes};
+use crate::machine::words::sixteen;
+use crate::merging::white::White;
+use crate::piece_cache::{KEY_LIMIT, Key, Shape};
+use crate::scratch::Caches;
+
+/// Bytes of a key.
+const BYTES: usize = KEY_LIMIT + 1;
+
+/// Make the keys of all pieces, ask for what the first cache remembers of them, and tell which are longer.
+#[inline(always)]
+pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
+    let count = pieces.count();
+    // Until their place is known, pieces have their shape there.
+    shape(pieces, &mut keys.places[..count]);
+    read(pieces, &keys.places[..count], &mut keys.keys[..count]);
+    let longer = match white {
+        None => place::<false>(count, caches, keys),
+        Some(_) => place::<true>(count, caches, keys),
+    };
+    keys.longer.begin(longer);
+}
+
+/// Which shape the key of each piece has.
+#[inline(always)]
+fn shape(pieces: &Pieces<'_>, shapes: &mut [u32]) {
+    let ends = &pieces.ends[..shapes.len()];
+    let starts = ends.split_last().map_or_else(Default::default, |(_, starts)| starts);
+    let Some((first, shapes)) = shapes.split_first_mut() else { return };
+    *first = Shape::of(ends[0].wrapping_sub(pieces.start as u32));
+    for ((shape, start), end) in shapes.iter_mut().zip(starts).zip(&ends[1..]) {
+        *shape = Shape::of(end.wrapping_sub(*start));
+    }
+}
+
+/// Take the bytes of each piece out of the text.
+#[inline(always)]
+fn read(pieces: &Pieces<'_>, shapes: &[u32], keys: &mut [Key]) {
+    let (text, count) = (pieces.text, keys.len());
+    let (shapes, ends) = (&shapes[..count], &pieces.ends[..count]);
+    let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
+    let last = last_bytes(text);
+    let (mut at, mut start) = (0, pieces.start);
+    let of = |at: usize| (shapes[at], ends[at] as usize);
+    while at < count && start < near {
+        let (shape, end) = of(at);
+        // SAFETY: a piece that begins before `near` has sixteen bytes of text.
+        let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; BYTES]>().read() };
+        keys[at] = Key::of_shape(u128::from_le_bytes(bytes), shape);
+        (at, start) = (at + 1, end);
+    }
+    while at < count {
+        let (shape, end) = of(at);
+        keys[at] = Key::of_shape(sixteen(&last, start.wrapping_sub(last_from).min(BYTES)), shape);
+        (at, start) = (at + 1, end);
+    }
+    for (key, part) in keys.iter_mut().zip(pieces.parts) {
+        *key = key.or_part(*part);
+    }
+}
+
+/// Find out where each piece is looked for, ask for it, and note those that are longer, or may be runs that are `WHITE`. Returns
+/// how many they are.
+#[inline(always)]
+fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
+    let mut longer = 0;
+    for at in 0..count {
+        let (key, shape) = (keys.keys[at], keys.places[at]);
+        let place = caches.short.place(key);
+        caches.short.prefetch(place);
+        keys.places[at] = place as u32;
+        keys.longer.places[longer % PIECES] = at as u32;
+        let length = Shape::length(shape);
+        longer += usize::from(length > KEY_LIMIT || WHITE && may_be_run(key, length));
+    }
+    longer
+}
