@@ -115,6 +115,36 @@ fn every_character_is_cut_alike_in_every_place_of_its_page() {
     }
 }
 
+/// Characters of a few pages of 64, so many of them that a window has hardly anything else, and what may stand between.
+fn script() -> impl Strategy<Value = String> {
+    let pages =
+        [0x80, 0xC0, 0x300, 0x380, 0x400, 0x440, 0x480, 0x5C0, 0x600, 0x640, 0x2000, 0x3000, 0x3040, 0x4DC0, 0x4E00]
+            .into_iter()
+            .chain([0x9FC0, 0xA000, 0xFF00, 0x1F600]);
+    let pages = prop::collection::vec(prop::sample::select(pages.collect::<Vec<_>>()), 1..4);
+    let between =
+        prop::sample::select(vec!["", "", "", "", "", " ", "a", "'s", "'ſ", "7", "!", "\n", "\u{3000}", "\u{a0}"]);
+    let characters = prop::collection::vec((any::<prop::sample::Index>(), 0..64_u32, between), 1..200);
+    (pages, characters).prop_map(|(pages, characters)| {
+        let mut text = String::new();
+        for (page, place, between) in characters {
+            text.extend(char::from_u32(page.get(&pages) + place));
+            text += between;
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scripts_are_cut_alike(text in script()) {
+        thread_local! { static CONTEST: Contest = Contest::new(); }
+        CONTEST.with(|contest| contest.check(&text));
+    }
+}
+
 #[test]
 fn buffers_of_any_size_give_the_same_pieces() {
     let text = "It's 日本語 12345  \n\n naïve ABCdef! ".repeat(50);

@@ -21,10 +21,6 @@ pub(crate) trait ByteVector: Copy {
 
     /// # Safety
     /// As above.
-    unsafe fn and(self, other: Self) -> Self;
-
-    /// # Safety
-    /// As above.
     unsafe fn or(self, other: Self) -> Self;
 
     /// Sums without what they carry.
@@ -79,12 +75,6 @@ impl ByteVector for core::arch::x86_64::__m128i {
     }
 
     #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm_and_si128(self, other) }
-    }
-
-    #[inline(always)]
     unsafe fn or(self, other: Self) -> Self {
         // SAFETY: as above.
         unsafe { core::arch::x86_64::_mm_or_si128(self, other) }
@@ -129,12 +119,6 @@ impl ByteVector for core::arch::x86_64::__m256i {
     unsafe fn all(byte: u8) -> Self {
         // SAFETY: the caller's promise, that the machine has AVX2, as for all of these.
         unsafe { core::arch::x86_64::_mm256_set1_epi8(byte as i8) }
-    }
-
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm256_and_si256(self, other) }
     }
 
     #[inline(always)]
@@ -198,11 +182,6 @@ impl ByteVector for Sixteen {
     }
 
     #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        self.with(other, |left, right| left & right)
-    }
-
-    #[inline(always)]
     unsafe fn or(self, other: Self) -> Self {
         self.with(other, |left, right| left | right)
     }
@@ -236,12 +215,12 @@ mod tests {
     use super::*;
 
     /// All that `V` tells of sixteen bytes beside another.
-    fn told<V: ByteVector>(bytes: &[u8; 16], other: u8) -> [u64; 5] {
+    fn told<V: ByteVector>(bytes: &[u8; 16], other: u8) -> [u64; 4] {
         // SAFETY: there are sixteen bytes, and every machine has these vectors.
         unsafe {
             assert_eq!(V::BYTES, bytes.len());
             let (bytes, other) = (V::load(bytes.as_ptr()), V::all(other));
-            [bytes.and(other), bytes.or(other), bytes.plus(other), bytes.is(other), bytes.exceeds(other)]
+            [bytes.or(other), bytes.plus(other), bytes.is(other), bytes.exceeds(other)]
                 .map(|vector| V::high_bits(vector))
         }
     }
@@ -254,7 +233,7 @@ mod tests {
                 let told = told::<Sixteen>(&bytes, other);
                 assert_eq!(told, self::told::<Portable>(&bytes, other), "{bytes:?} beside {other}");
                 let exceeds = bytes.iter().enumerate().map(|(at, byte)| u64::from(*byte as i8 > other as i8) << at);
-                assert_eq!(told[4], exceeds.sum::<u64>());
+                assert_eq!(told[3], exceeds.sum::<u64>());
             }
         }
     }

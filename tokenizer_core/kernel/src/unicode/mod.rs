@@ -74,7 +74,6 @@ pub(crate) fn pages_of(code: u32) -> &'static [u8; 128] {
 }
 
 /// The class of all code points of a range; 0 if they have several.
-#[cfg(target_arch = "x86_64")]
 pub(crate) const fn class_of_all(codes: std::ops::Range<usize>) -> u8 {
     let mut code = codes.start;
     let class = CLASSES[(INDEX[code >> BLOCK_BITS] as usize) << BLOCK_BITS | code & BLOCK_MASK];

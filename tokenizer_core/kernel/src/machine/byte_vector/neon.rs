@@ -26,12 +26,6 @@ impl ByteVector for uint8x16_t {
     }
 
     #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { vandq_u8(self, other) }
-    }
-
-    #[inline(always)]
     unsafe fn or(self, other: Self) -> Self {
         // SAFETY: as above.
         unsafe { vorrq_u8(self, other) }

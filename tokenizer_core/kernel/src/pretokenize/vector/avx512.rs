@@ -67,7 +67,7 @@ impl Block for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn classes<R: Rules>(text: &[u8; READ], leads: u64, wide: u64) -> Masks {
+    unsafe fn classes<R: Rules>(text: &[u8; READ], leads: u64, wide: u64, _: u64) -> Masks {
         // SAFETY: the caller's promise, for all of this function; what is loaded has 64 bytes or more, and the table of
         // ASCII 256.
         unsafe {

@@ -1,14 +1,13 @@
-//! Classes by comparing, on the paths without AVX-512: those of ASCII all at once, those of other characters looked up one by
-//! one.
+//! Classes by comparing, on the paths without AVX-512.
 
 use std::marker::PhantomData;
 
 use super::super::rules::Rules;
-use super::borders::{LONGEST, Masks};
+use super::borders::Masks;
+use super::wide::wide_classes;
 use super::{Block, READ, ROOM, WINDOW};
 use crate::machine::byte_vector::ByteVector;
-use crate::unicode::utf8::decode;
-use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NUMBER, SPACE, UPPER, class_of};
+use crate::unicode::{CASELESS, LOWER, MARK, NUMBER, SPACE, UPPER};
 
 /// With vectors `V`.
 pub(super) struct Compared<V>(PhantomData<V>);
@@ -37,7 +36,7 @@ unsafe fn mask<V: ByteVector>(window: &[u8; WINDOW], test: impl Fn(V) -> V) -> u
 /// # Safety
 /// As above.
 #[inline(always)]
-unsafe fn is<V: ByteVector>(window: &[u8; WINDOW], byte: u8) -> u64 {
+pub(super) unsafe fn is<V: ByteVector>(window: &[u8; WINDOW], byte: u8) -> u64 {
     // SAFETY: the caller's promise.
     unsafe { mask::<V>(window, |bytes| bytes.is(V::all(byte))) }
 }
@@ -47,7 +46,7 @@ unsafe fn is<V: ByteVector>(window: &[u8; WINDOW], byte: u8) -> u64 {
 /// # Safety
 /// As above.
 #[inline(always)]
-unsafe fn between<V: ByteVector>(window: &[u8; WINDOW], set: u8, first: u8, last: u8) -> u64 {
+pub(super) unsafe fn between<V: ByteVector>(window: &[u8; WINDOW], set: u8, first: u8, last: u8) -> u64 {
     // SAFETY: the caller's promise. Moved so that `first` is the lowest signed byte.
     unsafe {
         let (to_lowest, beyond) = (V::all(0x80_u8.wrapping_sub(first)), V::all((last - first + 1) ^ 0x80));
@@ -55,14 +54,14 @@ unsafe fn between<V: ByteVector>(window: &[u8; WINDOW], set: u8, first: u8, last
     }
 }
 
-/// Where classes have the bit `class`.
+/// Where bytes below `limit` stand, as signed numbers.
 ///
 /// # Safety
 /// As above.
 #[inline(always)]
-unsafe fn of<V: ByteVector>(classes: &[u8; WINDOW], class: u8) -> u64 {
+pub(super) unsafe fn below<V: ByteVector>(window: &[u8; WINDOW], limit: u8) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { mask::<V>(classes, |classes| classes.and(V::all(class)).is(V::all(class))) }
+    unsafe { mask::<V>(window, |bytes| V::all(limit).exceeds(bytes)) }
 }
 
 impl<V: ByteVector> Block for Compared<V> {
@@ -75,7 +74,7 @@ impl<V: ByteVector> Block for Compared<V> {
     }
 
     #[inline(always)]
-    unsafe fn classes<R: Rules>(bytes: &[u8; READ], within: u64, wide: u64) -> Masks {
+    unsafe fn classes<R: Rules>(bytes: &[u8; READ], _: u64, wide: u64, inside: u64) -> Masks {
         let Some(window) = bytes.first_chunk() else { return Masks::default() };
         // SAFETY: the caller's promise, for all of this function.
         unsafe {
@@ -94,27 +93,21 @@ impl<V: ByteVector> Block for Compared<V> {
             };
             masks.letter = if R::CASED { masks.upper | masks.lower } else { between::<V>(window, 0x20, b'a', b'z') };
             if wide != 0 {
-                let (classes, seen) = wide_classes(bytes, wide);
-                let Some(classes) = classes.first_chunk() else { return masks };
-                // ASCII needs no such limit: none stands behind the last whole character, and zeros behind the text.
-                let beyond = within & mask::<V>(window, |bytes| bytes);
+                let classes = wide_classes::<V>(bytes, wide);
+                // All bytes of those characters: a sum carries through them.
+                let spread = |bits: u64| bits | inside & !inside.wrapping_add(bits << 1);
                 if R::CASED {
-                    let (upper, lower) = (beyond & of::<V>(classes, UPPER), beyond & of::<V>(classes, LOWER));
+                    let (upper, lower) = (spread(classes.of(UPPER)), spread(classes.of(LOWER)));
                     masks.upper |= upper;
                     masks.lower |= lower;
-                    masks.letter |= upper | lower;
-                    if seen & (CASELESS | MARK) != 0 {
-                        masks.letter |= beyond & of::<V>(classes, CASELESS);
-                        masks.mark = beyond & of::<V>(classes, MARK);
-                    }
+                    masks.letter |= upper | lower | spread(classes.of(CASELESS));
+                    masks.mark = spread(classes.of(MARK));
                 } else {
-                    masks.letter |= beyond & !mask::<V>(classes, |classes| classes.and(V::all(LETTER)).is(V::all(0)));
+                    masks.letter |= spread(classes.of(UPPER) | classes.of(LOWER) | classes.of(CASELESS));
                 }
                 // No newline is beyond ASCII.
-                if seen & (NUMBER | SPACE) != 0 {
-                    masks.number |= beyond & of::<V>(classes, NUMBER);
-                    masks.space |= beyond & of::<V>(classes, SPACE);
-                }
+                masks.number |= spread(classes.of(NUMBER));
+                masks.space |= spread(classes.of(SPACE));
             }
             masks
         }
@@ -152,20 +145,4 @@ impl<V: ByteVector> Block for Compared<V> {
             }
         }
     }
-}
-
-/// The classes of the characters at `wide`, at each of their bytes, and all classes there are. What stands at other bytes
-/// has no meaning.
-#[inline(always)]
-fn wide_classes(bytes: &[u8; READ], mut wide: u64) -> ([u8; WINDOW + LONGEST], u8) {
-    let (mut classes, mut seen) = ([0; WINDOW + LONGEST], 0);
-    while wide != 0 {
-        let at = wide.trailing_zeros() as usize % WINDOW;
-        let class = class_of(decode(bytes, at, bytes[at]).0);
-        seen |= class;
-        // Beyond a shorter character this is of no meaning, or written over by the next.
-        classes[at..at + LONGEST].fill(class);
-        wide &= wide - 1;
-    }
-    (classes, seen)
 }

@@ -8,6 +8,7 @@
 mod avx512;
 mod borders;
 mod compared;
+mod wide;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use self::avx512::{Avx512, PLACES};
@@ -41,7 +42,7 @@ pub(crate) trait Block {
     ///
     /// # Safety
     /// The machine has the path, as for all of these.
-    unsafe fn classes<R: Rules>(bytes: &[u8; READ], leads: u64, wide: u64) -> Masks;
+    unsafe fn classes<R: Rules>(bytes: &[u8; READ], leads: u64, wide: u64, inside: u64) -> Masks;
 
     /// The bytes beyond ASCII, and those that begin a character.
     ///
@@ -233,7 +234,7 @@ unsafe fn look_at<R: Rules, B: Block>(
     if wide == 0 {
         let length = rest.min(WINDOW);
         // SAFETY: as above.
-        let masks = unsafe { B::classes::<R>(bytes, lowest(length), 0) };
+        let masks = unsafe { B::classes::<R>(bytes, lowest(length), 0, 0) };
         let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
         return (borders::<R>(&masks, 0, length, last, carry, contractions), length, length - 1);
     }
@@ -241,14 +242,14 @@ unsafe fn look_at<R: Rules, B: Block>(
     let leads = first & lowest(length);
     let last_lead = 63 - leads.leading_zeros() as usize;
     if B::SPREAD {
-        let within = lowest(length);
+        let inside = lowest(length) & !first;
         // SAFETY: as above.
-        let masks = unsafe { B::classes::<R>(bytes, within, leads & wide) };
+        let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, inside) };
         let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
-        return (borders::<R>(&masks, within & !first, length, last, carry, contractions), length, last_lead);
+        return (borders::<R>(&masks, inside, length, last, carry, contractions), length, last_lead);
     }
     // SAFETY: as above.
-    let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide) };
+    let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, 0) };
     // SAFETY: as above.
     let gather = move |bits| unsafe { B::gather(bits, leads) };
     // SAFETY: as above.

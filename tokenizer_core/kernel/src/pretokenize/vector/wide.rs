@@ -1,0 +1,149 @@
+//! Classes of characters beyond ASCII by comparing: whole alphabets and ideographs at once, the rest one by one.
+
+use super::compared::{below, between, is};
+use super::{READ, WINDOW};
+use crate::machine::byte_vector::ByteVector;
+use crate::unicode::utf8::decode;
+use crate::unicode::{CASELESS, class_of, class_of_all};
+
+/// With so many characters beyond ASCII in a window, alphabets are looked for.
+const DENSE: u32 = 12;
+
+/// An alphabet has so many characters on a page of 64, or is none.
+const ALPHABET: usize = 24;
+
+/// So many characters are asked for their alphabet before the rest is looked up one by one.
+const TRIES: usize = 4;
+
+/// The characters of each class, at their first bytes. The place is that of a class's lowest bit; the last has all others.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Wide([u64; 8]);
+
+impl Wide {
+    #[inline(always)]
+    pub(super) fn of(&self, class: u8) -> u64 {
+        self.0[class.trailing_zeros() as usize]
+    }
+
+    #[inline(always)]
+    fn add(&mut self, class: u8, bits: u64) {
+        self.0[place(class)] |= bits;
+    }
+}
+
+/// The place of a class among [`Wide`].
+const fn place(class: u8) -> usize {
+    (class | OTHER).trailing_zeros() as usize
+}
+
+/// Neither of the classes that scanners tell.
+const OTHER: u8 = 1 << 6;
+
+/// The two longest runs of one class each, side by side, among the characters of two bytes that share the first.
+#[derive(Clone, Copy)]
+struct Alphabet {
+    /// The second bytes that the first run begins with, the second, and what follows it.
+    starts: [u8; 3],
+    /// Their places among [`Wide`].
+    places: [usize; 2],
+}
+
+/// By the low five bits of the first byte.
+static ALPHABETS: [Option<Alphabet>; 32] = alphabets();
+
+const fn alphabets() -> [Option<Alphabet>; 32] {
+    let mut all = [None; 32];
+    let mut first = 2;
+    while first < 32 {
+        all[first] = alphabet(first << 6);
+        first += 1;
+    }
+    all
+}
+
+/// The alphabet of 64 characters.
+const fn alphabet(page: usize) -> Option<Alphabet> {
+    // Where the last run began, and the one before it.
+    let (mut before, mut start, mut at) = (0, 0, 1);
+    let mut best = None;
+    let mut longest = ALPHABET - 1;
+    while at <= 64 {
+        if at == 64 || told(page + at) != told(page + start) {
+            if at - before > longest {
+                longest = at - before;
+                best = Some(Alphabet {
+                    starts: [0x80 + before as u8, 0x80 + start as u8, 0x80 + at as u8],
+                    places: [told(page + before), told(page + start)],
+                });
+            }
+            (before, start) = (start, at);
+        }
+        at += 1;
+    }
+    best
+}
+
+const fn told(code: usize) -> usize {
+    place(class_of_all(code..code + 1))
+}
+
+/// The classes of the characters at `wide`.
+///
+/// # Safety
+/// The machine has `V`.
+#[inline(always)]
+pub(super) unsafe fn wide_classes<V: ByteVector>(bytes: &[u8; READ], wide: u64) -> Wide {
+    let mut classes = Wide::default();
+    let mut left = wide;
+    if wide.count_ones() >= DENSE {
+        // SAFETY: the caller's promise.
+        left &= !unsafe { dense::<V>(bytes, wide, &mut classes) };
+    }
+    while left != 0 {
+        let at = left.trailing_zeros() as usize % WINDOW;
+        classes.add(class_of(decode(bytes, at, bytes[at]).0), left & left.wrapping_neg());
+        left &= left - 1;
+    }
+    classes
+}
+
+/// Tell characters of alphabets and ideographs, and say which.
+///
+/// # Safety
+/// The machine has `V`.
+#[inline(always)]
+unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide) -> u64 {
+    let Some(window) = bytes.first_chunk() else { return 0 };
+    let (mut candidates, mut known) = (wide, 0);
+    for _ in 0..TRIES {
+        if candidates == 0 {
+            break;
+        }
+        let first = bytes[candidates.trailing_zeros() as usize % WINDOW];
+        if matches!(first, 0xE3..=0xE9) {
+            // SAFETY: the caller's promise.
+            let ideographs = wide & unsafe { between::<V>(window, 0, 0xE5, 0xE9) };
+            classes.add(CASELESS, ideographs);
+            return known | ideographs;
+        }
+        candidates &= candidates - 1;
+        if first < 0xE0
+            && let Some(alphabet) = ALPHABETS[usize::from(first % 32)]
+        {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let same = wide & is::<V>(window, first);
+                let [start, middle, end] = alphabet.starts;
+                // No closure, as in `compared`.
+                let (start, middle) = (below::<V>(window, start) >> 1, below::<V>(window, middle) >> 1);
+                let end = below::<V>(window, end) >> 1;
+                let (low, high) = (same & middle & !start, same & end & !middle);
+                classes.0[alphabet.places[0] % 8] |= low;
+                classes.0[alphabet.places[1] % 8] |= high;
+                candidates &= !same;
+                known |= low | high;
+            }
+        }
+    }
+    known
+}
