@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import beside, encode, memory, serving, train
+from benchmarks.corpora import missing
 
 RUNS = {"http": serving.main, "train": train.main, "beside": beside.main, "memory": memory.main}
 
@@ -20,6 +21,8 @@ def main() -> int:
         if name == "encode":
             one.add_argument("texts", nargs="*", type=Path, metavar="TEXT", help="measure on these; writes no results")
     arguments = parser.parse_args()
+    if (why := missing(arguments.benchmark)) is not None:
+        raise SystemExit(why)
     if arguments.benchmark == "encode":
         return encode.main(short=arguments.short, texts=tuple(arguments.texts))
     return RUNS[arguments.benchmark](short=arguments.short)

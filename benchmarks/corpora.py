@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,16 @@ SMALL = {200: (0.2, 1000), 1_000: (0.3, 1000), 8_000: (0.5, 200)}
 DOCUMENT = 4_000
 """Characters of a text in a batch."""
 
+_CL100K, _ENGLISH, _MIXED = "vocabs/cl100k_base.tiktoken", "corpora/english.txt", "corpora/mixed"
+WANTED = {
+    "encode": (_CL100K, "vocabs/o200k_base.tiktoken", "vocabs/gpt2_vocab.json", "vocabs/gpt2_tokenizer.json"),
+    "http": (_CL100K, _ENGLISH),
+    "train": (_MIXED, "corpora/zh.txt"),
+    "beside": (_CL100K, _ENGLISH, _MIXED),
+    "memory": (_CL100K,),
+}
+"""What each benchmark reads of the folder of ``data_dir``; ``encode`` also a corpus a language, if given no texts."""
+
 LEAST_BYTES = 100_000
 """Of a file that is measured on; a shorter one is over before a clock can tell."""
 
@@ -33,15 +44,21 @@ def data_dir() -> Path:
     return Path(os.environ.get("TOKD_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 
-def missing(texts: list[Path]) -> str | None:
-    """Say what of the vocabularies and texts is not there or too short."""
-    wanted = [data_dir() / "vocabs" / name for name in ("cl100k_base.tiktoken", "o200k_base.tiktoken")]
-    wanted += [data_dir() / "vocabs" / name for name in ("gpt2_vocab.json", "gpt2_tokenizer.json")]
-    for path in [*wanted, *texts]:
-        if not path.is_file():
+def missing(benchmark: str) -> str | None:
+    """Say what of the files that a benchmark reads is not there."""
+    for name in WANTED[benchmark]:
+        path = data_dir() / name
+        if not path.exists():
             return f"{path} is not there; TOKD_TEST_DATA names the folder with corpora/ and vocabs/"
+    return None
+
+
+def unfit(texts: Iterable[Path]) -> str | None:
+    """Say which text cannot be measured on."""
     for path in texts:
         try:
+            if not path.is_file():
+                return f"{path} is not there"
             size = len(path.read_text(encoding="utf-8").encode())
         except ValueError:
             return f"{path} is not UTF-8"

@@ -178,7 +178,7 @@ def main(*, short: bool, texts: tuple[Path, ...] = ()) -> int:
     paths = {LANGUAGES[name]: data_dir() / "corpora" / f"{name}.txt" for name in languages}
     if texts:
         paths = {path.name: path.resolve() for path in texts}
-    if (why := corpora.missing(list(paths.values()))) is not None:
+    if (why := corpora.unfit(paths.values())) is not None:
         raise SystemExit(why)
     peers.prepare()
     vocabularies = ("cl100k_base",) if short else VOCABULARIES

@@ -16,6 +16,8 @@ import pytest
 from hypothesis import given
 
 from benchmarks import corpora, encode, encode_tables, openers, peers, report, serving, worker
+from benchmarks.__main__ import main as measure
+from service.cli.bench import CHECKOUT
 from tests.texts import texts
 from tokenizer_core import Tokenizer
 
@@ -215,18 +217,26 @@ def test_no_small_text_was_seen_before(own_text):
     ("content", "message"),
     [(None, "is not there"), (b"too short", "has 9 bytes"), (b"\xff" * 200_000, "is not UTF-8")],
 )
-def test_a_text_that_cannot_be_measured_on_is_named(content, message, tmp_path, monkeypatch):
-    (tmp_path / "vocabs").mkdir()
-    for name in ("cl100k_base.tiktoken", "o200k_base.tiktoken", "gpt2_vocab.json", "gpt2_tokenizer.json"):
-        (tmp_path / "vocabs" / name).touch()
-    monkeypatch.setenv("TOKD_TEST_DATA", str(tmp_path))
+def test_a_text_that_cannot_be_measured_on_is_named(content, message, tmp_path):
     path = tmp_path / "mine.txt"
     if content is not None:
         path.write_bytes(content)
-    assert message in (corpora.missing([path]) or "")
-    assert "cl100k_base.tiktoken" not in (corpora.missing([path]) or "")
-    (tmp_path / "vocabs" / "cl100k_base.tiktoken").unlink()
-    assert "TOKD_TEST_DATA" in (corpora.missing([path]) or "")
+    assert message in (corpora.unfit([path]) or "")
+
+
+@pytest.mark.parametrize("benchmark", CHECKOUT)
+def test_a_file_that_a_benchmark_reads_and_does_not_find_is_named(benchmark, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOKD_TEST_DATA", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["benchmarks", benchmark, "--short"])
+    *others, last = corpora.WANTED[benchmark]
+    for name in others:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(SystemExit, match=f"{last} is not there; TOKD_TEST_DATA names the folder"):
+        measure()
+    (tmp_path / last).parent.mkdir(exist_ok=True)
+    (tmp_path / last).touch()
+    assert corpora.missing(benchmark) is None
 
 
 def test_who_does_not_open_a_vocabulary_is_out_and_named(own_text, monkeypatch):
