@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,6 +11,10 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service import media
+from service.schemas import ChatOptions, CountRequest, EncodeRequest, OffsetsRequest, Part
+from service.schemas.fields import CHAT_PARTS
+from service.schemas.requests import TextOrChatRequest
 from service.text_cache import TextCache, TextKey
 from tests.service.conftest import TEXTS, MakeClient
 
@@ -18,32 +22,47 @@ BYTES = 20_000
 """Room for some dozen texts: entries are thrown out all the time."""
 
 _TEXT = st.sampled_from([*TEXTS, "", "the fox", "the fox ", "<|bos|>", "a<|eos|>b", "naïve"])
-_BODIES = st.fixed_dictionaries(
-    {"text": st.one_of(_TEXT, st.lists(_TEXT, max_size=5))},
-    optional={
-        "tokenizer": st.sampled_from(["framed", "bare", "nobody"]),
-        "special_tokens": st.sampled_from(["reject", "text", "parse"]),
-        "add_special_tokens": st.booleans(),
-    },
-)
-_ENCODE = st.fixed_dictionaries(
-    {},
-    optional={
-        "max_length": st.integers(0, 9),
-        "truncation_side": st.sampled_from(["left", "right"]),
-        "padding": st.sampled_from(["none", "longest"]),
-        "return": st.lists(
-            st.sampled_from(["ids", "count", "tokens", "spans", "attention_mask", "labels", "truncated"]), min_size=1
-        ),
-    },
-)
-_OFFSETS = st.fixed_dictionaries({}, optional={"unit": st.sampled_from(["byte", "char", "utf16"])})
+_SIDE = st.sampled_from(["left", "right"])
+_OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "tokenizer": st.sampled_from(["framed", "bare", "nobody"]),
+    "special_tokens": st.sampled_from(["reject", "text", "parse"]),
+    "add_special_tokens": st.booleans(),
+}
+_ENCODE: dict[str, st.SearchStrategy[Any]] = {
+    "max_length": st.integers(0, 9),
+    "truncation_side": _SIDE,
+    "padding": st.sampled_from(["none", "longest", "max_length"]),
+    "padding_side": _SIDE,
+    "pad_to_multiple_of": st.sampled_from([1, 4]),
+    "return": st.lists(st.sampled_from([part for part in get_args(Part) if part not in CHAT_PARTS]), min_size=1),
+}
+_OFFSETS: dict[str, st.SearchStrategy[Any]] = {
+    "unit": st.sampled_from(["byte", "char", "utf16"]),
+    "tokens": st.booleans(),
+    "target_spans": st.sampled_from([[[0, 1]], [[[0, 1]], []]]),
+}
+_ROUTES: dict[str, tuple[type[TextOrChatRequest], dict[str, st.SearchStrategy[Any]]]] = {
+    "/encode": (EncodeRequest, _OPTIONS | _ENCODE),
+    "/offsets": (OffsetsRequest, _OPTIONS | _OFFSETS),
+    "/count": (CountRequest, _OPTIONS),
+}
 _REQUESTS = st.one_of(
     *(
-        st.tuples(st.just(path), st.tuples(_BODIES, more).map(lambda pair: pair[0] | pair[1]))
-        for path, more in (("/encode", _ENCODE), ("/offsets", _OFFSETS), ("/count", st.just({})))
+        st.tuples(
+            st.just(path),
+            st.fixed_dictionaries({"text": st.one_of(_TEXT, st.lists(_TEXT, max_size=5))}, optional=options),
+            st.sampled_from([media.JSON, media.OCTETS, media.ARROW]),
+        )
+        for path, (_, options) in _ROUTES.items()
     )
 )
+
+
+def test_no_option_is_left_out() -> None:
+    of_chats = {*ChatOptions.model_fields, "messages", "train_on"}
+    for model, options in _ROUTES.values():
+        names = {field.alias or name for name, field in model.model_fields.items()}
+        assert names - of_chats == {"text", *options}
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +73,18 @@ def servers(make_client: MakeClient) -> tuple[TestClient, TestClient]:
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(_REQUESTS, min_size=1, max_size=6))
 def test_cached_equals_uncached(
-    servers: tuple[TestClient, TestClient], requests: list[tuple[str, dict[str, Any]]]
+    servers: tuple[TestClient, TestClient], requests: list[tuple[str, dict[str, Any], str]]
 ) -> None:
     cached, uncached = servers
-    for path, body in requests:
-        expected = uncached.post(path, json=body)
+    for path, body, form in requests:
+        expected = uncached.post(path, json=body, headers={"accept": form})
         for _ in range(2):
-            answer = cached.post(path, json=body)
-            assert (answer.status_code, answer.content) == (expected.status_code, expected.content)
+            answer = cached.post(path, json=body, headers={"accept": form})
+            assert (answer.status_code, answer.headers, answer.content) == (
+                expected.status_code,
+                expected.headers,
+                expected.content,
+            )
     assert cached.app.tokd.registry.texts.bytes <= BYTES  # type: ignore[attr-defined]
 
 
