@@ -7,8 +7,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from service import encoding
 from service.answers import Answer, Writer, write
-from service.encoding import IGNORED_LABEL, PARTS, Ids, refuse_much_padding, truncated
+from service.encoding import IGNORED_LABEL, PARTS, Ids, truncated
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest, Unit
@@ -23,7 +24,6 @@ from tokenizer_core import (
     Row,
     TokdError,
     Tokenizer,
-    shape_rows,
 )
 
 Chat = Sequence[Mapping[str, Any]]
@@ -47,18 +47,7 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: W
     rows: list[Ids] = [chat.ids for chat in chats]
     fields: dict[str, list[Any]] = {}
     try:
-        refuse_much_padding(rows, request, settings.max_ids)
-        shaped = shape_rows(
-            rows,
-            max_length=request.max_length,
-            truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
-            padding=request.padding,
-            padding_side=request.padding_side or tokenizer.settings.padding_side,
-            pad_to_multiple_of=request.pad_to_multiple_of,
-            pad_id=tokenizer.pad_id,
-            prefix=0,
-            suffix=0,
-        )
+        shaped = encoding.shape(tokenizer, rows, request, settings.max_ids, has_frame=False)
         for part in dict.fromkeys(request.parts):
             fields[part] = [
                 _part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, chats, strict=True)

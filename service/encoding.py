@@ -56,6 +56,9 @@ def _is_unshaped(request: EncodeRequest) -> bool:
 
 
 def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads: int, writer: Writer) -> Answer:
+    alien = next((part for part in request.parts if part in CHAT_PARTS), None)
+    if alien is not None:
+        raise ServiceError("invalid_option", f"{alien} is a part of chats; send messages, or leave it out", "return")
     tokenizer = loaded.tokenizer
     spans: list[Array] = []
     if "spans" in request.parts or "truncated" in request.parts:
@@ -63,25 +66,10 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
         rows, spans = [each.ids for each in encoded], [each.spans for each in encoded]
     else:
         rows = _encode_rows(loaded, request, threads)
-    framed = request.add_special_tokens
     try:
-        refuse_much_padding(rows, request, max_ids)
-        shaped = shape_rows(
-            rows,
-            max_length=request.max_length,
-            truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
-            padding=request.padding,
-            padding_side=request.padding_side or tokenizer.settings.padding_side,
-            pad_to_multiple_of=request.pad_to_multiple_of,
-            pad_id=tokenizer.pad_id,
-            prefix=len(tokenizer.config.prefix_ids) if framed else 0,
-            suffix=len(tokenizer.config.suffix_ids) if framed else 0,
-        )
+        shaped = shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
     except TokdError as error:
         raise from_core(error) from error
-    alien = next((part for part in request.parts if part in CHAT_PARTS), None)
-    if alien is not None:
-        raise ServiceError("invalid_option", f"{alien} is a part of chats; send messages, or leave it out", "return")
     fields: dict[str, list[Any]] = {}
     for part in dict.fromkeys(request.parts):
         if part == "spans":
@@ -93,8 +81,29 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
     return writer(loaded, request.text, fields, sum(row.count for row in shaped))
 
 
-def refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
-    """Refuse to pad to more ids than the server takes."""
+def shape(
+    tokenizer: Tokenizer, rows: Sequence[Ids], request: EncodeRequest, max_ids: int, *, has_frame: bool
+) -> tuple[Row, ...]:
+    """Truncate and pad rows as a request asks for, but never to more ids than the server takes.
+
+    Args:
+        has_frame: whether every row stands between the tokenizer's own special tokens, which are not cut.
+    """
+    _refuse_much_padding(rows, request, max_ids)
+    return shape_rows(
+        rows,
+        max_length=request.max_length,
+        truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
+        padding=request.padding,
+        padding_side=request.padding_side or tokenizer.settings.padding_side,
+        pad_to_multiple_of=request.pad_to_multiple_of,
+        pad_id=tokenizer.pad_id,
+        prefix=len(tokenizer.config.prefix_ids) if has_frame else 0,
+        suffix=len(tokenizer.config.suffix_ids) if has_frame else 0,
+    )
+
+
+def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
     lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
     width = padded_width(
         lengths,
