@@ -6,13 +6,13 @@ use core::arch::x86_64::{
     _mm512_cmpge_epu8_mask, _mm512_cmplt_epu32_mask, _mm512_cvtepu8_epi32, _mm512_cvtepu32_epi64,
     _mm512_extracti64x4_epi64, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_mask_mov_epi32,
     _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8, _mm512_maskz_sllv_epi64,
-    _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512, _mm512_permutex2var_epi16, _mm512_permutexvar_epi8,
+    _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutex2var_epi16,
     _mm512_permutexvar_epi32, _mm512_reduce_or_epi64, _mm512_rorv_epi32, _mm512_set1_epi8, _mm512_set1_epi32,
-    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srl_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
-    _mm512_test_epi32_mask, _mm512_testn_epi32_mask,
+    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srai_epi32, _mm512_srl_epi32, _mm512_srli_epi32,
+    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_test_epi32_mask, _mm512_testn_epi32_mask,
 };
 
-use super::crossings::{BLANK, Crossings, FAR, MIX_LAST, MIX_OTHERS, MIX_RIGHT};
+use super::crossings::{BLANK, Crossings, FAR, MIX};
 use super::{Cuts, SafeSplit};
 use crate::pretokenize::vector::{Avx512, Block, PLACES, ROOM, WINDOW, bytes_at, lowest, whole_characters};
 
@@ -96,7 +96,7 @@ pub(super) unsafe fn cut(
                 inside = Avx512::scatter(apart & !(ascii & (ascii << 1 | ascii_before)), leads) & !pieces;
             }
         } else {
-            before = _mm512_set1_epi32(i32::from(window[length - 1]));
+            before = _mm512_set1_epi32(i32::from(window[length - 1]) << 24);
         }
         let all = pieces | inside;
         ascii_before = !wide >> (length - 1) & 1;
@@ -193,23 +193,19 @@ unsafe fn pairs_apart(crossings: &Crossings, window: &[u8; WINDOW], lasts: u64, 
         let bytes = _mm512_loadu_si512(window.as_ptr().cast());
         let mut places = _mm512_maskz_compress_epi8(lasts, _mm512_loadu_si512(PLACES.as_ptr().cast()));
         for first in (0..count).step_by(LANES) {
-            let right = characters(bytes, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places)));
+            let (right, key) = characters(bytes, *before, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places)));
             places = _mm512_alignr_epi32::<4>(places, places);
             let left = _mm512_alignr_epi32::<15>(right, last);
-            let mixed = _mm512_add_epi32(
-                _mm512_mullo_epi32(right, all(MIX_RIGHT)),
-                _mm512_mullo_epi32(_mm512_and_si512(left, all(0xFF)), all(MIX_LAST)),
-            );
-            let word = gather(&crossings.words, _mm512_srl_epi32(mixed, shift));
-            let bit = _mm512_srli_epi32::<27>(_mm512_mullo_epi32(_mm512_srli_epi32::<8>(left), all(MIX_OTHERS)));
+            let last_byte = _mm512_srli_epi32::<24>(left);
+            let word = gather(&crossings.words, _mm512_srl_epi32(_mm512_mullo_epi32(key, all(MIX)), shift));
+            let bit = _mm512_add_epi32(_mm512_srli_epi32::<16>(left), _mm512_srli_epi32::<5>(left));
             let known = _mm512_rorv_epi32(word, bit);
-            let three = _mm512_srli_epi32::<16>(right);
-            let partly = _mm512_permutex2var_epi16(first_bytes.0, left, first_bytes.1);
-            let partly = _mm512_rorv_epi32(_mm512_and_si512(partly, all(0xFFFF)), three);
+            let partly = _mm512_permutex2var_epi16(first_bytes.0, last_byte, first_bytes.1);
+            let partly = _mm512_rorv_epi32(_mm512_and_si512(partly, all(0xFFFF)), _mm512_srli_epi32::<8>(right));
             let crossed = _mm512_test_epi32_mask(known, all(1))
-                | _mm512_test_epi32_mask(partly, all(1)) & _mm512_test_epi32_mask(three, three)
+                | _mm512_test_epi32_mask(partly, all(1)) & _mm512_test_epi32_mask(right, all(0xFF00))
                 | _mm512_cmpeq_epi32_mask(left, all(BLANK))
-                | _mm512_test_epi32_mask(_mm512_or_si512(left, right), all(0xFF00_0000));
+                | _mm512_test_epi32_mask(_mm512_or_si512(left, right), all(FAR));
             apart |= u64::from(!crossed) << first;
             last = right;
         }
@@ -235,23 +231,26 @@ unsafe fn gather(words: &[u32], places: __m512i) -> __m512i {
     }
 }
 
-/// The characters that end at `places` of `bytes`.
+/// The characters that end at `places` of `bytes`, and each with the byte before it, which before the first is the last one of
+/// `before`.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
-unsafe fn characters(bytes: __m512i, places: __m512i) -> __m512i {
-    // SAFETY: the caller's promise. A place before the window is taken modulo 64, and its byte belongs to no character.
+unsafe fn characters(bytes: __m512i, before: __m512i, places: __m512i) -> (__m512i, __m512i) {
+    // SAFETY: the caller's promise.
     unsafe {
         let all = |number: u32| _mm512_set1_epi32(number as i32);
         let places = _mm512_shuffle_epi8(places, _mm512_loadu_si512(FOUR_TIMES.as_ptr().cast()));
-        let four = _mm512_permutexvar_epi8(_mm512_add_epi8(places, all(0xFDFE_FF00)), bytes);
+        let places = _mm512_add_epi8(places, all(0x00FF_FEFD));
+        let four = _mm512_permutex2var_epi8(bytes, places, before);
         // Of the bytes behind the first none has the second bit from above.
-        let two_or_one = _mm512_test_epi32_mask(four, all(0x4000));
-        let three = _mm512_test_epi32_mask(four, all(0x40_0000));
-        let one = _mm512_testn_epi32_mask(four, all(0x80));
-        let belong = _mm512_mask_mov_epi32(all(u32::MAX), three, all(0x00FF_FFFF));
-        let belong = _mm512_mask_mov_epi32(belong, two_or_one, all(0xFFFF));
-        _mm512_and_si512(four, _mm512_mask_mov_epi32(belong, one, all(0xFF)))
+        let two_or_one = _mm512_test_epi32_mask(four, all(0x40_0000));
+        let three = _mm512_test_epi32_mask(four, all(0x4000));
+        let one = _mm512_testn_epi32_mask(four, all(0x8000_0000));
+        let belong = _mm512_mask_mov_epi32(all(u32::MAX), three, all(0xFFFF_FF00));
+        let belong = _mm512_mask_mov_epi32(belong, two_or_one, all(0xFFFF_0000));
+        let belong = _mm512_mask_mov_epi32(belong, one, all(0xFF00_0000));
+        (_mm512_and_si512(four, belong), _mm512_and_si512(four, _mm512_srai_epi32::<8>(belong)))
     }
 }

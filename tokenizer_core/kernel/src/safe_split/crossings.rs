@@ -3,9 +3,10 @@
 //!
 //! Behind a space nothing is cut: some token goes from there to nearly every script, and some of them end within a character.
 //!
-//! A character is its bytes as one number, the last byte lowest. A pair is a bit: the right character and the last byte of
-//! the left one choose a word, the other bytes of the left one a bit of it. So a token that begins inside a character, of
-//! which it has the last bytes alone, fills a word.
+//! A character is its bytes as one number, as four bytes loaded up to its end are, the last byte highest and zeros in the
+//! place of what stands before it. A pair is a bit: the right character and the last byte of the left one, which are up to
+//! four bytes side by side in the text, choose a word, the other bytes of the left one a bit of it. So a token that begins
+//! inside a character, of which it has the last bytes alone, fills a word.
 
 use rustc_hash::FxHashSet;
 
@@ -21,16 +22,14 @@ const MOST: usize = 1 << 16;
 /// Of a set of which more is full too little is cut.
 const FULL: usize = MOST * 32 / 4;
 
-/// From here on a character has four bytes; next to such a one nothing is cut.
-pub(super) const FAR: u32 = 1 << 24;
+/// What a character of four bytes has and no other; next to such a one nothing is cut.
+pub(super) const FAR: u32 = 0xFF;
 
 /// The space, behind which nothing is cut either.
-pub(super) const BLANK: u32 = 0x20;
+pub(super) const BLANK: u32 = 0x20 << 24;
 
-/// Odd numbers whose products are mixed in the upper bits.
-pub(super) const MIX_RIGHT: u32 = 0x9E37_79B1;
-pub(super) const MIX_LAST: u32 = 0x85EB_CA6B;
-pub(super) const MIX_OTHERS: u32 = 0xC2B2_AE35;
+/// An odd number whose products are mixed in the upper bits.
+pub(super) const MIX: u32 = 0x9E37_79B1;
 
 /// Pairs of neighbours that some token may span.
 #[derive(Debug)]
@@ -55,7 +54,7 @@ enum Left {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Right {
     Whole(u32),
-    /// Any character that has one byte behind these.
+    /// Any character that has one byte behind these, whose place is free.
     But(u32),
     /// Any character of three bytes that begins with this one.
     First(u8),
@@ -94,7 +93,7 @@ impl Crossings {
         let mut crossings = Self { words, shift: u32::BITS - length.trailing_zeros(), first_bytes };
         for (left, right) in pairs {
             for character in right.characters() {
-                let place = crossings.place(left.last(), character);
+                let place = crossings.place(key(left.last(), character));
                 crossings.words[place] |= left.bits();
             }
         }
@@ -104,28 +103,63 @@ impl Crossings {
     /// Whether a token may span two neighbours.
     #[inline(always)]
     pub(super) fn has(&self, left: u32, right: u32) -> bool {
-        let known = self.words[self.place(left, right)] >> bit(left) & 1 != 0;
-        let partly = self.first_bytes[left as usize & 0x3F] >> (right >> 16 & 0x0F) & 1 != 0;
+        let partly = right & 0xFF00 != 0 && self.has_partly(left, right);
+        self.has_whole(key(left, right), bit(left)) || partly || left == BLANK || (left | right) & FAR != 0
+    }
+
+    /// As [`Self::has`] for two characters of two bytes, which lie side by side as `pair`.
+    #[inline(always)]
+    pub(super) fn has_two(&self, pair: u32) -> bool {
+        self.has_whole(pair & !0xFF, pair)
+    }
+
+    /// As [`Self::has`] for two characters of three bytes, of which the first four are `pair` and the last four `last`.
+    #[inline(always)]
+    pub(super) fn has_three(&self, pair: u32, last: u32) -> bool {
         // Without a branch, which could not be foreseen.
-        known | (partly & (right >> 16 != 0)) | (left == BLANK) | ((left | right) >= FAR)
+        self.has_whole(last, bit(pair << 8)) | self.has_partly(last << 24, last)
+    }
+
+    /// Whether a token may span the characters with that [`key`], the left one of which has that [`bit`].
+    #[inline(always)]
+    fn has_whole(&self, key: u32, bit: u32) -> bool {
+        // SAFETY: as many bits are left as the places of words have.
+        let word = unsafe { *self.words.get_unchecked(self.place(key)) };
+        word >> (bit & 31) & 1 != 0
+    }
+
+    /// Whether a token may end with the first byte of `right`, which has three, behind `left`.
+    #[inline(always)]
+    fn has_partly(&self, left: u32, right: u32) -> bool {
+        self.first_bytes[(left >> 24 & 0x3F) as usize] >> (right >> 8 & 0x0F) & 1 != 0
     }
 
     #[inline(always)]
-    fn place(&self, left: u32, right: u32) -> usize {
-        let mixed = right.wrapping_mul(MIX_RIGHT).wrapping_add((left & 0xFF).wrapping_mul(MIX_LAST));
-        (mixed >> self.shift) as usize
+    fn place(&self, key: u32) -> usize {
+        (key.wrapping_mul(MIX) >> self.shift) as usize
     }
 }
 
-/// Which bit of a word stands for a left character.
+/// The right character and the last byte of the left one, as they lie in the text.
 #[inline(always)]
-fn bit(left: u32) -> u32 {
-    (left >> 8).wrapping_mul(MIX_OTHERS) >> 27
+fn key(left: u32, right: u32) -> u32 {
+    let before = match right {
+        _ if right & 0xFF00 != 0 => 24,
+        _ if right & 0xFF_0000 != 0 => 16,
+        _ => 8,
+    };
+    left >> 24 << (24 - before) | right
 }
 
-/// A character as one number.
-fn character(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |character, byte| character << 8 | u32::from(*byte))
+/// Which bit of a word stands for a left character, in the lowest five bits: of two bytes the first one's.
+#[inline(always)]
+fn bit(left: u32) -> u32 {
+    (left >> 16).wrapping_add(left >> 5)
+}
+
+/// A character of up to four bytes as one number.
+pub(super) fn character(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |character, byte| character << 8 | u32::from(*byte)) << (8 * (4 - bytes.len()))
 }
 
 impl Left {
@@ -142,13 +176,13 @@ impl Left {
     fn last(self) -> u32 {
         match self {
             Self::Whole(character) => character,
-            Self::Last(byte) => u32::from(byte),
+            Self::Last(byte) => u32::from(byte) << 24,
         }
     }
 
     fn bits(self) -> u32 {
         match self {
-            Self::Whole(character) => 1 << bit(character),
+            Self::Whole(character) => 1 << (bit(character) & 31),
             Self::Last(_) => u32::MAX,
         }
     }
@@ -162,7 +196,7 @@ impl Right {
             expected if length == expected => Some(Self::Whole(character(&bytes[..length]))),
             // No valid text goes on behind a part of a character.
             _ if length < bytes.len() => None,
-            expected if length + 1 == expected => Some(Self::But(character(bytes))),
+            expected if length + 1 == expected => Some(Self::But(character(bytes) >> 8)),
             3 => Some(Self::First(bytes[0])),
             _ => None,
         }
@@ -171,10 +205,10 @@ impl Right {
     fn characters(self) -> impl ExactSizeIterator<Item = u32> {
         let (first, count) = match self {
             Self::Whole(character) => (character, 1),
-            Self::But(bytes) => (bytes << 8 | 0x80, 64),
+            Self::But(bytes) => (bytes | 0x80 << 24, 64),
             Self::First(_) => (0, 0),
         };
-        (0..count).map(move |at| first + at)
+        (0..count).map(move |at| first + (at << 24))
     }
 }
 

@@ -8,8 +8,11 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod crossings;
+#[cfg(test)]
+mod tests;
+mod windows;
 
-use self::crossings::{Crossings, FAR};
+use self::crossings::Crossings;
 use crate::machine::path::Path;
 use crate::vocabulary::Vocabulary;
 
@@ -26,6 +29,8 @@ pub struct SafeSplit {
 pub struct Cuts {
     ends: Vec<u32>,
     parts: Vec<bool>,
+    /// A byte for each of the text, all zero but while pieces are cut.
+    marks: Vec<u8>,
     count: usize,
     /// Whether `parts` means something.
     told: bool,
@@ -62,6 +67,8 @@ impl Cuts {
         self.ends.shrink_to(entries);
         self.parts.truncate(entries);
         self.parts.shrink_to(entries);
+        self.marks.truncate(entries);
+        self.marks.shrink_to(entries);
     }
 }
 
@@ -93,41 +100,11 @@ impl SafeSplit {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` has made sure that the machine has the path.
             Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, tell_parts, cuts) },
-            _ => self.cut_one_by_one(text.as_bytes(), start, ends, tell_parts, cuts),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Avx2 => unsafe { windows::cut_avx2(&self.crossings, text, start, ends, tell_parts, cuts) },
+            _ => windows::cut(&self.crossings, text, start, ends, tell_parts, cuts),
         }
-    }
-
-    fn cut_one_by_one(&self, text: &[u8], start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
-        let (mut at, mut count) = (start, 0);
-        // A part has a byte or more.
-        let most = ends.last().map_or(0, |end| (*end as usize).saturating_sub(start)) + ends.len();
-        cuts.reserve(most, tell_parts);
-        let part_ends = &mut cuts.ends[..most];
-        let mut tell = |count: usize, is_part: bool| {
-            if tell_parts {
-                cuts.parts[count] = is_part;
-            }
-        };
-        for end in ends.iter().map(|end| *end as usize) {
-            let first = count;
-            if !is_ascii(text, at, end) {
-                let mut left = FAR;
-                while at < end {
-                    let (right, length) = character_at(text, at);
-                    // Written whether it is cut here or not, which no branch could foresee.
-                    part_ends[count] = at as u32;
-                    tell(count, true);
-                    count += usize::from(!self.crossings.has(left, right) & ((left | right) >= 0x80));
-                    at += length;
-                    left = right;
-                }
-            }
-            part_ends[count] = end as u32;
-            tell(count, count > first);
-            count += 1;
-            at = end;
-        }
-        cuts.count = count;
     }
 }
 
@@ -141,31 +118,4 @@ fn beyond_and_far(text: &[u8]) -> (usize, bool) {
         far |= count(0xE3);
     }
     (beyond, far > 0)
-}
-
-/// The character at `at` and its length.
-#[inline(always)]
-fn character_at(text: &[u8], at: usize) -> (u32, usize) {
-    let byte = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0));
-    // By branches, since most characters of a text are as long as the one before.
-    match text[at] {
-        first @ 0..0x80 => (u32::from(first), 1),
-        first @ 0x80..0xE0 => (u32::from(first) << 8 | byte(1), 2),
-        first @ 0xE0..0xF0 => (u32::from(first) << 16 | byte(1) << 8 | byte(2), 3),
-        _ => (FAR, 4),
-    }
-}
-
-/// Whether `text[start..end]` is ASCII; most pieces are shorter than the bytes that are looked at together.
-#[inline(always)]
-fn is_ascii(text: &[u8], start: usize, end: usize) -> bool {
-    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
-    match text[start..].first_chunk() {
-        Some(bytes) if end - start <= 16 => {
-            // Twice, since a number cannot be shifted by all of its bits.
-            let half = 4 * (16 - (end - start)) as u32;
-            (u128::from_le_bytes(*bytes) & HIGH) << half << half == 0
-        }
-        _ => text[start..end].is_ascii(),
-    }
 }

@@ -10,7 +10,7 @@ use crate::machine::byte_vector::ByteVector;
 use crate::unicode::{CASELESS, LOWER, MARK, NUMBER, SPACE, UPPER};
 
 /// With vectors `V`.
-pub(super) struct Compared<V>(PhantomData<V>);
+pub(crate) struct Compared<V>(PhantomData<V>);
 
 /// Ends that are written at once, wanted or not.
 const STRIDE: usize = 8;
@@ -20,7 +20,7 @@ const STRIDE: usize = 8;
 /// # Safety
 /// The machine has `V`.
 #[inline(always)]
-unsafe fn mask<V: ByteVector>(window: &[u8; WINDOW], test: impl Fn(V) -> V) -> u64 {
+pub(crate) unsafe fn mask<V: ByteVector>(window: &[u8; WINDOW], test: impl Fn(V) -> V) -> u64 {
     let mut bits = 0;
     for at in (0..WINDOW).step_by(V::BYTES) {
         // SAFETY: the caller's promise; whole vectors make up the window.

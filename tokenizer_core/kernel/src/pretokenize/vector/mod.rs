@@ -13,7 +13,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
-use self::compared::Compared;
+pub(crate) use self::compared::{Compared, mask};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 use crate::machine::branch::seldom;
