@@ -194,3 +194,6 @@ class BoundedProtocol(DirectProtocol):
         ).encode("ascii")
         self.transport.write(head + refused.body)
         self.transport.close()
+        note = getattr(self.app, "note_refused", None)
+        if note is not None:
+            note(refused)

@@ -364,6 +364,22 @@ def test_no_answer_is_made_twice(make_client: MakeClient, path: bytes, body: dic
     asyncio.run(story())
 
 
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"hello\r\n\r\n", 400, "invalid_http"),
+        (request(headers=JSON + b"x: " + b"y" * 70_000 + b"\r\n"), 431, "head_too_large"),
+        (b"GET /" + b"a" * 70_000, 431, "head_too_large"),
+    ],
+)
+def test_what_never_was_a_request_is_counted_too(make_client: MakeClient, sent: bytes, status: int, code: str) -> None:
+    app = make_client().app
+    written, closed, lines = asyncio.run(told(app, [sent], at_once=True))
+    assert closed
+    assert written.startswith(b"HTTP/1.1 %d " % status)
+    assert f'tokd_requests_total{{code="{code}",route="unmatched",status="{status}"}} 1.0' in lines
+
+
 def test_a_quiet_connection_is_ended_and_one_in_use_is_not(make_client: MakeClient) -> None:
     app = make_client().app
 
