@@ -50,6 +50,7 @@ def mount(app: FastAPI, state: State) -> None:
         responses=RESPONSES,
         shortcut=shortcut,
         choose=choose,
+        other_bodies={media.ARROW: _BYTES},
     )
     def encode(body: EncodeRequest) -> Answer:
         """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from fastapi import Body, FastAPI
@@ -279,6 +279,7 @@ def post(
     responses: Responses = PROBLEM_RESPONSES,
     shortcut: Shortcut | None = None,
     choose: Choose | None = None,
+    other_bodies: Mapping[str, Any] | None = None,
 ) -> Callable[[Endpoint], None]:
     """Declare a route that takes ``model`` and whose answer looks like the model ``answer``.
 
@@ -286,6 +287,7 @@ def post(
         dialect: how errors are said, if not as problems; ``responses`` documents them.
         shortcut: answers what is common without the model.
         choose: finds the way of a request that is not JSON throughout.
+        other_bodies: documents, by media type, the bodies that are no JSON.
     """
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}
@@ -302,6 +304,7 @@ def post(
             response_model=answer,
             responses=responses,
             route_class_override=JsonRoute,
+            openapi_extra={"requestBody": {"content": other_bodies}} if other_bodies else None,
         )
         cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect, shortcut, choose)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from service import media
 from service.routes.compat import anthropic, openai, sglang, vllm
 from service.schemas import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
 from tests.service.conftest import MakeClient
@@ -80,6 +81,16 @@ def test_every_field_of_a_request_is_described(document: dict[str, Any]) -> None
         assert schema.get("additionalProperties", True) is (name in DROP_IN_REQUESTS)
         for field, described in schema["properties"].items():
             assert described.get("description"), (name, field)
+
+
+def test_every_form_of_a_body_and_of_an_answer_is_declared(document: dict[str, Any]) -> None:
+    for path, of_bodies, of_answers in (
+        ("/encode", {media.JSON, media.ARROW}, {media.JSON, media.OCTETS, media.ARROW}),
+        ("/count", {media.JSON}, {media.JSON}),
+    ):
+        operation = document["paths"][path]["post"]
+        assert operation["requestBody"]["content"].keys() == of_bodies
+        assert operation["responses"]["200"]["content"].keys() == of_answers
 
 
 def test_what_a_request_is_about_is_told_first(document: dict[str, Any]) -> None:
