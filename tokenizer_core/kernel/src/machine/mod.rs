@@ -2,6 +2,7 @@
 
 pub(crate) mod branch;
 pub(crate) mod byte_vector;
+pub(crate) mod greatest;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;

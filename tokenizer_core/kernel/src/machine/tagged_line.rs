@@ -68,6 +68,31 @@ impl Look for Portable {
     }
 }
 
+/// With AVX2.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Look for Avx2 {
+    #[inline(always)]
+    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+        use core::arch::x86_64::{
+            __m256i, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
+            _mm256_set1_epi32,
+        };
+        // SAFETY: the caller's promise; there are two vectors of eight entries.
+        unsafe {
+            let (tag, mask) = (_mm256_set1_epi32(tag as i32), _mm256_set1_epi32(mask as i32));
+            let eight = |at: usize| {
+                let entries = _mm256_loadu_si256(line.0.as_ptr().cast::<__m256i>().add(at));
+                let same = _mm256_cmpeq_epi32(_mm256_and_si256(entries, mask), tag);
+                _mm256_movemask_ps(_mm256_castsi256_ps(same)) as u32
+            };
+            eight(0) | eight(1) << 8
+        }
+    }
+}
+
 /// With AVX-512.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx512;

@@ -1,5 +1,7 @@
 //! Text as words.
 
+use std::num::NonZeroU64;
+
 /// Sixteen bytes from `start` on, with zeros behind the end of the text.
 #[inline(always)]
 pub fn sixteen(text: &[u8], start: usize) -> u128 {
@@ -33,4 +35,24 @@ pub(crate) fn places(mut word: u32) -> impl Iterator<Item = usize> {
             at
         })
     })
+}
+
+/// The place of the lowest bit of a word.
+///
+/// # Safety
+/// The word has one: whether it does takes as long to ask, without BMI1.
+#[inline(always)]
+pub(crate) unsafe fn lowest(word: u64) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { NonZeroU64::new_unchecked(word) }.trailing_zeros() as usize
+}
+
+/// As [`lowest`], of the highest.
+///
+/// # Safety
+/// The same.
+#[inline(always)]
+pub(crate) unsafe fn highest(word: u64) -> usize {
+    // SAFETY: the caller's promise.
+    63 - unsafe { NonZeroU64::new_unchecked(word) }.leading_zeros() as usize
 }

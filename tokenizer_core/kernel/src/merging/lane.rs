@@ -5,12 +5,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod plain;
 
+use self::plain::Plain;
 use crate::machine::path::Path;
+#[cfg(target_arch = "x86_64")]
+use crate::machine::tagged_line::Avx2;
 use crate::machine::tagged_line::{Look, Portable};
-use crate::machine::words::places;
+use crate::machine::words::{highest, lowest};
 use crate::merging::pair_table::Address;
-use crate::merging::ranks::MergeTable;
+use crate::merging::ranks::{MergeTable, NEVER};
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
 #[derive(Debug, Clone, Copy)]
@@ -22,16 +26,20 @@ struct Lane<const N: usize> {
     ids: [u32; N],
     /// A bit for each place that begins a symbol.
     taken: u64,
-    /// The bits of the symbol that was made last and of the one before it.
-    changed: u64,
+    /// The place of the symbol that was made last.
+    made: u32,
     /// Where the table tells what it becomes with either neighbour.
     left: Address,
     right: Address,
+    /// The place of the symbol before the one that was made last; not beside that, since the compiler would read both as one
+    /// word, which would wait for two stores.
+    before: u32,
     /// How many ids are at the front when all merges are made.
     count: usize,
-    /// The greatest of all keys but those of [`Self::changed`], where turns are taken with AVX-512.
-    #[cfg(target_arch = "x86_64")]
+    /// The greatest of all keys but those of what [changed](Self::changed).
     rest: u32,
+    /// The greater key of these two.
+    last: u32,
 }
 
 /// Bits of a key that tell the place.
@@ -40,10 +48,19 @@ const PLACE_BITS: u32 = 6;
 /// The last place.
 const LAST: u32 = (1 << PLACE_BITS) - 1;
 
-/// The key of a place; one that is not above [`LAST`] stands for no merge.
+/// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: those of every machine
+/// can tell the greater of two such in one instruction.
+const FLOAT: u32 = 1 << 30;
+
+/// The key of no merge at the first place.
+const NONE: u32 = FLOAT | LAST;
+
+const _: () = assert!(((NEVER - 1) << PLACE_BITS | NONE) < f32::INFINITY.to_bits(), "an ordinary number");
+
+/// The key of a place; one that is not above [`NONE`] stands for no merge.
 #[inline(always)]
 fn key(precedence: u32, place: usize) -> u32 {
-    precedence << PLACE_BITS | (LAST - place as u32)
+    (precedence << PLACE_BITS) + (NONE - place as u32)
 }
 
 impl<const N: usize> Lane<N> {
@@ -51,62 +68,39 @@ impl<const N: usize> Lane<N> {
         keys: [0; N],
         ids: [0; N],
         taken: 0,
-        changed: 1,
+        made: 0,
         left: Address::NOWHERE,
         right: Address::NOWHERE,
+        before: 0,
         count: 0,
-        #[cfg(target_arch = "x86_64")]
         rest: 0,
+        last: 0,
     };
 
-    /// Begin with a piece of 1 to `N - 2` bytes.
+    /// Merge the symbols of two places, and begin to load what their neighbours become with them. Returns what
+    /// [`Self::changed`] does.
+    ///
+    /// # Safety
+    /// They are the places of two symbols.
     #[inline(always)]
-    fn begin(&mut self, table: &MergeTable, piece: &[u8]) {
-        let length = piece.len().min(N - 2);
-        self.keys = [0; N];
-        for (at, bytes) in piece[..length].windows(2).enumerate() {
-            self.keys[at + 1] = key(table.precedence_of_bytes([bytes[0], bytes[1]]), at + 1);
-        }
-        for (id, byte) in self.ids[1..].iter_mut().zip(&piece[..length]) {
-            *id = table.byte_id(*byte);
-        }
-        (self.ids[0], self.ids[length + 1]) = (table.no_token(), table.no_token());
-        self.taken = u64::MAX >> (62 - length);
-    }
-
-    /// Make the leftmost merge of the lowest rank, and begin to load what its neighbours become; `false` if none is left.
-    #[inline(always)]
-    fn merge(&mut self, table: &MergeTable) -> bool {
-        loop {
-            let greatest = self.keys.iter().copied().fold(0, u32::max);
-            let Some((at, precedence)) = merge_of(greatest) else { return false };
-            let right = self.after(at % N);
-            if table.holds(precedence, self.ids[at % N], self.ids[right % N]) {
-                self.keys[right % N] = 0;
-                self.make(table, at % N, right % N, precedence);
-                return true;
-            }
-            self.keys[at % N] = 0;
-        }
-    }
-
-    /// Merge the symbols of two places, and begin to load what their neighbours become with them.
-    #[inline(always)]
-    fn make(&mut self, table: &MergeTable, at: usize, right: usize, precedence: u32) {
+    unsafe fn make(&mut self, table: &MergeTable, at: usize, right: usize, precedence: u32) -> [usize; 2] {
         self.taken &= !(1 << right);
-        let after = self.after(at) % N;
-        let before = (63 - (self.taken & ((1 << at) - 1)).leading_zeros() as usize) % N;
+        let behind = self.taken >> at >> 1;
+        // SAFETY: the first place stays taken, and so does the one behind the last symbol.
+        let (before, after) = unsafe { (highest(self.taken & ((1 << at) - 1)), lowest(behind) + at + 1) };
         let product = table.made_by(precedence);
         self.ids[at] = product;
-        self.changed = 1 << before | 1 << at;
-        self.left = table.address(self.ids[before], product);
-        self.right = table.address(product, self.ids[after]);
+        (self.before, self.made) = (before as u32, at as u32);
+        let is_last = behind & (behind - 1) == 0;
+        self.left = table.address_between(self.ids[before % N], product, before == 0);
+        self.right = table.address_between(product, self.ids[after % N], is_last);
+        [before % N, at % N]
     }
 
     /// The symbol before the one that was made last, and that itself.
     #[inline(always)]
     fn changed(&self) -> [usize; 2] {
-        [self.changed.trailing_zeros() as usize % N, (63 - self.changed.leading_zeros() as usize) % N]
+        [self.before as usize % N, self.made as usize % N]
     }
 
     /// Look up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its neighbours.
@@ -114,10 +108,11 @@ impl<const N: usize> Lane<N> {
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    unsafe fn look<L: Look>(&self, table: &MergeTable) -> [u32; 2] {
+    unsafe fn precedences<L: Look>(&self, table: &MergeTable) -> [u32; 2] {
         let pair = |which: usize| {
             let left = self.changed()[which];
-            (self.ids[left], self.ids[self.after(left) % N])
+            // SAFETY: both stand before another one, or the border.
+            (self.ids[left], self.ids[unsafe { self.after(left) } % N])
         };
         // SAFETY: the caller's promise.
         let found = unsafe { [table.look::<L>(self.left, || pair(0)), table.look::<L>(self.right, || pair(1))] };
@@ -125,11 +120,15 @@ impl<const N: usize> Lane<N> {
         found
     }
 
-    /// The next place that is taken: there is one, as `at` is not that behind the last symbol.
+    /// The next place that is taken.
+    ///
+    /// # Safety
+    /// There is one.
     #[inline(always)]
-    fn after(&self, at: usize) -> usize {
+    unsafe fn after(&self, at: usize) -> usize {
         // Two steps, as 64 places are too many for one shift.
-        (self.taken >> at >> 1).trailing_zeros() as usize + at + 1
+        // SAFETY: the caller's promise.
+        unsafe { lowest(self.taken >> at >> 1) + at + 1 }
     }
 
     /// The places of the symbols, without those of the borders.
@@ -138,25 +137,50 @@ impl<const N: usize> Lane<N> {
         let inner = self.taken & !1;
         inner & !(1 << (63 - inner.leading_zeros()))
     }
-
-    /// Bring the ids of the piece to the front.
-    #[inline(always)]
-    fn finish(&mut self) {
-        let mut symbols = self.symbols();
-        self.count = 0;
-        while symbols != 0 {
-            self.ids[self.count % N] = self.ids[symbols.trailing_zeros() as usize % N];
-            self.count += 1;
-            symbols &= symbols - 1;
-        }
-    }
 }
 
 /// The place and the precedence of a key, if it stands for a merge.
 #[inline(always)]
 fn merge_of(key: u32) -> Option<(usize, u32)> {
-    (key > LAST).then_some(((LAST - key % (LAST + 1)) as usize, key >> PLACE_BITS))
+    (key > NONE).then_some(((LAST - key % (LAST + 1)) as usize, (key - FLOAT) >> PLACE_BITS))
 }
+
+/// What each path does with a lane.
+trait Steps {
+    /// Begin with a piece of 1 to `N - 2` bytes.
+    ///
+    /// # Safety
+    /// The machine has what the steps are made of.
+    unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]);
+
+    /// Make the first merge of a lane that has begun; `false` if there is none.
+    ///
+    /// # Safety
+    /// As [`Self::begin`].
+    unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool;
+
+    /// Look up what the last merge led to.
+    ///
+    /// # Safety
+    /// As [`Self::begin`].
+    unsafe fn look<const N: usize>(lane: &mut Lane<N>, table: &MergeTable);
+
+    /// Make the next merge, when what the last one led to has been looked up; `false` if none is left. `others` says
+    /// whether so many lanes are worked on that none waits for what is looked up.
+    ///
+    /// # Safety
+    /// As [`Self::begin`].
+    unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, others: bool) -> bool;
+
+    /// Bring the ids of the piece to the front.
+    ///
+    /// # Safety
+    /// As [`Self::begin`].
+    unsafe fn finish<const N: usize>(lane: &mut Lane<N>);
+}
+
+/// So many lanes wait for what they look up.
+const FEW: usize = 4;
 
 /// Pieces merged at the same time: nearly all that a portion has, as what each waits for is memory.
 pub const LANES: usize = 16;
@@ -187,7 +211,8 @@ impl<const N: usize> Lanes<N> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
-            _ => self.merge_here(table, pieces),
+            // SAFETY: every machine has it.
+            _ => unsafe { self.merge_by::<Plain<Portable>>(table, pieces) },
         }
     }
 
@@ -196,34 +221,8 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        let narrow = table.narrow_byte_ids();
-        let (mut left, mut count) = ([0_u8; LANES], 0);
-        let busy = match narrow {
-            // SAFETY: the caller's promise.
-            Some(ids) => self.begin_with(pieces, |lane, piece| unsafe { avx512::begin(lane, table, ids, piece) }),
-            None => self.begin_with(pieces, |lane, piece| lane.begin(table, piece)),
-        };
-        let Self(lanes) = self;
-        for at in places(busy) {
-            left[count % LANES] = at as u8;
-            let lane = &mut lanes[at % LANES];
-            // SAFETY: the caller's promise.
-            count += usize::from(unsafe { avx512::first(lane, table) });
-        }
-        while count != 0 {
-            let mut kept = 0;
-            for at in 0..count {
-                let lane = left[at % LANES];
-                left[kept % LANES] = lane;
-                // SAFETY: the caller's promise.
-                kept += usize::from(unsafe { avx512::turn(&mut lanes[usize::from(lane) % LANES], table) });
-            }
-            count = kept;
-        }
-        for at in places(busy) {
-            // SAFETY: the caller's promise.
-            unsafe { avx512::finish(&mut lanes[at % LANES]) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { self.merge_by::<avx512::Vectors>(table, pieces) }
     }
 
     /// # Safety
@@ -231,47 +230,46 @@ impl<const N: usize> Lanes<N> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx2<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        self.merge_here(table, pieces);
+        // SAFETY: the caller's promise.
+        unsafe { self.merge_by::<Plain<Avx2>>(table, pieces) }
     }
 
-    /// With the instructions of whoever calls: the compiler makes the greatest of many numbers of what is there.
+    /// # Safety
+    /// The machine has what the steps are made of.
     #[inline(always)]
-    fn merge_here<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        let begun = self.begin_with(pieces, |lane, piece| lane.begin(table, piece));
-        let mut busy = begun;
+    unsafe fn merge_by<'a, S: Steps>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         let Self(lanes) = self;
-        while busy != 0 {
-            for at in places(busy) {
-                if !lanes[at % LANES].merge(table) {
-                    busy &= !(1 << at);
-                }
-            }
-            // All of them behind one another: what is read at once in a merge has long been written then.
-            for at in places(busy) {
-                let lane = &mut lanes[at % LANES];
-                // SAFETY: every machine has it.
-                let found = unsafe { lane.look::<Portable>(table) };
-                for (place, precedence) in lane.changed().into_iter().zip(found) {
-                    lane.keys[place] = key(precedence, place);
-                }
-            }
+        let mut begun = 0;
+        for (lane, piece) in lanes.iter_mut().zip(pieces) {
+            // SAFETY: the caller's promise.
+            unsafe { S::begin(lane, table, piece) };
+            begun += 1;
         }
-        places(begun).for_each(|at| lanes[at % LANES].finish());
-    }
-
-    /// Begin with pieces; a bit for each lane that has one.
-    #[inline(always)]
-    fn begin_with<'a>(
-        &mut self,
-        pieces: impl Iterator<Item = &'a [u8]>,
-        mut begin: impl FnMut(&mut Lane<N>, &'a [u8]),
-    ) -> u32 {
-        let mut busy = 0;
-        for (at, (lane, piece)) in self.0.iter_mut().zip(pieces).enumerate() {
-            begin(lane, piece);
-            busy |= 1 << at;
+        let (mut left, mut count) = ([0_u8; LANES], 0);
+        for at in 0..begun {
+            left[count % LANES] = at as u8;
+            // SAFETY: the caller's promise.
+            count += usize::from(unsafe { S::first(&mut lanes[at % LANES], table) });
         }
-        busy
+        while count != 0 {
+            // All of them behind one another: a processor sees a few hundred steps ahead, which are several look-ups then.
+            for lane in left.iter().take(count) {
+                // SAFETY: the caller's promise.
+                unsafe { S::look(&mut lanes[usize::from(*lane) % LANES], table) };
+            }
+            let mut kept = 0;
+            for at in 0..count {
+                let lane = left[at % LANES];
+                left[kept % LANES] = lane;
+                // SAFETY: the caller's promise.
+                kept += usize::from(unsafe { S::next(&mut lanes[usize::from(lane) % LANES], table, count > FEW) });
+            }
+            count = kept;
+        }
+        for lane in &mut lanes[..begun] {
+            // SAFETY: the caller's promise.
+            unsafe { S::finish(lane) };
+        }
     }
 
     /// The ids of the piece in a lane, and how many there are.

@@ -6,6 +6,8 @@
 //! tag and the precedence, in four bytes. The lowest bits lie elsewhere, by precedence: most look-ups find no tag of
 //! theirs, and of the others only those have to be checked whose merge is made.
 
+use std::hint::select_unpredictable;
+
 use rustc_hash::FxHashMap;
 
 use crate::machine::pages::Table;
@@ -38,7 +40,9 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 /// From pairs to precedences, which are numbers from 1 up; of each at most one pair.
 #[derive(Debug)]
 pub(crate) struct PairTable {
+    /// Behind the last one an empty one, for [`Self::address_between`].
     lines: Table<Line>,
+    line_count: u32,
     /// By precedence.
     lowest: Table<Lowest>,
     /// What found its line full, by address and lowest bits.
@@ -51,7 +55,7 @@ pub(crate) struct PairTable {
 }
 
 impl PairTable {
-    /// A table for ids of so many bits, with room for the precedences 1 to `count`, of which all fit in 26 bits, and tags
+    /// A table for ids of so many bits, with room for the precedences 1 to `count`, of which all fit in 24 bits, and tags
     /// of at most `tag_bits` bits, if so few are enough.
     pub fn new(id_bits: u32, count: usize, tag_bits: u32) -> Self {
         let precedence_bits = count.max(1).ilog2() + 1;
@@ -62,7 +66,8 @@ impl PairTable {
         let least = pair_bits.saturating_sub(lines.ilog2() + Lowest::BITS).max(1);
         let tag_bits = tag_bits.clamp(least, u32::BITS - precedence_bits);
         Self {
-            lines: Table::new(lines),
+            lines: Table::new(lines + 1),
+            line_count: lines as u32,
             lowest: Table::new(count + 1),
             apart: FxHashMap::default(),
             id_bits,
@@ -77,8 +82,16 @@ impl PairTable {
         let mixed = self.pair(left, right).wrapping_mul(self.factor);
         // Pairs of one line whose lowest bits are the same are so far from each other that the tag, which is what comes
         // next, is not.
-        let scaled = u128::from(mixed) * self.lines.len() as u128;
+        let scaled = u128::from(mixed) * u128::from(self.line_count);
         Address { line: (scaled >> 64) as u32, tag: (scaled >> 32) as u32 & self.tags }
+    }
+
+    /// As [`Self::address`]; of a pair with a border, which never merges, it is that of a line that stays near.
+    #[inline(always)]
+    pub fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
+        let Address { line, tag } = self.address(left, right);
+        // Whether it is one cannot be foreseen.
+        Address { line: select_unpredictable(is_border, self.line_count, line), tag }
     }
 
     /// Begin to load what tells whether a precedence [holds](Self::holds).
@@ -112,8 +125,8 @@ impl PairTable {
         let line = self.line(address);
         // SAFETY: the caller's promise.
         let tagged = unsafe { L::tagged(line, address.tag, self.tags) };
-        // Hardly ever taken: of lines of [`LOAD`] entries one in a hundred is full.
-        if (tagged & tagged.wrapping_sub(1) != 0) | line.is_full() {
+        // Hardly ever taken: of lines of [`LOAD`] entries one in a hundred is full, or has a tag twice.
+        if line.is_full() {
             return self.get_slowly(address, pair());
         }
         // No branch, since whether a pair merges cannot be foreseen.
@@ -144,11 +157,13 @@ impl PairTable {
         self.lowest[precedence as usize] = pair as Lowest;
         let way = match self.way(&line, address, pair) {
             Some(way) => way,
-            None if !line.is_full() => line.taken(),
-            None => {
+            None if line.is_full() => {
                 self.apart.insert((address, pair as Lowest), precedence);
                 return;
             }
+            None if self.of_tag(&line, address.tag).next().is_none() => line.taken(),
+            // So that a line has no tag twice but where it counts as full.
+            None => WAYS - 1,
         };
         line.0[way] = address.tag | precedence;
         self.lines[address.line as usize] = line;
@@ -157,14 +172,15 @@ impl PairTable {
     /// Which entry is that of a pair.
     #[inline(always)]
     fn way(&self, line: &Line, address: Address, pair: u64) -> Option<usize> {
-        places(self.tagged(line, address.tag)).find(|way| self.is_of(line.0[*way] ^ address.tag, pair))
+        self.of_tag(line, address.tag).find(|way| self.is_of(line.0[*way] ^ address.tag, pair))
     }
 
-    /// A bit for each entry that has a tag.
+    /// The entries that have a tag: free ones have the tag zero, but are none.
     #[inline(always)]
-    fn tagged(&self, line: &Line, tag: u32) -> u32 {
+    fn of_tag(&self, line: &Line, tag: u32) -> impl Iterator<Item = usize> {
         // SAFETY: every machine has it.
-        unsafe { Portable::tagged(line, tag, self.tags) }
+        let tagged = unsafe { Portable::tagged(line, tag, self.tags) };
+        places(tagged).filter(|way| line.0[*way] != 0)
     }
 
     #[inline(always)]

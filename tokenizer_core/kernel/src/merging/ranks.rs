@@ -13,7 +13,7 @@ use crate::merging::pair_table::{Address, PairTable};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// Above the rank of every merge: the pair does not merge.
-pub const NEVER: u32 = (1 << 26) - 1;
+pub const NEVER: u32 = (1 << 24) - (1 << 17);
 
 /// So many merges ahead of the one at hand their lines are asked for, by whoever goes through all of them.
 pub(crate) const AHEAD: usize = 16;
@@ -128,10 +128,10 @@ impl MergeTable {
         self.pairs.insert(merge.left, merge.right, precedence);
     }
 
-    /// The precedence of the tokens of two single bytes, or 0.
+    /// The precedence of the tokens of two single bytes, which are a little-endian word, or 0.
     #[inline(always)]
-    pub(crate) fn precedence_of_bytes(&self, pair: [u8; 2]) -> u32 {
-        self.byte_pairs[usize::from(u16::from_le_bytes(pair))]
+    pub(crate) fn precedence_of_bytes(&self, pair: u16) -> u32 {
+        self.byte_pairs[usize::from(pair)]
     }
 
     /// The precedences of the tokens of two single bytes, by the two as a little-endian word.
@@ -144,7 +144,7 @@ impl MergeTable {
     /// What the tokens of two single bytes become.
     #[inline]
     pub(crate) fn product_of_bytes(&self, left: u8, right: u8) -> Option<u32> {
-        let precedence = self.precedence_of_bytes([left, right]);
+        let precedence = self.precedence_of_bytes(u16::from_le_bytes([left, right]));
         (precedence != 0).then(|| self.made_by(precedence))
     }
 
@@ -161,7 +161,7 @@ impl MergeTable {
         self.narrow_byte_ids.as_ref()
     }
 
-    /// An id that is no token's and that [`Self::address`] takes.
+    /// An id that is no token's and that [`Self::address_between`] takes.
     #[inline(always)]
     pub(crate) fn no_token(&self) -> u32 {
         (1 << self.id_bits) - 1
@@ -206,10 +206,10 @@ impl MergeTable {
         }
     }
 
-    /// Where the precedence of two tokens is told; begins to load it.
+    /// Where the precedence of two tokens is told, or of a token and a border; begins to load it.
     #[inline(always)]
-    pub(crate) fn address(&self, left: u32, right: u32) -> Address {
-        let address = self.pairs.address(left, right);
+    pub(crate) fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
+        let address = self.pairs.address_between(left, right, is_border);
         self.pairs.prefetch(address);
         address
     }

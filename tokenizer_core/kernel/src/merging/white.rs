@@ -14,7 +14,7 @@ pub(crate) struct White {
 impl White {
     /// What merges say of spaces and newlines.
     pub(crate) fn new(merges: &MergeTable) -> Option<Self> {
-        let join = |pair: &[u8; 2]| merges.precedence_of_bytes(*pair) != 0;
+        let join = |pair: &[u8; 2]| merges.precedence_of_bytes(u16::from_le_bytes(*pair)) != 0;
         let apart = ![b"  ", b" \n", b"\n "].into_iter().any(join);
         apart.then(|| Self {
             space: merges.byte_id(b' '),

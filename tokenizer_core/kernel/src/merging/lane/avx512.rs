@@ -11,16 +11,85 @@ use core::arch::x86_64::{
 };
 use std::mem::offset_of;
 
-use super::{LAST, Lane, PLACE_BITS, key, merge_of};
+use super::plain::Plain;
+use super::{Lane, NONE, PLACE_BITS, Steps, key, merge_of};
 use crate::machine::branch::seldom;
-use crate::machine::tagged_line::Avx512;
+use crate::machine::tagged_line::{Avx2, Avx512};
 use crate::merging::ranks::MergeTable;
 
 /// Keys in a vector.
-pub(super) const WORDS: usize = 16;
+const WORDS: usize = 16;
 
 /// Vectors of the longest lane.
 const VECTORS: usize = (1 << PLACE_BITS) / WORDS;
+
+pub(super) struct Vectors;
+
+impl Steps for Vectors {
+    #[inline(always)]
+    unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match table.narrow_byte_ids() {
+                Some(ids) => begin(lane, table, ids, piece),
+                None => Plain::<Avx2>::begin(lane, table, piece),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
+        // SAFETY: the caller's promise; as in `keys`.
+        unsafe {
+            let from = lane.keys.as_ptr().cast::<__m512i>();
+            let mut keys = [_mm512_setzero_si512(); VECTORS];
+            for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
+                *keys = _mm512_load_si512(from.add(at));
+            }
+            let greatest = greatest::<N>(keys);
+            next(lane, table, keys, greatest)
+        }
+    }
+
+    /// That is done with the next merge: once more all keys would be read for it.
+    #[inline(always)]
+    unsafe fn look<const N: usize>(_: &mut Lane<N>, _: &MergeTable) {}
+
+    #[inline(always)]
+    unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, _: bool) -> bool {
+        // SAFETY: the caller's promise.
+        let found = unsafe { lane.precedences::<Avx512>(table) };
+        let [before, at] = lane.changed();
+        // One in eight or so comes before all others: where none does, the next merge waits for nothing.
+        let last = key(found[0], before).max(key(found[1], at));
+        let mut greatest = lane.rest;
+        if last > greatest {
+            seldom();
+            greatest = last;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let keys = keys(lane, found);
+            next(lane, table, keys, greatest)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const N: usize>(lane: &mut Lane<N>) {
+        let symbols = lane.symbols();
+        lane.count = 0;
+        for vector in 0..N / WORDS {
+            let here = within(symbols, vector);
+            // SAFETY: the caller's promise; the ids are `N / WORDS` vectors, and no more ids are before these than places.
+            unsafe {
+                let ids = lane.ids.as_mut_ptr();
+                let packed = _mm512_maskz_compress_epi32(here, _mm512_loadu_si512(ids.add(vector * WORDS).cast()));
+                _mm512_storeu_si512(ids.add(lane.count).cast(), packed);
+            }
+            lane.count += here.count_ones() as usize;
+        }
+    }
+}
 
 /// What a key of the first places has in its lowest bits.
 #[repr(align(64))]
@@ -30,7 +99,7 @@ static PLACES: Places = {
     let mut places = [0; WORDS];
     let mut at = 0;
     while at < WORDS {
-        places[at] = LAST - at as u32;
+        places[at] = NONE - at as u32;
         at += 1;
     }
     Places(places)
@@ -40,6 +109,12 @@ static PLACES: Places = {
 #[inline(always)]
 fn within(bits: u64, vector: usize) -> u16 {
     (bits >> (WORDS * vector)) as u16
+}
+
+/// A bit for each of two places.
+#[inline(always)]
+fn bits([one, other]: [usize; 2]) -> u64 {
+    1 << one | 1 << other
 }
 
 /// The keys of a lane with those of what changed, which was found last.
@@ -58,7 +133,7 @@ unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VEC
             *keys = if N == WORDS {
                 // The symbol before comes first.
                 let found = _mm_insert_epi32::<1>(_mm_cvtsi32_si128(found[0] as i32), found[1] as i32);
-                let changed = within(lane.changed, 0);
+                let changed = within(bits(lane.changed()), 0);
                 let found = _mm512_maskz_expand_epi32(changed, _mm512_castsi128_si512(found));
                 let places = _mm512_load_si512(PLACES.0.as_ptr().cast());
                 _mm512_mask_or_epi32(old, changed, _mm512_slli_epi32::<PLACE_BITS>(found), places)
@@ -77,7 +152,7 @@ unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VEC
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
-pub(super) unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u8; 256], piece: &[u8]) {
+unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u8; 256], piece: &[u8]) {
     let length = piece.len().min(N - 2);
     let inner = !(u64::MAX << length) << 1;
     // From the first symbol to the last but one.
@@ -112,66 +187,6 @@ pub(super) unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTabl
     }
 }
 
-/// Make the first merge of a lane that has begun; `false` if there is none.
-///
-/// # Safety
-/// The machine has AVX-512.
-#[inline(always)]
-pub(super) unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
-    // SAFETY: the caller's promise; as in `keys`.
-    unsafe {
-        let from = lane.keys.as_ptr().cast::<__m512i>();
-        let mut keys = [_mm512_setzero_si512(); VECTORS];
-        for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
-            *keys = _mm512_load_si512(from.add(at));
-        }
-        let greatest = greatest::<N>(keys);
-        next(lane, table, keys, greatest)
-    }
-}
-
-/// Look up what the last merge led to, and make the next; `false` if none is left.
-///
-/// # Safety
-/// The machine has AVX-512.
-#[inline(always)]
-pub(super) unsafe fn turn<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let found = lane.look::<Avx512>(table);
-        let [before, at] = lane.changed();
-        // One in eight or so comes before all others: where none does, the next merge waits for nothing.
-        let last = key(found[0], before).max(key(found[1], at));
-        let mut greatest = lane.rest;
-        if last > greatest {
-            seldom();
-            greatest = last;
-        }
-        let keys = keys(lane, found);
-        next(lane, table, keys, greatest)
-    }
-}
-
-/// Bring the ids of the piece to the front.
-///
-/// # Safety
-/// The machine has AVX-512.
-#[inline(always)]
-pub(super) unsafe fn finish<const N: usize>(lane: &mut Lane<N>) {
-    let symbols = lane.symbols();
-    lane.count = 0;
-    for vector in 0..N / WORDS {
-        let here = within(symbols, vector);
-        // SAFETY: the caller's promise; the ids are `N / WORDS` vectors, and no more ids are before these than places.
-        unsafe {
-            let ids = lane.ids.as_mut_ptr();
-            let packed = _mm512_maskz_compress_epi32(here, _mm512_loadu_si512(ids.add(vector * WORDS).cast()));
-            _mm512_storeu_si512(ids.add(lane.count).cast(), packed);
-        }
-        lane.count += here.count_ones() as usize;
-    }
-}
-
 /// The greatest of all keys.
 ///
 /// # Safety
@@ -201,9 +216,9 @@ unsafe fn next<const N: usize>(
             let Some((at, precedence)) = merge_of(key) else { return false };
             let (at, right) = (at % N, lane.after(at % N) % N);
             if table.holds(precedence, lane.ids[at], lane.ids[right]) {
-                lane.make(table, at, right, precedence);
+                let changed = bits(lane.make(table, at, right, precedence));
                 // What is taken no more has none, and what changed not yet.
-                let kept = lane.taken & !lane.changed;
+                let kept = lane.taken & !changed;
                 let to = lane.keys.as_mut_ptr().cast::<__m512i>();
                 for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
                     *keys = _mm512_maskz_mov_epi32(within(kept, at), *keys);

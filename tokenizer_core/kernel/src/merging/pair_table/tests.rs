@@ -8,7 +8,7 @@ use super::{Look, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::Path;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::tagged_line::Avx512;
+use crate::machine::tagged_line::{Avx2, Avx512};
 
 const ID_BITS: u32 = 9;
 
@@ -24,6 +24,10 @@ fn check(table: &PairTable, truth: &HashMap<(u32, u32), u32>, pair: (u32, u32)) 
     let expected = truth.get(&pair).copied().unwrap_or(0);
     prop_assert_eq!(table.get(left, right), expected, "{:?}", pair);
     prop_assert_eq!(looked_up::<Portable>(table, left, right), expected, "{:?}", pair);
+    #[cfg(target_arch = "x86_64")]
+    if Path::Avx2.is_available() {
+        prop_assert_eq!(looked_up::<Avx2>(table, left, right), expected, "{:?}", pair);
+    }
     #[cfg(target_arch = "x86_64")]
     if Path::Avx512.is_available() {
         prop_assert_eq!(looked_up::<Avx512>(table, left, right), expected, "{:?}", pair);
@@ -93,6 +97,39 @@ fn a_pair_set_apart_is_hidden_by_no_entry_of_its_tag() {
         let pairs: Vec<(u32, u32)> = rounds.into_iter().flatten().copied().collect();
         let table = check_pairs(PairTable::new(ID_BITS, count, tag_bits), &pairs, &line[..200]).unwrap();
         assert_eq!(table.apart.len(), pairs.len() - 16);
+    }
+}
+
+/// Both have the tag zero, and the pair's lowest bits are those that belong to no precedence.
+#[test]
+fn the_pair_of_zeros_is_told_from_free_entries() {
+    let (count, tag_bits) = (8, 1);
+    let table = PairTable::new(ID_BITS, count, tag_bits);
+    let all = (0..1 << (2 * ID_BITS)).map(|pair: u32| (pair >> ID_BITS, pair & !(u32::MAX << ID_BITS)));
+    let alike: Vec<_> = all.filter(|(left, right)| table.address(*left, *right) == table.address(0, 0)).collect();
+    let (zeros, other) = (alike[0], alike[1]);
+    for pairs in [[zeros, other], [other, zeros]] {
+        check_pairs(PairTable::new(ID_BITS, count, tag_bits), &pairs, &alike[..20]).unwrap();
+    }
+}
+
+/// Its line is empty, so it is found by no tag, whatever stands on its other side.
+#[test]
+fn a_pair_with_a_border_has_none() {
+    let (count, tag_bits) = (300, 1);
+    let mut table = PairTable::new(ID_BITS, count, tag_bits);
+    let ids = |at: u32| (at % 20, at / 20);
+    for at in 0..count as u32 {
+        let (left, right) = ids(at);
+        table.insert(left, right, count as u32 - at);
+    }
+    for at in 0..count as u32 {
+        let (left, right) = ids(at);
+        let address = table.address_between(left, right, false);
+        assert_eq!(address, table.address(left, right));
+        let border = table.address_between(left, right, true);
+        // SAFETY: every machine has it.
+        assert_eq!(unsafe { table.look::<Portable>(border, || (left, right)) }, 0);
     }
 }
 

@@ -1,0 +1,102 @@
+//! A turn of a lane with what every machine has. The greatest of all keys but the two that the last merge changed is found
+//! while these are looked up; they are written one by one, so all keys are read a turn later, when that has long been done.
+
+use std::hint::select_unpredictable;
+use std::marker::PhantomData;
+
+use super::{Lane, Steps, key, merge_of};
+use crate::machine::branch::seldom;
+use crate::machine::greatest::Greatest;
+use crate::machine::tagged_line::Look;
+use crate::merging::ranks::MergeTable;
+
+pub(super) struct Plain<P>(PhantomData<P>);
+
+impl<P: Look + Greatest> Steps for Plain<P> {
+    #[inline(always)]
+    unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]) {
+        let length = piece.len().min(N - 2);
+        lane.keys = [0; N];
+        let places = lane.keys[1..].iter_mut().zip(&mut lane.ids[1..]);
+        for (at, (pair, (key_of, id))) in piece[..length].windows(2).zip(places).enumerate() {
+            if let Some(pair) = pair.first_chunk().copied().map(u16::from_le_bytes) {
+                *key_of = key(table.precedence_of_bytes(pair), at + 1);
+                *id = table.byte_id(pair as u8);
+            }
+        }
+        if let Some(last) = piece[..length].last() {
+            lane.ids[length] = table.byte_id(*last);
+        }
+        (lane.ids[0], lane.ids[length + 1]) = (table.no_token(), table.no_token());
+        lane.taken = u64::MAX >> (62 - length);
+    }
+
+    #[inline(always)]
+    unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { next::<N, P>(lane, table, P::greatest(&lane.keys)) }
+    }
+
+    #[inline(always)]
+    unsafe fn look<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) {
+        // SAFETY: the caller's promise.
+        let (rest, found) = unsafe { (P::greatest(&lane.keys), lane.precedences::<P>(table)) };
+        let [before, at] = lane.changed();
+        let found = [key(found[0], before), key(found[1], at)];
+        (lane.keys[before], lane.keys[at]) = (found[0], found[1]);
+        (lane.rest, lane.last) = (rest, found[0].max(found[1]));
+    }
+
+    #[inline(always)]
+    unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, others: bool) -> bool {
+        let (mut greatest, last) = (lane.rest, lane.last);
+        if others {
+            greatest = select_unpredictable(last > greatest, last, greatest);
+        } else if last > greatest {
+            // One in eight or so comes before all others: where none does, the next merge waits for nothing.
+            seldom();
+            greatest = last;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { next::<N, P>(lane, table, greatest) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const N: usize>(lane: &mut Lane<N>) {
+        let mut symbols = lane.symbols();
+        lane.count = symbols.count_ones() as usize;
+        let mut at = 0;
+        while symbols != 0 {
+            // Most have no more than four, and how many cannot be foreseen.
+            for _ in 0..4 {
+                lane.ids[at % N] = lane.ids[(symbols | 1 << 63).trailing_zeros() as usize % N];
+                symbols &= symbols.wrapping_sub(1);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Make the leftmost merge of the lowest rank, whose key is the greatest; `false` if none is left.
+///
+/// # Safety
+/// The machine has the path.
+#[inline(always)]
+unsafe fn next<const N: usize, P: Greatest>(lane: &mut Lane<N>, table: &MergeTable, mut key: u32) -> bool {
+    loop {
+        let Some((at, precedence)) = merge_of(key) else { return false };
+        // SAFETY: only what stands before another symbol or the border has a key.
+        let (at, right) = (at % N, unsafe { lane.after(at % N) } % N);
+        if table.holds(precedence, lane.ids[at], lane.ids[right]) {
+            // SAFETY: what merges are two symbols.
+            let [before, at] = unsafe { lane.make(table, at, right, precedence) };
+            // What is taken no more has none, and what changed not yet.
+            (lane.keys[before], lane.keys[at], lane.keys[right]) = (0, 0, 0);
+            return true;
+        }
+        // What was found is not that of the pair, which does not merge then.
+        lane.keys[at] = 0;
+        // SAFETY: the caller's promise.
+        key = unsafe { P::greatest(&lane.keys) };
+    }
+}
