@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 
 from cachetools import LRUCache
 
 from service.settings import Settings
-from tokenizer_core import ArtifactNotFound, HashMismatch, Tokenizer
+from tokenizer_core import ArtifactError, ArtifactNotFound, HashMismatch, Tokenizer
+
+_log = logging.getLogger("tokd")
 
 
 def trained_directory(settings: Settings) -> Path:
@@ -44,11 +47,13 @@ class Trained:
         if path is None:
             return None
         try:
-            tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)
+            tokenizer = self._verified(path, hash)
         except ArtifactNotFound:
             return None
-        if tokenizer.hash != hash:
-            raise HashMismatch(f"{path} holds {tokenizer.hash}; a directory is named after what it holds")
+        except ArtifactError as error:
+            # A caller is told of a fault and no more; whoever keeps the files has to know which.
+            _log.error("%s is not served: %s", path, error.message)
+            raise
         if name is not None and tokenizer.name != name:
             return None
         # They are compiled here, where nobody waits: a request would do it on the event loop.
@@ -56,6 +61,12 @@ class Trained:
         with self._lock:
             self._opened[name, hash] = path, tokenizer
         return path, tokenizer
+
+    def _verified(self, path: Path, hash: str) -> Tokenizer:
+        tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)
+        if tokenizer.hash != hash:
+            raise HashMismatch(f"it holds {tokenizer.hash}; a directory is named after what it holds")
+        return tokenizer
 
     def _find(self, name: str | None, digits: str) -> Path | None:
         for exact in (digits,) if name is None else (f"{digits}-{name}", digits):

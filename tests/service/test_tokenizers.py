@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
@@ -148,16 +149,20 @@ def test_more_trained_tokenizers_than_stay_open_are_served_in_turn(make_client: 
             assert client.post("/count", json={"text": "low", "tokenizer": hash}).json()["tokenizer"] == hash
 
 
-def test_a_trained_artifact_that_was_tampered_with_is_not_served(make_client: MakeClient, tmp_path: Path) -> None:
+def test_a_trained_artifact_that_was_tampered_with_is_not_served(
+    make_client: MakeClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     client = make_client(trained=str(tmp_path))
     first, second = trained_on("low " * 9), trained_on("new " * 9)
     hash = published(first, tmp_path, "mine")
     file = tmp_path / f"{hash.removeprefix('sha256:')}-mine" / "tokenizer.json"
     file.write_bytes(file.read_bytes() + b" ")
     assert_problem(client.post("/count", json={"text": "low", "tokenizer": hash}), "internal")
+    assert re.search(f"{file.parent} is not served: .*tokenizer.json", caplog.text)
     # A directory that is named after another tokenizer.
     first.save(tmp_path / second.hash.removeprefix("sha256:"), name="mine")
     assert_problem(client.post("/count", json={"text": "low", "tokenizer": second.hash}), "internal")
+    assert f"is not served: it holds {first.hash}" in caplog.text
 
 
 def test_the_templates_of_a_trained_tokenizer_are_compiled_beside_the_event_loop(
