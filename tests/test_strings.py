@@ -102,5 +102,5 @@ def test_python_keeps_utf8_only_of_a_string_that_comes_again(tiny: Tokenizer) ->
     tiny.encode(text)
     once = sys.getsizeof(text)
     tiny.encode(text)
-    # Without the instructions for it Python's own way is taken at once.
-    assert alone <= once <= sys.getsizeof(text) == alone + len(text.encode()) + 1
+    assert alone == once
+    assert sys.getsizeof(text) == alone + len(text.encode()) + 1

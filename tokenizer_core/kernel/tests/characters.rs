@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::transcode::utf8::Utf8;
 
-fn utf8(characters: usize) -> Option<Utf8> {
-    Utf8::with_room(characters, Path::Avx512)
+fn utf8(characters: usize) -> impl Iterator<Item = Utf8> {
+    Path::available().map(move |path| Utf8::with_room(characters, path).unwrap())
 }
 
 #[test]
@@ -14,9 +14,12 @@ fn every_character_has_its_bytes_wherever_it_stands() {
     let all: Vec<char> = (0..=0x10FFFF).filter_map(char::from_u32).collect();
     for shift in 0..5 {
         let characters: Vec<char> = std::iter::repeat_n('x', shift).chain(all.iter().copied()).collect();
-        let Some(mut utf8) = utf8(characters.len()) else { return };
-        utf8.push(&characters.iter().map(|character| u32::from(*character)).collect::<Vec<_>>()).unwrap();
-        assert!(*utf8 == *characters.iter().collect::<String>());
+        let (text, numbers) = (characters.iter().collect::<String>(), characters.iter().map(|of| u32::from(*of)));
+        let numbers: Vec<u32> = numbers.collect();
+        for mut utf8 in utf8(characters.len()) {
+            utf8.push(&numbers).unwrap();
+            assert!(*utf8 == *text);
+        }
     }
 }
 
@@ -24,12 +27,16 @@ fn every_character_has_its_bytes_wherever_it_stands() {
 fn what_is_no_character_is_refused_wherever_it_stands() {
     for wrong in (0xD800..0xE000).chain([0x11_0000, 0x11_FFFF, 0x7FFF_FFFF, 0x8000_0000, u32::MAX]) {
         let at = wrong as usize % 130;
-        let mut characters = [u32::from('é'); 130];
+        let mut characters = [0; 130];
         characters[at] = wrong;
-        let Some(mut utf8) = utf8(0) else { return };
-        utf8.push_str("before");
-        assert!(utf8.push(&characters).is_none() && *utf8 == *"before", "{wrong:#x}");
-        assert!(utf8.push(&characters[..at]).is_some());
+        for other in ['é', 'a', '中', '👍'].map(u32::from) {
+            let characters = characters.map(|character| if character == wrong { wrong } else { other });
+            for mut utf8 in utf8(0) {
+                utf8.push_str("before");
+                assert!(utf8.push(&characters).is_none() && *utf8 == *"before", "{wrong:#x}");
+                assert!(utf8.push(&characters[..at]).is_some());
+            }
+        }
     }
 }
 
@@ -44,12 +51,13 @@ proptest! {
     ) {
         let characters: Vec<char> = parts.concat().chars().collect();
         let (first, second) = characters.split_at(cut.index(characters.len() + 1));
-        let Some(mut utf8) = utf8(cut.index(characters.len() + 1)) else { return Ok(()) };
         let units = |part: &[char]| part.iter().map(|character| u32::from(*character)).collect::<Vec<_>>();
-        prop_assert!(utf8.push(&units(first)).is_some());
-        utf8.push_str(&between);
-        prop_assert!(utf8.push(&units(second)).is_some());
         let expected: String = first.iter().copied().chain(between.chars()).chain(second.iter().copied()).collect();
-        prop_assert_eq!(&*utf8, expected);
+        for mut utf8 in utf8(first.len()) {
+            prop_assert!(utf8.push(&units(first)).is_some());
+            utf8.push_str(&between);
+            prop_assert!(utf8.push(&units(second)).is_some());
+            prop_assert_eq!(&*utf8, &expected);
+        }
     }
 }

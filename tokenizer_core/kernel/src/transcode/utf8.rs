@@ -1,5 +1,7 @@
 //! UTF-32 to UTF-8, 64 characters at a time.
 
+mod words;
+
 use std::ops::Deref;
 
 use crate::machine::path::Path;
@@ -13,31 +15,43 @@ const WINDOW: usize = 64;
 
 /// Text in UTF-8, put together of whole characters.
 #[derive(Debug)]
-pub struct Utf8(Buffer<u8>);
+pub struct Utf8 {
+    bytes: Buffer<u8>,
+    /// One that the machine has.
+    path: Path,
+}
 
 impl Utf8 {
-    /// Room for so many characters; `None` where `path` has no way that is worth it.
+    /// Room for so many characters; `None` if no memory has it. They are written on the portable path if the machine lacks
+    /// `path`.
     pub fn with_room(characters: usize, path: Path) -> Option<Self> {
         let bytes = characters.checked_mul(MOST)?.checked_add(WINDOW)?;
-        (path == Path::Avx512 && path.is_available()).then(|| Self(Buffer::new(bytes, bytes)))
+        let path = if path.is_available() { path } else { Path::Portable };
+        Some(Self { bytes: Buffer::new(bytes, bytes), path })
     }
 
     /// Append characters; `None`, and nothing of them, if one is a surrogate or beyond U+10FFFF.
     pub fn push(&mut self, characters: &[u32]) -> Option<()> {
-        self.0.reserve(characters.len() * MOST + WINDOW);
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the machine has this path, or there would be no text; the room has been made.
-        let written = unsafe { avx512::from_utf32(characters, self.0.spare()) };
-        #[cfg(not(target_arch = "x86_64"))]
-        let written: Option<usize> = None;
+        self.bytes.reserve(characters.len() * MOST + WINDOW);
+        let spare = self.bytes.spare();
+        // SAFETY: the machine has this path, and the room has been made.
+        let written = unsafe {
+            match self.path {
+                #[cfg(target_arch = "x86_64")]
+                Path::Avx512 => avx512::from_utf32(characters, spare),
+                #[cfg(target_arch = "x86_64")]
+                Path::Avx2 => words::from_utf32_avx2(characters, spare),
+                _ => words::from_utf32(characters, spare),
+            }
+        };
         // SAFETY: so many more are written.
-        unsafe { self.0.grow(written?) };
+        unsafe { self.bytes.grow(written?) };
         Some(())
     }
 
     /// Append what is UTF-8 already.
     pub fn push_str(&mut self, text: &str) {
-        self.0.extend_from_slice(text.as_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -47,7 +61,7 @@ impl Deref for Utf8 {
     #[inline]
     fn deref(&self) -> &str {
         // SAFETY: nothing but whole characters is appended.
-        unsafe { std::str::from_utf8_unchecked(&self.0) }
+        unsafe { std::str::from_utf8_unchecked(&self.bytes) }
     }
 }
 

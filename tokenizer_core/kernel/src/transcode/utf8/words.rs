@@ -1,0 +1,86 @@
+//! The same with the instructions of every machine: each character as a word of four bytes, all of a window at once, then
+//! written one over the end of the other.
+
+use std::mem::MaybeUninit;
+
+use super::WINDOW;
+
+/// As [`from_utf32`], with AVX2.
+///
+/// # Safety
+/// The machine has [`crate::machine::path::Path::Avx2`], and as there.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub unsafe fn from_utf32_avx2(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
+    // SAFETY: the caller's promise.
+    unsafe { from_utf32(characters, bytes) }
+}
+
+/// How many bytes were written to `bytes`; `None` if a character is none of Unicode.
+///
+/// # Safety
+/// `bytes` has room for four of each character and a window.
+#[inline(always)]
+pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
+    let mut count = 0;
+    let (windows, rest) = characters.as_chunks::<WINDOW>();
+    let mut last = [0; WINDOW];
+    last[..rest.len()].copy_from_slice(rest);
+    let windows = windows.iter().map(|window| (window, WINDOW)).chain([(&last, rest.len())]);
+    for (window, length) in windows {
+        // SAFETY: what came before has four bytes a character at the most, so there is room for a window.
+        let to = unsafe { bytes.as_mut_ptr().add(count) }.cast::<u8>();
+        // A window has a bit that only characters of so many bytes have if one of them has it.
+        let bits = window.iter().fold(0, |bits, character| bits | character);
+        // SAFETY: as above, and behind each character there is room for those that follow.
+        count += unsafe {
+            match bits {
+                0..0x80 => {
+                    to.cast::<[u8; WINDOW]>().write_unaligned(window.map(|character| character as u8));
+                    length
+                }
+                0x80..0x800 => write::<2>(window, length, to),
+                _ if window.iter().any(|character| character & !0x7FF == 0xD800) => return None,
+                0x800..0x1_0000 => write::<3>(window, length, to),
+                _ if window.iter().any(|character| *character > 0x10_FFFF) => return None,
+                _ => write::<4>(window, length, to),
+            }
+        };
+    }
+    Some(count)
+}
+
+/// Write the first `length` characters, none of which has more than `MOST` bytes; returns how many bytes they have.
+///
+/// # Safety
+/// There is room for four bytes each.
+#[inline(always)]
+unsafe fn write<const MOST: usize>(window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
+    let words = window.map(word::<MOST>);
+    let lengths = window.map(|character| {
+        let beyond = |least: i32| u32::from(character as i32 >= least);
+        1 + beyond(0x80) + if MOST > 2 { beyond(0x800) } else { 0 } + if MOST > 3 { beyond(0x1_0000) } else { 0 }
+    });
+    let mut count = 0;
+    for (word, bytes) in words[..length].iter().zip(&lengths) {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(count).cast::<u32>().write_unaligned(word.to_le()) };
+        count += *bytes as usize;
+    }
+    count
+}
+
+/// The bytes of a character, the first lowest.
+#[inline(always)]
+fn word<const MOST: usize>(character: u32) -> u32 {
+    let tail = |right: u32, left: u32| (character >> right & 0x3F | 0x80) << left;
+    let mut word = if character as i32 >= 0x80 { character >> 6 | 0xC0 | tail(0, 8) } else { character };
+    if MOST > 2 {
+        word = if character as i32 >= 0x800 { character >> 12 | 0xE0 | tail(6, 8) | tail(0, 16) } else { word };
+    }
+    if MOST > 3 {
+        let four = character >> 18 | 0xF0 | tail(12, 8) | tail(6, 16) | tail(0, 24);
+        word = if character as i32 >= 0x1_0000 { four } else { word };
+    }
+    word
+}
