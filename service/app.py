@@ -148,7 +148,7 @@ class App(FastAPI):
             (block,) = answer.blocks
             counted = len(body), len(block), 0, False, answer.tokens, answer.tokenizer
             self._note(Exchange("POST", route.path, 200, "", *counted), perf_counter() - started)
-            return Whole(answer.media_type, block if isinstance(block, bytes) else block.data)
+            return answer.media_type, block if isinstance(block, bytes) else block.data
 
         return answer_now
 
