@@ -123,16 +123,6 @@ impl<V: ByteVector> Block for Compared<V> {
     }
 
     #[inline(always)]
-    unsafe fn gather(bits: u64, _: u64) -> u64 {
-        bits
-    }
-
-    #[inline(always)]
-    unsafe fn scatter(bits: u64, _: u64) -> u64 {
-        bits
-    }
-
-    #[inline(always)]
     unsafe fn write(mut bits: u64, at: u32, ends: &mut [u32; ROOM]) {
         for ends in ends.chunks_exact_mut(STRIDE) {
             if bits == 0 {

@@ -34,11 +34,11 @@ pub(crate) const READ: usize = WINDOW + 4;
 
 /// What a path does with 64 bytes.
 pub(crate) trait Block {
-    /// A character beyond ASCII has a bit for each of its bytes, and `gather` and `scatter` move nothing.
+    /// A character beyond ASCII has a bit for each of its bytes; else one, which `gather` and `scatter` move.
     const SPREAD: bool;
 
-    /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte; `leads` are the first
-    /// bytes of characters, of which those in `wide` are beyond ASCII.
+    /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte, or at all of them if they
+    /// are spread; `leads` are the first bytes of characters, of which those in `wide` are beyond ASCII, `inside` the others.
     ///
     /// # Safety
     /// The machine has the path, as for all of these.
@@ -60,13 +60,19 @@ pub(crate) trait Block {
     ///
     /// # Safety
     /// As above.
-    unsafe fn gather(bits: u64, mask: u64) -> u64;
+    #[inline(always)]
+    unsafe fn gather(bits: u64, _mask: u64) -> u64 {
+        bits
+    }
 
     /// The lowest bits of `bits`, moved apart to the places of `mask`.
     ///
     /// # Safety
     /// As above.
-    unsafe fn scatter(bits: u64, mask: u64) -> u64;
+    #[inline(always)]
+    unsafe fn scatter(bits: u64, _mask: u64) -> u64 {
+        bits
+    }
 
     /// Write the place of every bit, counted from `at`.
     ///
@@ -240,16 +246,9 @@ unsafe fn look_at<R: Rules, B: Block>(
     }
     let length = if last { rest } else { whole_characters(window, first) };
     let leads = first & lowest(length);
-    let last_lead = 63 - leads.leading_zeros() as usize;
-    if B::SPREAD {
-        let inside = lowest(length) & !first;
-        // SAFETY: as above.
-        let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, inside) };
-        let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
-        return (borders::<R>(&masks, inside, length, last, carry, contractions), length, last_lead);
-    }
+    let (inside, count) = if B::SPREAD { (lowest(length) & !first, length) } else { (0, leads.count_ones() as usize) };
     // SAFETY: as above.
-    let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, 0) };
+    let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, inside) };
     // SAFETY: as above.
     let gather = move |bits| unsafe { B::gather(bits, leads) };
     // SAFETY: as above.
@@ -258,8 +257,8 @@ unsafe fn look_at<R: Rules, B: Block>(
         let (one, two) = contractions::<R, B>(text, at, scatter(quotes));
         (gather(one), gather(two))
     };
-    let found = borders::<R>(&masks.map(gather), 0, leads.count_ones() as usize, last, carry, contractions);
-    (Borders { starts: scatter(found.starts), ..found }, length, last_lead)
+    let found = borders::<R>(&masks.map(gather), inside, count, last, carry, contractions);
+    (Borders { starts: scatter(found.starts), ..found }, length, 63 - leads.leading_zeros() as usize)
 }
 
 /// So many bytes at `at`, with zeros in `copy` behind the end of the text.
@@ -291,7 +290,7 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
     if last + length > WINDOW { last } else { last + length }
 }
 
-/// Where one and where two characters behind the quotes, which are bytes counted from `at`, belong to a contraction.
+/// Where one and where two characters, or bytes, behind the quotes, which are bytes counted from `at`, belong to a contraction.
 #[inline(always)]
 fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
     let (mut one, mut two, mut before) = (0, 0, None);

@@ -122,9 +122,9 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
         let first = bytes[candidates.trailing_zeros() as usize % WINDOW];
         if matches!(first, 0xE3..=0xE9) {
             // SAFETY: the caller's promise.
-            let ideographs = wide & unsafe { between::<V>(window, 0, 0xE5, 0xE9) };
-            classes.add(CASELESS, ideographs);
-            return known | ideographs;
+            let caseless = wide & unsafe { ideographs_and_kana::<V>(window) };
+            classes.add(CASELESS, caseless);
+            return known | caseless;
         }
         candidates &= candidates - 1;
         if first < 0xE0
@@ -146,4 +146,31 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
         }
     }
     known
+}
+
+const _: () = assert!(class_of_all(0x4E00..0xA000) & CASELESS != 0, "ideographs");
+const _: () = assert!(class_of_all(0x3041..0x3097) & CASELESS != 0, "hiragana");
+const _: () = assert!(class_of_all(0x30A1..0x30FB) & class_of_all(0x30FC..0x3100) & CASELESS != 0, "katakana");
+
+/// The first bytes of what most of Japanese and Chinese is written in.
+///
+/// # Safety
+/// The machine has `V`.
+#[inline(always)]
+unsafe fn ideographs_and_kana<V: ByteVector>(window: &[u8; WINDOW]) -> u64 {
+    // SAFETY: the caller's promise, for all of this function.
+    unsafe {
+        // U+4E00 to U+4FFF share their first byte with what is none.
+        let shared = is::<V>(window, 0xE4) & !below::<V>(window, 0xB8) >> 1;
+        let ideographs = between::<V>(window, 0, 0xE5, 0xE9) | shared;
+        let kana = is::<V>(window, 0xE3) & between::<V>(window, 0, 0x81, 0x83) >> 1;
+        if kana == 0 {
+            return ideographs;
+        }
+        // U+3040, what is between hiragana and katakana, and U+30FB.
+        let before = is::<V>(window, 0x81) >> 1 & is::<V>(window, 0x80) >> 2;
+        let amid = is::<V>(window, 0x82) >> 1 & between::<V>(window, 0, 0x97, 0xA0) >> 2;
+        let dot = is::<V>(window, 0x83) >> 1 & is::<V>(window, 0xBB) >> 2;
+        ideographs | kana & !(before | amid | dot)
+    }
 }
