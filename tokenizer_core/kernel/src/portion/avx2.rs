@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
-use super::take::{self, KEYS, Look, SECOND};
+use super::take::{self, Equal, KEYS, Look};
 use super::{Found, Keys, PIECES, Pieces, last_bytes};
 use crate::merging::white::White;
 use crate::piece_cache::{ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
@@ -83,29 +83,8 @@ static LANES: Vector<[[u8; GROUP]; 256]> = {
     Vector(lanes)
 };
 
-/// By which halves of the two keys of a bucket are equal: where in the bucket the piece's ids begin, in words of eight bytes.
-static IDS: [u8; 16] = {
-    let mut ids = [0; 16];
-    let mut equal = 0b1100;
-    while equal < 16 {
-        ids[equal] = SECOND as u8;
-        equal += 1;
-    }
-    ids
-};
-
-/// By the same: ones if all of either key is.
-static HIT: [u8; 16] = {
-    let mut hit = [0; 16];
-    let mut equal = 0;
-    while equal < 16 {
-        if equal & 0b11 == 0b11 || equal & 0b1100 == 0b1100 {
-            hit[equal] = u8::MAX;
-        }
-        equal += 1;
-    }
-    hit
-};
+/// By which halves of the two keys of a bucket are equal.
+static HALVES: Equal<16> = Equal::new();
 
 pub(super) struct Avx2;
 
@@ -116,9 +95,9 @@ impl Look for Avx2 {
         let equal = unsafe {
             let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
             let keys = _mm256_loadu_si256(bucket.add(KEYS).cast());
-            _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(keys, key))) as usize % 16
+            _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(keys, key)))
         };
-        (usize::from(IDS[equal]), usize::from(HIT[equal]))
+        HALVES.find(equal as usize)
     }
 
     #[inline(always)]
@@ -144,16 +123,6 @@ impl LookUp for Avx2 {
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
         // SAFETY: the caller's promise.
         unsafe { take::take::<Self, COUNTS>(places, caches, keys, found) };
-    }
-
-    #[inline(always)]
-    unsafe fn is_run(white: White, piece: &[u8]) -> bool {
-        white.is_run(piece)
-    }
-
-    #[inline(always)]
-    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
-        white.write(piece, ids);
     }
 }
 

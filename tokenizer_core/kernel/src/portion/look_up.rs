@@ -26,13 +26,19 @@ pub(super) trait LookUp {
     ///
     /// # Safety
     /// The machine has the path.
-    unsafe fn is_run(white: White, piece: &[u8]) -> bool;
+    #[inline(always)]
+    unsafe fn is_run(white: White, piece: &[u8]) -> bool {
+        white.is_run(piece)
+    }
 
     /// As [`White::write`]; what stands behind them in `ids` may be written too.
     ///
     /// # Safety
     /// The machine has the path.
-    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]);
+    #[inline(always)]
+    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
+        white.write(piece, ids);
+    }
 }
 
 /// What every machine has.
@@ -51,16 +57,6 @@ impl LookUp for Portable {
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
         // SAFETY: the caller's promise.
         unsafe { take::take::<take::Portable, COUNTS>(places, caches, keys, found) };
-    }
-
-    #[inline(always)]
-    unsafe fn is_run(white: White, piece: &[u8]) -> bool {
-        white.is_run(piece)
-    }
-
-    #[inline(always)]
-    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
-        white.write(piece, ids);
     }
 }
 

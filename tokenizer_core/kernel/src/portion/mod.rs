@@ -1,7 +1,8 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
 //! Each step is done for all pieces of a portion before the next begins, so that what has to come from memory is under
-//! way for many pieces at once: keys (`look_up`, `avx512`); then what is remembered; then what is missed (`misses`).
+//! way for many pieces at once: keys (`keys`, `avx2`, `avx512`); then what is remembered (`take`, `longer`); then what is
+//! missed (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -62,6 +62,10 @@ pub(super) unsafe fn take<L: Look, const COUNTS: bool>(
     (found.end, found.missed) = (end, missed);
 }
 
+/// By which quarters are equal.
+#[cfg(target_arch = "x86_64")]
+static QUARTERS: Equal<256> = Equal::new();
+
 /// What every machine has.
 pub(super) struct Portable;
 
@@ -79,9 +83,9 @@ impl Look for Portable {
             let keys = bucket.add(KEYS).cast::<__m128i>();
             let equal = |at: usize| _mm_cmpeq_epi32(_mm_load_si128(keys.add(at)), key);
             let quarters = _mm_packs_epi32(equal(0), equal(1));
-            _mm_movemask_epi8(_mm_packs_epi16(quarters, quarters)) as usize % 256
+            _mm_movemask_epi8(_mm_packs_epi16(quarters, quarters))
         };
-        (usize::from(IDS[equal]), HIT[equal] as usize)
+        QUARTERS.find(equal as usize)
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -119,28 +123,37 @@ impl Look for Portable {
     }
 }
 
-/// By which quarters of the two keys of a bucket are equal: where in the bucket the piece's ids begin, in words of eight bytes.
+/// What it means that some stretches of the two keys of a bucket are equal, by a bit for each stretch, of which each key has half.
 #[cfg(target_arch = "x86_64")]
-static IDS: [u8; 256] = {
-    let mut ids = [0; 256];
-    let mut equal = 0xF0;
-    while equal < 256 {
-        ids[equal] = SECOND as u8;
-        equal += 1;
-    }
-    ids
-};
+pub(super) struct Equal<const N: usize> {
+    /// Where in the bucket the piece's ids begin, in words of eight bytes.
+    ids: [u8; N],
+    /// Ones if all of either key is.
+    hit: [i8; N],
+}
 
-/// By the same: ones if all of either key is.
 #[cfg(target_arch = "x86_64")]
-static HIT: [i8; 256] = {
-    let mut hit = [0; 256];
-    let mut equal = 0;
-    while equal < 256 {
-        if equal & 0xF == 0xF || equal & 0xF0 == 0xF0 {
-            hit[equal] = -1;
+impl<const N: usize> Equal<N> {
+    pub(super) const fn new() -> Self {
+        let bits = N.ilog2() / 2;
+        let (first, mut equal) = ((1 << bits) - 1, 0);
+        let (mut ids, mut hit) = ([0; N], [0; N]);
+        while equal < N {
+            let is_second = equal >> bits == first;
+            if is_second {
+                ids[equal] = SECOND as u8;
+            }
+            if is_second || equal & first == first {
+                hit[equal] = -1;
+            }
+            equal += 1;
         }
-        equal += 1;
+        Self { ids, hit }
     }
-    hit
-};
+
+    /// What [`Look::find`] says.
+    #[inline(always)]
+    pub(super) fn find(&self, equal: usize) -> (usize, usize) {
+        (usize::from(self.ids[equal % N]), self.hit[equal % N] as usize)
+    }
+}
