@@ -8,6 +8,7 @@ mod avx512;
 mod plain;
 
 use self::plain::Plain;
+#[cfg(target_arch = "x86_64")]
 use crate::machine::path::Path;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::tagged_line::Avx2;

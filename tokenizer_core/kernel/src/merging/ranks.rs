@@ -26,6 +26,7 @@ pub(crate) const AHEAD: usize = 16;
 pub struct MergeTable {
     byte_ids: [u32; 256],
     /// The same, where all of them fit.
+    #[cfg(target_arch = "x86_64")]
     narrow_byte_ids: Option<[u8; 256]>,
     /// Precedences by the two bytes as a little-endian word: every piece begins with as many of these as it has neighbours.
     byte_pairs: Table<u32>,
@@ -95,10 +96,10 @@ impl MergeTable {
         }
         let byte_ids = vocabulary.byte_ids()?;
         let id_bits = vocabulary.id_limit().ilog2() + 1;
-        let narrow = byte_ids.map(|id| id as u8);
         Ok(Self {
             byte_ids,
-            narrow_byte_ids: Some(narrow).filter(|narrow| narrow.map(u32::from) == byte_ids),
+            #[cfg(target_arch = "x86_64")]
+            narrow_byte_ids: Some(byte_ids.map(|id| id as u8)).filter(|narrow| narrow.map(u32::from) == byte_ids),
             byte_pairs: Table::new(1 << 16),
             pairs: PairTable::new(id_bits, merges, tag_bits),
             products: vec![0; merges + 1],

@@ -11,8 +11,10 @@ mod short;
 mod wide;
 
 pub use few::{Few, IDS_LIMIT};
+pub(crate) use key::Shape;
 pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
-pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT, Shape};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
 pub use long::{Kept, LongCache, Spot};
 pub use short::ShortCache;
 pub(crate) use short::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT};

@@ -90,6 +90,7 @@ impl ShortCache {
     }
 
     /// How many of the upper bits of a hash are a place.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn bits(&self) -> u32 {
         self.bits

@@ -27,6 +27,7 @@ use self::longer::Longer;
 use self::look_up::{LookUp, Portable};
 use self::misses::{Missed, Misses, Resolved};
 use self::row::Row;
+#[cfg(target_arch = "x86_64")]
 use crate::machine::path::Path;
 use crate::machine::words::few;
 use crate::merging::white::White;

@@ -10,6 +10,7 @@ use super::avx2::Avx2;
 use super::avx512::Avx512;
 use super::look_up::{LookUp, Portable};
 use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
+#[cfg(target_arch = "x86_64")]
 use crate::machine::path::Path;
 use crate::merging::white::White;
 use crate::piece_cache::{Few, Spot, Wide, WideKey};
