@@ -3,9 +3,6 @@
 use super::super::rules::{Contraction, Rules};
 use super::lowest;
 
-/// The longest character, in bytes.
-pub(super) const LONGEST: usize = 4;
-
 /// The characters of each class in a window: a word with a bit each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Masks {
@@ -84,7 +81,9 @@ pub(super) fn borders<R: Rules>(
     let behind_blank = blank << 1;
     let other_start = other & !(other << 1 | behind_blank | before.within_other);
     // All of the first character of others.
-    let other_first = (1..LONGEST).fold(other_start, |first, _| first | first << 1 & inside);
+    let two = other_start | other_start << 1 & inside;
+    let three = two | two << 1 & inside;
+    let other_first = three | three << 1 & inside;
     let leading_other = other_first & word >> 1;
 
     let (one, two) = match R::CONTRACTION {
@@ -105,7 +104,10 @@ pub(super) fn borders<R: Rules>(
     let space_left = space & !tail;
     let mut starts = space_left & !(space_left << 1);
     let leading_space = if R::NEWLINE_CUT { space & !newline } else { space };
-    starts |= (1..LONGEST).fold(leading_space & (valid & !space) >> 1, |last, _| last & !inside | (last & inside) >> 1);
+    let last_byte = leading_space & (valid & !space) >> 1;
+    // White space has three bytes at most.
+    let second = last_byte & !inside | (last_byte & inside) >> 1;
+    starts |= second & !inside | (second & inside) >> 1;
     if R::NEWLINE_CUT {
         starts |= behind_last_newline(newline_left, leading_space);
     }
