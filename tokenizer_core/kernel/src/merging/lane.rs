@@ -143,7 +143,7 @@ impl<const N: usize> Lane<N> {
 /// The place and the precedence of a key, if it stands for a merge.
 #[inline(always)]
 fn merge_of(key: u32) -> Option<(usize, u32)> {
-    (key > NONE).then_some(((LAST - key % (LAST + 1)) as usize, key % FLOAT >> PLACE_BITS))
+    (key > NONE).then_some(((LAST - key % (LAST + 1)) as usize, (key % FLOAT) >> PLACE_BITS))
 }
 
 /// What each path does with a lane.
