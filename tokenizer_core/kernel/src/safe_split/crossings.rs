@@ -68,8 +68,8 @@ impl Crossings {
         for (id, bytes) in vocabulary.tokens() {
             for at in 1..bytes.len() {
                 // What is cut nowhere need not be known.
-                let ascii = bytes[at - 1] < 0x80 && bytes[at] < 0x80 || u32::from(bytes[at - 1]) == BLANK;
-                if ascii || is_continuation(bytes[at]) || vocabulary.is_opaque(id) {
+                let uncut = bytes[at - 1] < 0x80 && bytes[at] < 0x80 || bytes[at - 1] == b' ';
+                if uncut || is_continuation(bytes[at]) || vocabulary.is_opaque(id) {
                     continue;
                 }
                 match (Left::of(&bytes[..at]), Right::of(&bytes[at..])) {
@@ -224,4 +224,22 @@ fn expected(first: u8) -> Option<usize> {
 
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_a_space_takes_no_room() {
+        let set_of = |token: &str| {
+            let tokens = vec![(0, token.as_bytes().to_vec())];
+            let vocabulary = Vocabulary::new(tokens, Vec::new(), Vec::new()).unwrap_or_else(|error| panic!("{error}"));
+            Crossings::new(&vocabulary).unwrap_or_else(|| panic!("one pair fits"))
+        };
+        let has_any =
+            |set: &Crossings| set.words.iter().any(|word| *word != 0) || set.first_bytes.iter().any(|bits| *bits != 0);
+        assert!(!has_any(&set_of(" д")));
+        assert!(has_any(&set_of("aд")));
+    }
 }
