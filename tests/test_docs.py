@@ -195,11 +195,27 @@ def test_measured_tables_are_those_that_the_benchmarks_wrote() -> None:
     assert [line for line in shown if line not in results and not line.startswith("![")] == []
 
 
+def headings(page: Path) -> set[str]:
+    """Return what links to a page's headings end with, as GitHub makes it."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def leads_nowhere(page: Path, target: str) -> bool:
+    """Tell whether a link names a file that is not there, or a heading that the file does not have."""
+    if target.startswith("http"):
+        return False
+    name, _, heading = target.partition("#")
+    file = page.parent / name if name else page
+    return not file.exists() or (bool(heading) and heading not in headings(file))
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     dead = [
         (page.name, target)
-        for page in [*PAGES, ROOT / "artifacts" / "README.md"]
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
-        if not target.startswith("http") and not (page.parent / target).exists()
+        for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "artifacts" / "README.md"]
+        for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+        if leads_nowhere(page, target)
     ]
     assert dead == []
