@@ -15,7 +15,7 @@ SMALL = ("small 200", "small 1,000", "small 8,000")
 GROUPS = (("cold", "warm"), SMALL, ("batch", "count"), ("decode", "decode to bytes", "offsets"))
 REGIMES = tuple(regime for group in GROUPS for regime in group)
 OPENING = ("start-up", "memory opened", "memory after 2 MB")
-"""The figures of opening that are cells; start-up ends with the first ids, since some put off until then what others do."""
+"""The figures of opening that are cells; start-up ends with the first ids, to which some put off what others do."""
 GOAL = 1.5
 PORTABLE = f"{OURS}, portable"
 PLAIN, PLAIN_GOAL = ("tiktoken", "tokenizers"), 10
