@@ -330,6 +330,7 @@ mod tests {
         nest(&pool, depth);
         assert_eq!(pool.statistics().pieces, depth * (depth + 1) / 2);
     }
+
     #[test]
     fn calls_of_many_threads_have_a_scratch_each_and_all_are_counted() {
         const CALLS: u64 = 500;

@@ -1,7 +1,13 @@
 //! Vectors of bytes, compared all at once: what scanners ask of the instructions of a path.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod plain;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
 /// As many bytes as one register holds. Comparisons give 0xFF where they hold and 0 elsewhere.
 ///
@@ -56,162 +62,11 @@ pub(crate) type Portable = core::arch::x86_64::__m128i;
 pub(crate) type Portable = core::arch::aarch64::uint8x16_t;
 /// What every machine has.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) type Portable = Sixteen;
-
-#[cfg(target_arch = "x86_64")]
-impl ByteVector for core::arch::x86_64::__m128i {
-    const BYTES: usize = 16;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's promise; any alignment will do.
-        unsafe { core::arch::x86_64::_mm_loadu_si128(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn all(byte: u8) -> Self {
-        // SAFETY: every machine of this kind has SSE2, as for all of these.
-        unsafe { core::arch::x86_64::_mm_set1_epi8(byte as i8) }
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm_or_si128(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm_add_epi8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn is(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm_cmpeq_epi8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn exceeds(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm_cmpgt_epi8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn high_bits(self) -> u64 {
-        // SAFETY: as above.
-        u64::from(unsafe { core::arch::x86_64::_mm_movemask_epi8(self) } as u16)
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl ByteVector for core::arch::x86_64::__m256i {
-    const BYTES: usize = 32;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's promise; any alignment will do.
-        unsafe { core::arch::x86_64::_mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn all(byte: u8) -> Self {
-        // SAFETY: the caller's promise, that the machine has AVX2, as for all of these.
-        unsafe { core::arch::x86_64::_mm256_set1_epi8(byte as i8) }
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm256_or_si256(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm256_add_epi8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn is(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm256_cmpeq_epi8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn exceeds(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { core::arch::x86_64::_mm256_cmpgt_epi8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn high_bits(self) -> u64 {
-        // SAFETY: as above.
-        u64::from(unsafe { core::arch::x86_64::_mm256_movemask_epi8(self) } as u32)
-    }
-}
-
-/// Sixteen bytes in plain Rust, of which compilers make vectors; the bits are gathered by a multiplication.
-#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sixteen([u8; 16]);
-
-#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-impl Sixteen {
-    #[inline(always)]
-    fn with(mut self, other: Self, change: impl Fn(u8, u8) -> u8) -> Self {
-        self.0.iter_mut().zip(other.0).for_each(|(byte, other)| *byte = change(*byte, other));
-        self
-    }
-}
-
-#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-impl ByteVector for Sixteen {
-    const BYTES: usize = 16;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's promise; any alignment will do.
-        Self(unsafe { from.cast::<[u8; 16]>().read_unaligned() })
-    }
-
-    #[inline(always)]
-    unsafe fn all(byte: u8) -> Self {
-        Self([byte; 16])
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, other: Self) -> Self {
-        self.with(other, |left, right| left | right)
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        self.with(other, u8::wrapping_add)
-    }
-
-    #[inline(always)]
-    unsafe fn is(self, other: Self) -> Self {
-        self.with(other, |left, right| u8::from(left == right).wrapping_neg())
-    }
-
-    #[inline(always)]
-    unsafe fn exceeds(self, other: Self) -> Self {
-        self.with(other, |left, right| u8::from(left as i8 > right as i8).wrapping_neg())
-    }
-
-    #[inline(always)]
-    unsafe fn high_bits(self) -> u64 {
-        // Bit 7 of byte n goes to bit 56 + n; nothing else reaches the highest byte, and no two bits meet.
-        let bits = |word: u64| (word >> 7 & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        let both = u128::from_le_bytes(self.0);
-        bits(both as u64) | bits((both >> 64) as u64) << 8
-    }
-}
+pub(crate) type Portable = plain::Sixteen;
 
 #[cfg(test)]
 mod tests {
+    use super::plain::Sixteen;
     use super::*;
 
     /// All that `V` tells of sixteen bytes beside another.

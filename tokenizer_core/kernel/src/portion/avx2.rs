@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
-use super::take::{self, Equal, KEYS, Look};
+use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, last_bytes};
 use crate::merging::white::White;
 use crate::piece_cache::{ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
@@ -88,7 +88,7 @@ static HALVES: Equal<16> = Equal::new();
 
 pub(super) struct Avx2;
 
-impl Look for Avx2 {
+impl ReadBucket for Avx2 {
     #[inline(always)]
     unsafe fn find(bucket: *const u64, key: &Key) -> (usize, usize) {
         // SAFETY: the caller's promise; a key has sixteen bytes, and those of a bucket are two.

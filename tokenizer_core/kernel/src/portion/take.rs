@@ -14,8 +14,8 @@ pub(super) const KEYS: usize = 2 * SECOND;
 
 const _: () = assert!(1 << PLACE_SHIFT == 2 * KEYS && IDS_LIMIT == 2 * HALF);
 
-/// What is done with a bucket.
-pub(super) trait Look {
+/// How each path reads a bucket.
+pub(super) trait ReadBucket {
     /// Where in a bucket the ids of the piece with a key begin, in words of eight bytes, and ones if it is there at all.
     ///
     /// # Safety
@@ -32,9 +32,9 @@ pub(super) trait Look {
 /// Take over what is known of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
 ///
 /// # Safety
-/// The machine has what `L` needs.
+/// The machine has what `R` needs.
 #[inline(always)]
-pub(super) unsafe fn take<L: Look, const COUNTS: bool>(
+pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     places: Range<usize>,
     caches: &Caches,
     keys: &Keys,
@@ -50,9 +50,9 @@ pub(super) unsafe fn take<L: Look, const COUNTS: bool>(
         // every piece.
         unsafe {
             let bucket = buckets.add(*place as usize);
-            let (at_ids, hit) = L::find(bucket, key);
+            let (at_ids, hit) = R::find(bucket, key);
             let from = bucket.add(at_ids).cast::<u32>();
-            let first = if COUNTS { from.read() } else { L::copy(from, ids.add(end)) };
+            let first = if COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
             let known = (first >> COUNT_SHIFT) as usize & hit;
             misses.add(missed).write(Miss::new(at, end));
             missed += usize::from(known == 0);
@@ -69,7 +69,7 @@ static QUARTERS: Equal<256> = Equal::new();
 /// What every machine has.
 pub(super) struct Portable;
 
-impl Look for Portable {
+impl ReadBucket for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn find(bucket: *const u64, key: &Key) -> (usize, usize) {
@@ -151,7 +151,7 @@ impl<const N: usize> Equal<N> {
         Self { ids, hit }
     }
 
-    /// What [`Look::find`] says.
+    /// What [`ReadBucket::find`] says.
     #[inline(always)]
     pub(super) fn find(&self, equal: usize) -> (usize, usize) {
         (usize::from(self.ids[equal % N]), self.hit[equal % N] as usize)

@@ -1,0 +1,54 @@
+//! Thirty-two bytes by AVX2.
+
+use core::arch::x86_64::{
+    __m256i, _mm256_add_epi8, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+    _mm256_or_si256, _mm256_set1_epi8,
+};
+
+use super::ByteVector;
+
+impl ByteVector for __m256i {
+    const BYTES: usize = 32;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller's promise; any alignment will do.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(byte: u8) -> Self {
+        // SAFETY: the caller's promise, that the machine has AVX2, as for all of these.
+        unsafe { _mm256_set1_epi8(byte as i8) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_or_si256(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_add_epi8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn is(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_cmpeq_epi8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn exceeds(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_cmpgt_epi8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn high_bits(self) -> u64 {
+        // SAFETY: as above.
+        u64::from(unsafe { _mm256_movemask_epi8(self) } as u32)
+    }
+}
