@@ -25,6 +25,16 @@ pre, textarea { width: 100%; box-sizing: border-box; padding: .6rem; border: 1px
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8883 }
 button { font: inherit; padding: .2rem 1rem }
+h2 code { font-size: 1.25rem; overflow-wrap: anywhere }
+nav { columns: 16rem; line-height: 1.8 }
+nav a { display: block; overflow-wrap: anywhere }
+@media (max-width: 44rem) {
+  table, tbody, tr, td { display: block }
+  tr:first-child { display: none }
+  tr { padding: .5rem 0; border-bottom: 1px solid #8883 }
+  td { padding: 0; border: 0; overflow-wrap: anywhere }
+  td.default::before { content: "default " }
+}
 """
 
 _SCRIPT = """
@@ -60,7 +70,9 @@ def page(document: dict[str, Any]) -> str:
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>tokd</title><style>{_STYLE}</style>"
         f"<h1>tokd {escape(document['info']['version'])}</h1><p>{escape(document['info']['summary'])} "
-        f"<a href=openapi.json>OpenAPI</a></p>{_key(document)}{''.join(_routes(document))}{''.join(_problems())}"
+        f"<a href=openapi.json>OpenAPI</a></p>{_key(document)}"
+        f"<nav>{''.join(_entries(document))}<a href=#errors>Errors</a></nav>"
+        f"{''.join(_routes(document))}{''.join(_problems())}"
         f"<script>{_SCRIPT}</script></html>"
     )
 
@@ -71,10 +83,21 @@ def _key(document: dict[str, Any]) -> str:
     return "<p><label>Key <input id=key type=password autocomplete=off></label></p>"
 
 
+def _anchor(method: str, path: str) -> str:
+    """Name the heading of a route; codes of errors, which ids of the page are too, have no hyphen."""
+    return escape(f"{method}-{path.strip('/')}")
+
+
+def _entries(document: dict[str, Any]) -> Iterator[str]:
+    for path, methods in document["paths"].items():
+        for method in methods:
+            yield f"<a href='#{_anchor(method, path)}'><code>{method.upper()} {escape(path)}</code></a>"
+
+
 def _routes(document: dict[str, Any]) -> Iterator[str]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            yield f"<h2 id='{escape(path.strip('/'))}'><code>{method.upper()} {escape(path)}</code></h2>"
+            yield f"<h2 id='{_anchor(method, path)}'><code>{method.upper()} {escape(path)}</code></h2>"
             yield f"<p>{_prose(operation.get('description', ''))}</p>"
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
             rows = [
@@ -87,7 +110,8 @@ def _routes(document: dict[str, Any]) -> Iterator[str]:
                 text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
                 yield (
                     f"<form data-path='{escape(path.strip('/'))}'><p>{_prose(example['summary'])}</p>"
-                    f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} spellcheck=false>{text}</textarea>"
+                    f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} "
+                    f"aria-label='{method.upper()} {escape(path)}' spellcheck=false>{text}</textarea>"
                     "<button>Send</button><output></output></form>"
                 )
 
@@ -107,10 +131,9 @@ def _fields(document: dict[str, Any], schema: dict[str, Any], within: str = "") 
 
 def _row(document: dict[str, Any], place: str, field: dict[str, Any], *, is_required: bool) -> str:
     meaning = field.get("description") or _resolve(document, field).get("description", "")
-    return (
-        f"<tr><td><code>{escape(place)}</code><td>{escape(_type(document, field))}"
-        f"<td>{'required' if is_required else escape(_default(field))}<td>{_prose(meaning)}"
-    )
+    default = "" if is_required else escape(_default(field))
+    column = f"<td class=default>{default}" if default else f"<td>{'required' if is_required else ''}"
+    return f"<tr><td><code>{escape(place)}</code><td>{escape(_type(document, field))}{column}<td>{_prose(meaning)}"
 
 
 def _default(field: dict[str, Any]) -> str:

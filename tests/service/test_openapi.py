@@ -139,14 +139,22 @@ def test_page_tells_types_defaults_and_what_a_query_may_ask(client: TestClient) 
     page = unescape(client.get("/docs").text)
     for row in (
         "<code>settings</code><td>object<td><td>The settings of <code>train</code>.",
-        "<code>settings.vocab_size</code><td>integer<td>32000<td>",
-        "<code>settings.max_token_length</code><td>integer or null<td>null<td>",
+        "<code>settings.vocab_size</code><td>integer<td class=default>32000<td>",
+        "<code>settings.max_token_length</code><td>integer or null<td class=default>null<td>",
         "<code>text</code><td>string or list of (string)<td><td>",
         "<code>ids</code><td>list of (integer) or list of (list of (integer))<td>required<td>",
-        "<code>query limit</code><td>integer<td>50<td>Most jobs of a page.",
-        "<code>query state</code><td>list of (queued, running, succeeded, failed, cancelled)<td>[]<td>",
-        "<code>query embedding_rows</code><td>integer or null<td>null<td>",
+        "<code>query limit</code><td>integer<td class=default>50<td>Most jobs of a page.",
+        "<code>query state</code><td>list of (queued, running, succeeded, failed, cancelled)<td class=default>[]<td>",
+        "<code>query embedding_rows</code><td>integer or null<td class=default>null<td>",
         "<code>path ref</code><td>string<td>required<td>",
-        "<code>header last-event-id</code><td>string or null<td>null<td>",
+        "<code>header last-event-id</code><td>string or null<td class=default>null<td>",
     ):
         assert row in page, row
+
+
+def test_page_leads_to_every_route_and_each_place_of_it_has_a_name_of_its_own(client: TestClient) -> None:
+    page = unescape(client.get("/docs").text)
+    names = re.findall(r"<[a-z0-9]+ id='?([^'> ]+)", page)
+    assert len(names) == len(set(names))
+    assert "post-train-job" in names
+    assert set(re.findall(r"href='?#([^'>]+)", page)) == {name for name in names if "-" in name} | {"errors"}
