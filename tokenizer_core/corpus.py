@@ -201,8 +201,9 @@ def _files_at(path: Path, files: Files) -> list[Path]:
             if file.is_file() and _kind(file.name, files)[0] is not None and not file.name.startswith(".")
         ]
     pattern = str(path)
-    magic = glob.has_magic(pattern)
-    return [file for file in map(Path, sorted(glob.glob(pattern, recursive=True))) if magic and file.is_file()]  # noqa: PTH207
+    # A pattern may be absolute, which pathlib refuses.
+    found = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []  # noqa: PTH207
+    return [file for file in map(Path, found) if file.is_file()]
 
 
 def _digest(opener: Callable[[], IO[bytes]], pause: Pause) -> str:

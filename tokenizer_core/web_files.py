@@ -69,7 +69,7 @@ class WebFile(io.RawIOBase):
 
 def spooled(file: WebFile, bounds: Bounds, field: str) -> IO[bytes]:
     """Copy a file to where it can be read in any order, such as a Parquet file is."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is the caller's to close
     try:
         with file:
             while data := file.read(1 << 20):

@@ -52,7 +52,7 @@ def _append(file: str, written: str) -> None:
     """Add an entry to a file of keys, in one write: a server that reads it at this moment sees all of it or none."""
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with open(descriptor, "r+b", buffering=0) as stream:  # noqa: PTH123
+        with open(descriptor, "r+b", buffering=0) as stream:  # noqa: PTH123 - a descriptor
             fcntl.flock(stream, fcntl.LOCK_EX)
             before = stream.read(MAX_FILE_BYTES + 1) or b""
             addition = (b"\n" if before else b"") + written.encode("ascii")

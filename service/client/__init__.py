@@ -335,7 +335,7 @@ def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
         seconds = _FIRST_PAUSE * 2.0 ** (attempt - 1)
     if seconds > MAX_PAUSE:
         return None
-    return seconds * random.uniform(1, 1 + _SPREAD)  # noqa: S311
+    return seconds * random.uniform(1, 1 + _SPREAD)  # noqa: S311 - no secret
 
 
 def _read(call: Call[T], answer: httpx.Response) -> T:

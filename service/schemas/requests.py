@@ -28,7 +28,7 @@ def list_of(item: Any, most: int | None = None) -> Any:
 
 def either(*types: Any) -> Any:
     """Return the type of a value that is the first of ``types`` that it can be."""
-    return Annotated[Union[types], LEFT_TO_RIGHT]  # noqa: UP007
+    return Annotated[Union[types], LEFT_TO_RIGHT]  # noqa: UP007 - of a tuple, which | does not take
 
 
 class Example(NamedTuple):

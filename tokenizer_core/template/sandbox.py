@@ -217,7 +217,7 @@ class TrackingEnvironment(PlainEnvironment):
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         return _Growth().visit(super()._parse(source, name, filename))  # type: ignore[no-any-return]
 
-    def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+    def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - Jinja's names
         meter.charge(1 + meter.size_of(args))
         owner = getattr(__obj, "__self__", None)
         if isinstance(__obj, (MethodType, BuiltinMethodType)) and owner is not None:
@@ -283,12 +283,12 @@ class _Loops(NodeTransformer):
 class _Growth(NodeTransformer):
     """Send what Jinja compiles to bare Python through the environment."""
 
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - as above
         self.generic_visit(node)
         first, *rest = node.nodes
         return _filter("_joined", first, *rest)
 
-    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 - as above
         self.generic_visit(node)
         if not isinstance(node.arg, nodes.Slice):
             return node
@@ -300,7 +300,7 @@ class _Growth(NodeTransformer):
         self.generic_visit(node)
         return node if constant or getattr(node, "ctx", "load") != "load" else _filter("_built", node)
 
-    visit_List = visit_Tuple = visit_Dict = _visit_literal  # noqa: N815
+    visit_List = visit_Tuple = visit_Dict = _visit_literal  # noqa: N815 - as above
 
 
 def _filter(name: str, value: nodes.Expr, *args: nodes.Expr) -> nodes.Expr:

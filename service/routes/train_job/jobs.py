@@ -24,7 +24,12 @@ def mount(app: FastAPI, _: State, desk: Desk) -> None:
     """Declare the routes."""
 
     @app.get("/train-job", response_model=JobList, responses=PROBLEM_RESPONSES)
-    async def list_jobs(request: Request, states: States = [], limit: Limit = 50, before: Before = None) -> Any:  # noqa: B006
+    async def list_jobs(
+        request: Request,
+        states: States = [],  # noqa: B006 - FastAPI makes a new one for each request
+        limit: Limit = 50,
+        before: Before = None,
+    ) -> Any:
         """List your jobs, newest first, page by page."""
         owner = caller(request).owner
         page = await desk.run(lambda: desk.jobs.list(owner=owner, states=states, before=before, limit=limit))
