@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +22,22 @@ SLICE = 1 << 16
 
 Block = bytes | npt.NDArray[np.uint8]
 """Bytes of an answer; a long one from the kernel stays in the array that it lies in."""
+
+Rows = Mapping[str, Iterable[Any]]
+"""Fields that have one entry a text. They are gone through once and in order, so what is large is made there, a row of
+one field at a time."""
+
+_grows: ContextVar[Callable[[int], None] | None] = ContextVar("grows", default=None)
+
+
+@contextmanager
+def told(grows: Callable[[int], None]) -> Iterator[None]:
+    """Tell ``grows`` of every block that is made within, so that it can refuse an answer before it is whole."""
+    before = _grows.set(grows)
+    try:
+        yield
+    finally:
+        _grows.reset(before)
 
 
 class Answer(NamedTuple):
@@ -38,16 +57,36 @@ class Writer(Protocol):
         self,
         loaded: Loaded,
         text: str | list[str],
-        rows: dict[str, list[Any]],
+        rows: Rows,
         tokens: int,
         *,
         template: str | None = None,
     ) -> Answer: ...
 
 
-def write(
-    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, template: str | None = None
-) -> Answer:
+class TokenStrings:
+    """A string for every id, made a slice at a time: for all of a long text they would take many times its bytes.
+
+    Args:
+        write: makes the string of an id.
+    """
+
+    def __init__(self, ids: npt.NDArray[np.uint32], write: Callable[[int], str]) -> None:
+        self._ids, self._write = ids, write
+        self._known: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, part: slice) -> list[str]:
+        ids: list[int] = self._ids[part].tolist()
+        known = self._known
+        for id in set(ids).difference(known):
+            known[id] = self._write(id)
+        return [known[id] for id in ids]
+
+
+def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None) -> Answer:
     """Write fields that have one entry a text; for a single text the entry stands alone.
 
     Args:
@@ -60,7 +99,7 @@ def write(
     for index, (name, values) in enumerate(rows.items()):
         blocks.add(b'%b"%b":' % (b"," if index else b"", name.encode("ascii")))
         if isinstance(text, str):
-            blocks.add_json(values[0])
+            blocks.add_json(next(iter(values)))
         else:
             blocks.add(b"[")
             for row, value in enumerate(values):
@@ -79,19 +118,26 @@ class Blocks:
         self._done: list[Block] = []
         self._parts: list[bytes] = []
         self._size = 0
+        self._grows = _grows.get()
 
-    def add(self, part: bytes) -> None:
-        """Append bytes."""
-        self._parts.append(part)
+    def add(self, part: Block) -> None:
+        """Append bytes; many of them stay where they are."""
+        if len(part) >= BLOCK_BYTES:
+            self._close()
+            self._append(part)
+            return
+        self._parts.append(part if isinstance(part, bytes) else part.tobytes())
         self._size += len(part)
         if self._size >= BLOCK_BYTES:
-            self._done.append(b"".join(self._parts))
-            self._parts, self._size = [], 0
+            self._close()
 
     def add_json(self, value: Any) -> None:
         """Append a JSON value; a long array or list in slices, between which other threads can run."""
-        if value is None or isinstance(value, (int, str)) or len(value) <= SLICE:
-            self.add(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+        if value is None or isinstance(value, (int, str, dict)):
+            self.add(orjson.dumps(value))
+            return
+        if len(value) <= SLICE:
+            self.add(orjson.dumps(value[:], option=orjson.OPT_SERIALIZE_NUMPY))
             return
         for start in range(0, len(value), SLICE):
             self.add(b"," if start else b"[")
@@ -100,6 +146,15 @@ class Blocks:
 
     def finish(self) -> list[Block]:
         """Return the blocks."""
-        if self._parts:
-            self._done.append(b"".join(self._parts))
+        self._close()
         return self._done
+
+    def _close(self) -> None:
+        if self._parts:
+            self._append(b"".join(self._parts))
+            self._parts, self._size = [], 0
+
+    def _append(self, block: Block) -> None:
+        self._done.append(block)
+        if self._grows is not None:
+            self._grows(len(block))

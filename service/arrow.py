@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from service import media
-from service.answers import Answer
+from service.answers import Answer, Rows
 from service.errors import ServiceError
 from service.registry import Loaded
 from service.schemas import EncodeRequest
@@ -139,9 +139,7 @@ def _number(form: str, data: bytes, at: int) -> int:
     return int(struct.unpack_from(form, data, at)[0])
 
 
-def write(
-    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, template: str | None = None
-) -> Answer:
+def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None) -> Answer:
     """Write one record batch with a row a text; arguments as of ``answers.write``.
 
     Errors:
@@ -155,7 +153,7 @@ def write(
         raise ServiceError(
             "invalid_option", f"{alien} is no column; Arrow answers have {', '.join(_COLUMNS)}", "return"
         )
-    columns = {name: _column(pa, name, values) for name, values in rows.items()}
+    columns = {name: _column(pa, name, list(values)) for name, values in rows.items()}
     hashes = {"tokenizer": loaded.hash} | ({} if template is None else {"template": template})
     batch = pa.record_batch(columns).replace_schema_metadata(hashes)
     sink = pa.BufferOutputStream()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from service import encoding
-from service.answers import Answer, Writer, write
+from service.answers import Answer, Rows, Writer, write
 from service.encoding import IGNORED_LABEL, PARTS, Ids, truncated
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
@@ -45,17 +45,17 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: W
     tokenizer = loaded.tokenizer
     chats = _encoded(loaded, request, settings)
     rows: list[Ids] = [chat.ids for chat in chats]
-    fields: dict[str, list[Any]] = {}
+
+    def made(part: str) -> Iterator[Any]:
+        return (_part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, chats, strict=True))
+
     try:
         shaped = encoding.shape(tokenizer, rows, request, settings.max_ids, has_frame=False)
-        for part in dict.fromkeys(request.parts):
-            fields[part] = [
-                _part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, chats, strict=True)
-            ]
+        fields: Rows = {part: made(part) for part in request.parts}
+        total = sum(row.count for row in shaped)
+        return writer(loaded, shape(request), fields, total, template=chats[0].rendered.template)
     except TokdError as error:
         raise from_core(error) from error
-    total = sum(row.count for row in shaped)
-    return writer(loaded, shape(request), fields, total, template=chats[0].rendered.template)
 
 
 def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from service.answers import BLOCK_BYTES, Answer, Writer, write
+from service.answers import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, write
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest, Unit
@@ -70,14 +70,15 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
         shaped = shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
     except TokdError as error:
         raise from_core(error) from error
-    fields: dict[str, list[Any]] = {}
-    for part in dict.fromkeys(request.parts):
+
+    def made(part: str) -> Iterator[Any]:
         if part == "spans":
-            fields[part] = [row.carry(own) for row, own in zip(shaped, spans, strict=True)]
-        elif part == "truncated":
-            fields[part] = [truncated(row, own) for row, own in zip(shaped, spans, strict=True)]
-        else:
-            fields[part] = [PARTS[part](tokenizer, row) for row in shaped]
+            return (row.carry(own) for row, own in zip(shaped, spans, strict=True))
+        if part == "truncated":
+            return (truncated(row, own) for row, own in zip(shaped, spans, strict=True))
+        return (PARTS[part](tokenizer, row) for row in shaped)
+
+    fields: Rows = {part: made(part) for part in request.parts}
     return writer(loaded, request.text, fields, sum(row.count for row in shaped))
 
 
@@ -175,11 +176,9 @@ def require_text(request: TextOrChatRequest) -> None:
             raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)
 
 
-def token_texts(tokenizer: Tokenizer, ids: Ids) -> list[str]:
+def token_texts(tokenizer: Tokenizer, ids: Ids) -> TokenStrings:
     """Return the text of every id alone; what is no whole character shows U+FFFD."""
-    unique, places = np.unique(ids, return_inverse=True)
-    texts = [tokenizer.token_bytes(id).decode("utf-8", "replace") for id in unique.tolist()]
-    return [texts[place] for place in places.tolist()]
+    return TokenStrings(ids, lambda id: tokenizer.token_bytes(id).decode("utf-8", "replace"))
 
 
 def texts_of(request: TextRequest) -> list[str]:

@@ -33,6 +33,7 @@ class Problem(NamedTuple):
 
 PROBLEMS: dict[str, Problem] = {
     "address_forbidden": Problem(422, "jobs may not read from this address"),
+    "answer_too_large": Problem(413, "the answer would be larger than this server makes"),
     "body_too_large": Problem(413, "the request body is larger than this server takes"),
     "corpus_too_large": Problem(413, "the corpus is larger than this server takes"),
     "disk_full": Problem(507, "the disk of this server is full"),
@@ -194,7 +195,8 @@ def refuse_unknown_query(query: bytes, known: Collection[str]) -> None:
     """
     for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name not in known:
-            detail = f"{quote(name)} is nothing that this route is asked; there are {', '.join(sorted(known))}"
+            asked = f"there are {', '.join(sorted(known))}" if known else "options stand in the body"
+            detail = f"{quote(name)} is nothing that this route is asked in its query; {asked}"
             raise ServiceError("unknown_field", detail, f"query {name}")
 
 

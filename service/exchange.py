@@ -16,6 +16,7 @@ class Exchange:
         status: of the answer; 499 if the caller went away first.
         code: of the problem, or empty.
         held_bytes: what it takes of the memory for requests, until it is answered.
+        made_bytes: what of that is its answer.
         unread: whether some of the body may not have been read.
         tokens: how many ids went in or out.
         tokenizer: the hash of the tokenizer that was used, or empty.
@@ -28,6 +29,7 @@ class Exchange:
     bytes_in: int = 0
     bytes_out: int = 0
     held_bytes: int = 0
+    made_bytes: int = 0
     unread: bool = True
     tokens: int = 0
     tokenizer: str = ""

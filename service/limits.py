@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -37,13 +38,14 @@ class Disconnected(Exception):
 class Limits:
     """What one process holds at this moment, against what it may.
 
-    Everything here is counted on the event loop; only the work itself runs in threads.
+    Requests are counted on the event loop, and so are bodies; answers grow in the threads that make them.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.requests = 0
         self.held_bytes = 0
+        self._holding = threading.Lock()
         self._trimmer = Trimmer()
         self.threads = settings.threads or _cores()
         self.turns = Turns(settings)
@@ -113,19 +115,43 @@ class Limits:
         self.hold(size, exchange)
         if exchange.bytes_in > self.settings.max_body_bytes:
             raise self._too_large()
-        if self.held_bytes > self.settings.max_held_bytes:
-            raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests and answers")
+        self._refuse_more()
 
     def hold(self, size: int, exchange: Exchange) -> None:
         """Count bytes that stay in memory until the request is answered."""
-        exchange.held_bytes += size
-        self.held_bytes += size
+        with self._holding:
+            exchange.held_bytes += size
+            self.held_bytes += size
+
+    def grow(self, size: int, exchange: Exchange) -> None:
+        """Count bytes of an answer while it is made, in whatever thread that is.
+
+        Errors:
+            ``answer_too_large``, ``saturated``
+        """
+        exchange.made_bytes += size
+        self.hold(size, exchange)
+        most = self.settings.max_held_bytes
+        if exchange.held_bytes > most:
+            detail = f"the request and its answer are larger than {most} bytes; ask for less of it, or send it in parts"
+            raise ServiceError("answer_too_large", detail)
+        try:
+            self._refuse_more()
+        except ServiceError:
+            # At once, so that of several that grow together not all are refused.
+            self.hold(-exchange.made_bytes, exchange)
+            exchange.made_bytes = 0
+            raise
+
+    def _refuse_more(self) -> None:
+        if self.held_bytes > self.settings.max_held_bytes:
+            raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests and answers")
 
     def release(self, exchange: Exchange) -> None:
         """Let go of what a request held."""
         self._trimmer.releases(self.held_bytes)
-        self.held_bytes -= exchange.held_bytes
-        exchange.held_bytes = 0
+        if exchange.held_bytes:
+            self.hold(-exchange.held_bytes, exchange)
 
     def _too_large(self) -> ServiceError:
         most = self.settings.max_body_bytes

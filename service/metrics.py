@@ -84,7 +84,10 @@ class Metrics:
             "tokd_requests_in_flight", "Requests under way.", registry=registry, multiprocess_mode="livesum"
         )
         self._held = Gauge(
-            "tokd_held_bytes", "Bytes of request bodies in memory.", registry=registry, multiprocess_mode="livesum"
+            "tokd_held_bytes",
+            "Bytes of bodies and large answers in memory.",
+            registry=registry,
+            multiprocess_mode="livesum",
         )
         self._in_threads = Gauge(
             "tokd_large_requests",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from service import media
-from service.answers import Answer
+from service.answers import Answer, Rows
 from service.errors import ServiceError
 from service.registry import Loaded
 
@@ -19,9 +17,7 @@ MAX_ROWS = 512
 """Rows whose lengths fit into a header that every proxy lets through."""
 
 
-def write(
-    loaded: Loaded, text: str | list[str], rows: dict[str, list[Any]], tokens: int, *, template: str | None = None
-) -> Answer:
+def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None) -> Answer:
     """Write the ids of rows one after the other; arguments as of ``answers.write``.
 
     Errors:
@@ -29,7 +25,7 @@ def write(
     """
     if "ids" not in rows or rows.keys() - {"ids", "count"}:
         raise ServiceError("invalid_option", f"{media.OCTETS} holds ids alone; ask for ids, or for JSON", "return")
-    ids = rows["ids"]
+    ids = list(rows["ids"])
     headers = [(TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
     if template is not None:
         headers.append((TEMPLATE.encode("ascii"), template.encode("ascii")))

@@ -92,7 +92,9 @@ class Settings:
     max_requests: int = _setting(1024, "requests of one process at once; more are answered 503", least=1)
     max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
     max_held_bytes: int = _setting(
-        512 << 20, "bytes of bodies and large answers that one process holds at once; beyond it 503", least=1
+        512 << 20,
+        "bytes of bodies and large answers that one process holds at once; beyond it 503, alone 413",
+        least=1,
     )
     max_items: int = _setting(16_384, "most texts, or lists of ids, in one request", least=1)
     max_ids: int = _setting(

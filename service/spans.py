@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,16 @@ def _answer(
     shape: str | list[str],
     template: str | None = None,
 ) -> Answer:
-    fields: dict[str, Any] = {"ids": [each.ids for each in encoded], "spans": [each.spans for each in encoded]}
+    fields: dict[str, Iterable[Any]] = {
+        "ids": [each.ids for each in encoded],
+        "spans": [each.spans for each in encoded],
+    }
     if request.tokens:
-        fields["tokens"] = [token_texts(loaded.tokenizer, each.ids) for each in encoded]
+        fields["tokens"] = (token_texts(loaded.tokenizer, each.ids) for each in encoded)
     if targets is not None:
-        fields["mask"] = [
+        fields["mask"] = (
             overlapping(each.spans, wanted).view(np.uint8) for each, wanted in zip(encoded, targets, strict=True)
-        ]
+        )
     return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), template=template)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from fastapi import Body, FastAPI
@@ -17,10 +18,10 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.answers import BLOCK_BYTES, Answer, Block
+from service.answers import BLOCK_BYTES, Answer, Block, told
 from service.auth import NEEDS, Guard, Need
 from service.direct import COPIED_BYTES, TRIED, Tried
-from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal
+from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal, refuse_unknown_query
 from service.exchange import Exchange
 from service.http_protocol import AT_ONCE
 from service.json_body import Headers, declared_length, parser
@@ -174,7 +175,7 @@ class JsonRoute(APIRoute):
 
     async def _send_blocks(self, blocks: list[Block], size: int, exchange: Exchange, send: Send) -> None:
         """Send a large answer no faster than it is read; what waits to be read is counted as held."""
-        self.limits.hold(size, exchange)
+        self.limits.hold(size - exchange.made_bytes, exchange)
         for block in blocks:
             view = memoryview(block) if isinstance(block, bytes) else block.data
             for start in range(0, len(block), BLOCK_BYTES):
@@ -188,30 +189,33 @@ class JsonRoute(APIRoute):
         tried: Tried | None = scope.pop(TRIED, None)
         if self.guard is not None:
             self.guard.require(self.need, scope["headers"])
+        if scope["query_string"] and self.dialect is None:
+            refuse_unknown_query(scope["query_string"], ())
         limits.admit()
         if self.choose is not None and (way := self.choose(scope["headers"])) is not None:
             return await self._answer_by(way, scope, receive, exchange)
         chunks = await limits.read(declared_length(scope["headers"]), receive, exchange)
         if exchange.bytes_in > limits.settings.inline_bytes:
-            return await when_opened(limits, lambda: self._answer_large(chunks))
+            return await when_opened(limits, lambda: self._answer_large(chunks, exchange))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         if self.shortcut is not None:
             answer = self.shortcut(body, False) if tried is None else tried.made
             if answer is not None:
                 return answer
-        return await when_opened(limits, lambda: self._answer_small(body))
+        return await when_opened(limits, lambda: self._answer_small(body, exchange))
 
-    async def _answer_large(self, chunks: list[bytes]) -> Answer:
-        done = await self.limits.in_thread(self.work, chunks)
-        return done if isinstance(done, Answer) else await self.limits.turns.run(self.answer, done)
+    async def _answer_large(self, chunks: list[bytes], exchange: Exchange) -> Answer:
+        counted = self._counted
+        done = await self.limits.in_thread(counted(self.work, exchange), chunks)
+        return done if isinstance(done, Answer) else await self.limits.turns.run(counted(self.answer, exchange), done)
 
-    async def _answer_small(self, body: bytes) -> Answer:
+    async def _answer_small(self, body: bytes, exchange: Exchange) -> Answer:
         limits = self.limits
         request: RequestBody = self.parse(body)
         if request.renders():
-            return await limits.turns.run(self.answer, request)
+            return await limits.turns.run(self._counted(self.answer, exchange), request)
         if request.heavy():
-            return await limits.in_thread(self.work_heavy, body, request)
+            return await limits.in_thread(self._counted(self.work_heavy, exchange), body, request)
         return self.answer(request)
 
     async def _answer_by(self, way: Way, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
@@ -222,12 +226,26 @@ class JsonRoute(APIRoute):
 
         async def answer() -> Answer:
             if request.renders():
-                return await limits.turns.run(way.answer, request)
+                return await limits.turns.run(self._counted(way.answer, exchange), request)
             if is_heavy or request.heavy():
-                return await limits.in_thread(way.answer, request)
+                return await limits.in_thread(self._counted(way.answer, exchange), request)
             return way.answer(request)
 
         return await when_opened(limits, answer)
+
+    def _counted(self, work: Callable[..., T], exchange: Exchange) -> Callable[..., T]:
+        """Return work whose answer counts as held from its first block on, and is refused before it is too large."""
+
+        def run(*arguments: Any) -> T:
+            grow = partial(self.limits.grow, exchange=exchange)
+            with told(grow):
+                done = work(*arguments)
+            if isinstance(done, Answer):
+                # What the kernel or another library made in one go.
+                grow(sum(map(len, done.blocks)) - exchange.made_bytes)
+            return done
+
+        return run
 
 
 async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:

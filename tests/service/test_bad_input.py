@@ -301,3 +301,18 @@ def test_literal_of_a_special_token_is_named_with_its_place(client: TestClient) 
     assert (body["literal"], body["span"], body["unit"]) == ("<|eos|>", [2, 9], "char")
     assert '"text"' in body["detail"]
     assert '"parse"' in body["detail"]
+
+
+@pytest.mark.parametrize("path", ["/encode", "/decode", "/offsets", "/count", "/render", "/train-job"])
+def test_query_of_a_route_that_is_asked_in_its_body_is_refused(client: TestClient, path: str) -> None:
+    problem = assert_problem(client.post(f"{path}?return=ids&x", json={}), "unknown_field", "query return")
+    assert "'return'" in problem["detail"]
+
+
+def test_query_is_refused_where_none_is_taken_and_left_alone_where_others_leave_it(client: TestClient) -> None:
+    for path in ("/tokenizers", "/tokenizers/bare"):
+        assert_problem(client.get(f"{path}?nmae=bare"), "unknown_field", "query nmae")
+    for path in ("/healthz", "/readyz", "/metrics", "/docs", "/openapi.json"):
+        assert client.get(f"{path}?now=1").status_code == 200
+    assert client.post("/tokenize?now=1", json={"prompt": "fox"}).status_code == 200
+    assert client.post("/count?", json={"text": "fox"}).status_code == 200

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from service.answers import Answer, Blocks
+from service.answers import Answer, Blocks, TokenStrings
 from service.encoding import Ids
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
@@ -64,9 +64,12 @@ def refuse_template(template: object) -> None:
         )
 
 
-def written(loaded: Loaded, tokens: int, *parts: bytes) -> Answer:
-    """Return an answer that is written in parts."""
+def written(loaded: Loaded, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
+    """Return an answer that is written in parts, each of them bytes or what becomes a list."""
     blocks = Blocks()
     for part in parts:
-        blocks.add(part)
+        if isinstance(part, bytes):
+            blocks.add(part)
+        else:
+            blocks.add_json(part)
     return Answer(blocks.finish(), tokens, loaded.hash)

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from service import chats
-from service.answers import Answer
+from service.answers import Answer, TokenStrings
 from service.encoding import Ids
 from service.errors import ServiceError
 from service.registry import Loaded
@@ -118,7 +118,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"error": info}
 
 
-def token_strings(loaded: Loaded, ids: Ids) -> list[str]:
+def token_strings(loaded: Loaded, ids: Ids) -> TokenStrings:
     """Return every token as its vocabulary writes it: bytes in GPT-2's alphabet, added tokens as they are."""
     tokenizer, vocabulary = loaded.tokenizer, loaded.tokenizer.parts.vocabulary
     literals = {token.id: token.content for token in tokenizer.added_tokens}
@@ -129,9 +129,7 @@ def token_strings(loaded: Loaded, ids: Ids) -> list[str]:
         data = tokenizer.token_bytes(id)
         return data.decode("utf-8") if vocabulary.is_opaque(id) else data.decode("latin-1").translate(_ALPHABET)
 
-    listed: list[int] = ids.tolist()
-    strings = {id: write(id) for id in set(listed)}
-    return [strings[id] for id in listed]
+    return TokenStrings(ids, write)
 
 
 def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> Answer:
@@ -165,11 +163,10 @@ def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object],
 
 
 def _answer(loaded: Loaded, body: VllmTokenizeRequest, ids: Ids) -> Answer:
-    strings = orjson.dumps(token_strings(loaded, ids)) if body.return_token_strs else b"null"
-    return _write(loaded, orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY), len(ids), strings)
+    return _write(loaded, ids, len(ids), token_strings(loaded, ids) if body.return_token_strs else b"null")
 
 
-def _write(loaded: Loaded, tokens: bytes, count: int, strings: bytes = b"null") -> Answer:
+def _write(loaded: Loaded, tokens: Ids | bytes, count: int, strings: TokenStrings | bytes = b"null") -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (count, prompts.max_model_len(loaded))
     return prompts.written(loaded, count, head, tokens, b',"token_strs":', strings, b"}")
 

@@ -1,0 +1,69 @@
+"""An answer counts as held while it is made, and takes little more memory than its bytes."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+from service.encoding import encode
+from service.errors import ServiceError
+from service.exchange import Exchange
+from service.limits import Limits
+from service.registry import Loaded
+from service.schemas import EncodeRequest
+from service.settings import Settings
+from tests.service.conftest import MakeClient
+from tests.service.problems import assert_problem
+from tokenizer_core import Tokenizer
+
+EVERYTHING = ("ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels")
+NO_WORDS = "\u2620\u2621\u2622"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/encode", {"text": NO_WORDS * 100, "return": EVERYTHING}),
+        ("/encode", {"text": [NO_WORDS] * 100, "return": EVERYTHING}),
+        ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 100}], "return": EVERYTHING}),
+        ("/offsets", {"text": NO_WORDS * 100, "tokens": True}),
+        ("/encode", {"text": NO_WORDS * 400}),
+    ],
+)
+def test_answer_that_can_never_be_held_is_refused(make_client: MakeClient, path: str, body: dict[str, object]) -> None:
+    client = make_client(max_body_bytes=16_000, max_held_bytes=16_000, inline_bytes=0)
+    assert_problem(client.post(path, json=body), "answer_too_large")
+    assert client.app.tokd.limits.held_bytes == 0  # type: ignore[attr-defined]
+    assert client.post("/count", json={"text": NO_WORDS * 100}).json()["count"] >= 900
+
+
+def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() -> None:
+    limits = Limits(Settings(max_body_bytes=10, max_held_bytes=100))
+    first, second = Exchange("POST"), Exchange("POST")
+    limits.grow(60, first)
+    limits.grow(30, second)
+    with pytest.raises(ServiceError, match="holds 100 bytes") as refused:
+        limits.grow(30, second)
+    assert refused.value.code == "saturated"
+    limits.grow(40, first)
+    with pytest.raises(ServiceError) as alone:
+        limits.grow(1, first)
+    assert alone.value.code == "answer_too_large"
+    for exchange in (first, second):
+        limits.hold(-exchange.held_bytes, exchange)
+    assert limits.held_bytes == 0
+
+
+def test_answer_with_everything_takes_little_more_than_its_bytes(framed: Tokenizer) -> None:
+    loaded = Loaded(framed, "", framed.name, framed.hash)
+    request = EncodeRequest.model_validate({"text": NO_WORDS * 40_000, "return": EVERYTHING})
+    encode(loaded, request, max_ids=1 << 20, threads=1)
+    tracemalloc.start()
+    try:
+        answer = encode(loaded, request, max_ids=1 << 20, threads=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    size = sum(map(len, answer.blocks))
+    assert peak < 1.75 * size
