@@ -54,6 +54,9 @@ class Vocabulary:
                 ``added_tokens[i]``.
         """
 
+    def __len__(self) -> int:
+        """Return how many ids have bytes: holes do not count."""
+
     @property
     def id_limit(self) -> int:
         """One more than the highest id; holes count."""

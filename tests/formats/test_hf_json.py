@@ -13,6 +13,7 @@ from tests.data import needs_data, shared
 from tests.formats.small import BYTE_LEVEL, MERGES, added, changed, document, model, template, write
 from tokenizer_core import Tokenizer
 from tokenizer_core.config import Digits, Pattern, Prepend, Replace, Rewrite, Split, Strip
+from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import hf_json
 from tokenizer_core.patterns import PATTERNS
 
@@ -159,6 +160,42 @@ def test_added_tokens_keep_their_ids_in_hugging_face(tokens, ignore_merges, tmp_
     assert {token.content: token.id for token in tokenizer.added_tokens} == {
         token["content"]: saved.token_to_id(token["content"]) for token in tokens
     }
+
+
+@pytest.mark.parametrize(
+    ("tokens", "given"),
+    [
+        ([added(300, "<x>")], [264]),
+        ([added(265, "<x>"), added(264, "<y>")], [264, 265]),
+        ([added(264, "<x>"), added(266, "<y>")], [264, 265]),
+        ([added(259, "hello"), added(300, "<x>")], [259, 264]),
+        ([added(400, "<in>"), added(266, "<x>")], [400, 265]),
+    ],
+)
+def test_ids_that_hugging_face_does_not_take_from_the_file_are_refused(tokens, given, tmp_path):
+    entries = document()["model"]["vocab"] | {token["content"]: 400 for token in tokens if token["content"] == "<in>"}
+    whole = document(added_tokens=tokens, model=model(entries))
+    peer = HuggingFace.from_str(json.dumps(whole))
+    assert [peer.token_to_id(token["content"]) for token in tokens] == given
+    wrong = next(index for index, token in enumerate(tokens) if token["id"] != given[index])
+    with pytest.raises(InvalidArtifact, match=str(given[wrong])) as refusal:
+        Tokenizer.from_hf(write(tmp_path / "wrong", whole))
+    assert (refusal.value.code, refusal.value.place["field"]) == ("id_conflict", f"added_tokens[{wrong}].id")
+    right = document(
+        added_tokens=[token | {"id": id} for token, id in zip(tokens, given, strict=True)], model=whole["model"]
+    )
+    assert_equal_ids(right, tmp_path / "right")
+
+
+def test_ids_that_versions_of_hugging_face_give_in_other_ways_are_kept(tmp_path):
+    """An entry beyond a gap: 0.23 counts on from the number of entries, and those before from the id of the entry."""
+    entries = document()["model"]["vocab"] | {"hello": 1000}
+    for first in (264, 1001):
+        tokens = [added(1000, "hello", special=False), added(first, "<|end|>"), added(first + 1, "<x>")]
+        whole = document(added_tokens=tokens, model=model(entries))
+        Tokenizer.from_hf(write(tmp_path / f"{first}", whole)).save(tmp_path / f"saved{first}")
+        saved = HuggingFace.from_file(str(tmp_path / f"saved{first}" / "tokenizer.json"))
+        assert [saved.token_to_id(literal) for literal in ("hello", "<|end|>", "<x>")] == [1000, first, first + 1]
 
 
 def test_the_same_tokenizer_hashes_the_same_whether_literals_are_entries_or_not(tmp_path):

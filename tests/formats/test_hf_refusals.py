@@ -114,6 +114,7 @@ INVALID: list[tuple[Any, str, str]] = [
     (changed(ignore_merges=1), "invalid_file", "model.ignore_merges"),
     (document(model=[]), "invalid_file", "model"),
     ([], "invalid_file", ""),
+    (document(added_tokens=None), "invalid_file", "added_tokens"),
     (document(added_tokens=[added(2**31, "<h>")]), "id_out_of_range", "added_tokens[0].id"),
     (document(added_tokens=[added(2**32, "<h>")]), "id_out_of_range", "added_tokens[0].id"),
     (document(added_tokens=[added(-1, "<h>")]), "id_out_of_range", "added_tokens[0].id"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core.config import AddedToken
@@ -46,3 +46,25 @@ def special(literals: Mapping[str, int]) -> tuple[AddedToken, ...]:
 def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken]) -> Vocabulary:
     """Check the tokens, in the order of their file, and leave out the entries that are only their literals."""
     return vocabulary.reserve([(token.id, token.content) for token in tokens])
+
+
+def given_ids(
+    entries: int, tokens: Iterable[AddedToken], is_entry: Callable[[AddedToken], bool]
+) -> Iterator[tuple[int, AddedToken, set[int]]]:
+    """Tell which ids Hugging Face gives the tokens that are no entries, whatever their file says.
+
+    Version 0.23 counts on from the number of entries, those before it also from the highest id of an added token.
+
+    Args:
+        entries: how many entries the vocabulary has.
+        tokens: in the order of the file.
+
+    Returns:
+        The place of each token that is no entry, the token, and the ids that the versions give it.
+    """
+    highest, outside = -1, 0
+    for index, token in enumerate(tokens):
+        if not is_entry(token):
+            yield index, token, {entries + outside, max(entries, highest + 1)}
+            outside += 1
+        highest = max(highest, token.id)

@@ -67,9 +67,9 @@ class Fields:
             raise unsupported(self.at(key), text, f"one of {', '.join(choices)}")
         return choices[text]
 
-    def items(self, key: str) -> list[tuple[object, str]]:
+    def items(self, key: str, default: list[Any] = _MISSING) -> list[tuple[object, str]]:
         """Take a list, each item with its path."""
-        return [(item, f"{self.at(key)}[{index}]") for index, item in enumerate(self.take(key, list))]
+        return [(item, f"{self.at(key)}[{index}]") for index, item in enumerate(self.take(key, list, default))]
 
     def strings(self, key: str) -> list[str]:
         """Take a list of strings."""

@@ -15,7 +15,7 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
-from tokenizer_core.formats.added import read_added_token, reserve
+from tokenizer_core.formats.added import given_ids, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
@@ -67,9 +67,9 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     if version not in (None, "1.0"):
         raise unsupported("version", version, "1.0")
     ignore_merges, unk = _read_model(Fields(fields.any("model"), "model"))
-    items = fields.items("added_tokens") if fields.has("added_tokens") else []
-    added = tuple(read_added_token(item, path) for item, path in items)
-    vocabulary = reserve(vocabulary, added)
+    added = tuple(read_added_token(item, path) for item, path in fields.items("added_tokens", []))
+    entries, vocabulary = vocabulary, reserve(vocabulary, added)
+    _check_numbers(entries, added)
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"))
     frame = read_post_processor(fields.any("post_processor"))
     read_decoder(fields.any("decoder"))
@@ -107,6 +107,18 @@ def _read_model(fields: Fields) -> tuple[bool, str | None]:
     ignore_merges = fields.take("ignore_merges", bool, False)
     fields.finish()
     return ignore_merges, unk
+
+
+def _check_numbers(entries: Vocabulary, added: tuple[AddedToken, ...]) -> None:
+    """Refuse ids of added tokens that Hugging Face would not take from the file."""
+    for index, token, given in given_ids(len(entries), added, lambda token: entries.token_bytes(token.id) is not None):
+        if token.id not in given:
+            raise InvalidArtifact(
+                f"the file gives {token.content[:80]!r} the id {token.id}, and Hugging Face the id {min(given)}: it "
+                "numbers what is not in model.vocab in the order of the file; put it there, or give it that id",
+                code="id_conflict",
+                field=f"added_tokens[{index}].id",
+            )
 
 
 def _check_frame(config: PipelineConfig, vocabulary: Vocabulary) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from tokenizer_core.config import (
@@ -21,7 +20,7 @@ from tokenizer_core.config import (
     TokenizerParts,
 )
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats.added import FLAGS
+from tokenizer_core.formats.added import FLAGS, given_ids
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import BEHAVIORS, REWRITES, default_pair
 from tokenizer_core.patterns import PATTERNS
@@ -55,10 +54,9 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
     vocab = dict(entries)
     if len(vocab) != len(entries):
         raise Unsupported("two tokens have the same bytes, and tokenizer.json has no way to say that", field="vocab")
-    outside = [token for token in config.added_tokens if token.content not in vocab]
-    if not _numbered_so(len(vocab), config.added_tokens, vocab):
-        # Hugging Face numbers what is outside the entries by itself, whatever the file says.
-        vocab |= {token.content: token.id for token in outside}
+    outside = list(given_ids(len(vocab), config.added_tokens, lambda token: token.content in vocab))
+    if any(given != {token.id} for _, token, given in outside):
+        vocab |= {token.content: token.id for _, token, _ in outside}
         vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
     texts |= {token.id: token.content for token in config.added_tokens}
     pairs = [(texts[left], texts[right]) for left, right, _ in parts.vocabulary.merge_ids()]
@@ -87,17 +85,6 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
             "merges": merges,
         },
     }
-
-
-def _numbered_so(entries: int, added: Iterable[AddedToken], vocab: dict[str, int]) -> bool:
-    """Tell whether Hugging Face gives the added tokens their ids without finding them among the entries."""
-    highest = -1
-    for token in added:
-        id = vocab.get(token.content, max(entries, highest + 1))
-        if id != token.id:
-            return False
-        highest = max(highest, id)
-    return True
 
 
 def _added(token: AddedToken) -> dict[str, Any]:

@@ -56,6 +56,10 @@ impl PyVocabulary {
         })
     }
 
+    fn __len__(&self) -> usize {
+        self.0.tokens().count()
+    }
+
     #[getter]
     fn id_limit(&self) -> u32 {
         self.0.id_limit()
