@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.data import needs_data, shared, vectors
-from tests.formats.small import added, document, write
+from tests.formats.small import added, document, model, write
 from tokenizer_core import Tokenizer, artifact
 from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
 from tokenizer_core.errors import TokdError
@@ -246,6 +246,16 @@ def test_what_is_no_artifact_is_never_replaced(stranger, parts, saved, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["place", "saved", "source"]
 
 
+@pytest.mark.parametrize("stranger", ["model.safetensors", "checkpoints"])
+def test_what_lies_beside_an_artifact_is_never_lost(stranger, parts, saved):
+    (saved / stranger).mkdir() if stranger == "checkpoints" else (saved / stranger).write_bytes(b"weights")
+    artifact.read(saved)
+    with pytest.raises(TokdError, match=stranger) as caught:
+        artifact.write(parts, saved)
+    assert caught.value.place["field"] == "saved"
+    assert (saved / stranger).exists()
+
+
 def test_a_failing_write_leaves_nothing_and_the_old_artifact_stands(parts, saved, monkeypatch):
     before = contents(saved)
 
@@ -350,7 +360,8 @@ def test_a_saved_tokenizer_with_a_gap_and_a_frame_opens_as_itself(tmp_path):
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
         "special_tokens": {"<|end|>": {"id": "<|end|>", "ids": [700], "tokens": ["<|end|>"]}},
     }
-    whole = document(added_tokens=[added(700, "<|end|>")], post_processor=frame)
+    entries = document()["model"]["vocab"] | {"<|end|>": 700}
+    whole = document(added_tokens=[added(700, "<|end|>")], post_processor=frame, model=model(entries))
     tokenizer = Tokenizer.from_hf(write(tmp_path / "source", whole))
     tokenizer.save(tmp_path / "saved")
     again = Tokenizer.open(tmp_path / "saved")

@@ -59,7 +59,8 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     """Write an artifact directory: all of it appears at once, or nothing.
 
     Args:
-        path: the directory. An artifact that stands there is replaced in one step; anything else is left alone.
+        path: the directory. An artifact that stands there is replaced in one step; anything else is left alone, also an
+            artifact in whose directory other files lie.
         name: for the manifest; by default made from the directory's.
 
     Raises:
@@ -79,7 +80,7 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
         raise InternalError("the written tokenizer is not the one that was given; please report this")
     manifest = _manifest(parts, name, {file: files.sha256(data) for file, data in rendered.items()})
     text = json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False)
-    publish(path, rendered | {MANIFEST: text.encode() + b"\n"}, replaces=_is_artifact)
+    publish(path, rendered | {MANIFEST: text.encode() + b"\n"}, check_replaced=_check_replaced)
 
 
 def holds(path: str | Path, parts: TokenizerParts, *, name: str | None = None) -> bool:
@@ -222,9 +223,16 @@ def _pattern(config: PipelineConfig) -> str | list[str] | None:
     return texts if len(texts) > 1 else next(iter(texts), None)
 
 
-def _is_artifact(path: Path) -> bool:
+def _check_replaced(path: Path) -> None:
+    """Refuse to replace what is no artifact, and what would take files of somebody else with it."""
     try:
         manifest = files.parse_json(files.read(path / MANIFEST, follow_links=False), MANIFEST)
     except (ArtifactNotFound, InvalidArtifact):
-        return False
-    return isinstance(manifest, dict) and {"schema", "hash", "files"} <= manifest.keys()
+        manifest = None
+    if not (isinstance(manifest, dict) and {"schema", "hash", "files"} <= manifest.keys()):
+        raise InvalidArtifact(f"{path} is there and is no artifact; remove it or choose another place", field=path.name)
+    if others := sorted({file.name for file in path.iterdir()} - {MANIFEST, *FILES}):
+        raise InvalidArtifact(
+            f"{path} holds an artifact and {others[0]!r}, which would be lost; move it or choose another place",
+            field=path.name,
+        )

@@ -160,7 +160,8 @@ class Tokenizer(Codec):
         """Write an artifact directory: all of it appears at once, or nothing.
 
         Args:
-            path: the directory; an artifact that stands there is replaced, anything else is left alone.
+            path: the directory; an artifact that stands there is replaced, anything else is left alone, also an
+                artifact in whose directory other files lie.
             name: written into the manifest; by default the directory's name.
         """
         artifact.write(self._parts, path, name=name)

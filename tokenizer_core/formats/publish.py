@@ -17,38 +17,40 @@ _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
 
 
-def publish(path: Path, contents: Mapping[str, bytes], *, replaces: Callable[[Path], bool]) -> None:
+def publish(path: Path, contents: Mapping[str, bytes], *, check_replaced: Callable[[Path], None]) -> None:
     """Write ``contents`` as the files of a directory at ``path``: a reader sees all of them or none.
 
     Args:
         contents: bytes by file name.
-        replaces: tells whether what stands at ``path`` may be replaced.
+        check_replaced: refuses what stands at ``path`` if it may not be replaced.
 
     Raises:
         InvalidArtifact: something stands at ``path`` that may not be replaced.
     """
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
-    _check_place(path, replaces)
+    _check_place(path, check_replaced)
     sweep(path.parent)
     with fresh_directory(path) as fresh:
         for name, data in contents.items():
             write_new(fresh / name, (data,))
         sync_directory(fresh)
-        _put(fresh, path, replaces)
+        _put(fresh, path, check_replaced)
         sync_directory(path.parent)
 
 
-def _check_place(path: Path, replaces: Callable[[Path], bool]) -> None:
-    if os.path.lexists(path) and (path.is_symlink() or not replaces(path)):
-        raise InvalidArtifact(f"{path} is there and is no artifact; remove it or choose another place", field=path.name)
+def _check_place(path: Path, check_replaced: Callable[[Path], None]) -> None:
+    if path.is_symlink():
+        raise InvalidArtifact(f"{path} is a link, no artifact; remove it or choose another place", field=path.name)
+    if path.exists():
+        check_replaced(path)
 
 
-def _put(fresh: Path, path: Path, replaces: Callable[[Path], bool]) -> None:
+def _put(fresh: Path, path: Path, check_replaced: Callable[[Path], None]) -> None:
     if _rename(fresh, path, _RENAME_NOREPLACE):
         return
     # Something stands there; that it may go is asked again, since it may have come after the first look.
-    _check_place(path, replaces)
+    _check_place(path, check_replaced)
     if not _rename(fresh, path, _RENAME_EXCHANGE):
         raise InvalidArtifact(f"{path} changed while it was written; try again", field=path.name)
 
