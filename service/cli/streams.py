@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,15 @@ def write(data: bytes) -> None:
     """Write bytes to standard output and hand them on at once, so that a failure is seen here."""
     if sys.stdout is None:
         raise CommandError("unwritable_output", "standard output is closed")
+    # Unbuffered, as with PYTHONUNBUFFERED, the stream takes what there is room for and says how much that was.
+    take: Callable[[memoryview], int | None] = sys.stdout.buffer.write
+    rest = memoryview(data)
     try:
-        sys.stdout.buffer.write(data)
+        while rest:
+            taken = take(rest)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            rest = rest[taken:]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise

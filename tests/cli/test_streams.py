@@ -44,6 +44,26 @@ def test_a_full_disk_is_one_line(home):
     assert result.stderr == b"tokd: error: unwritable_output: standard output: no space left on device\n"
 
 
+@pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+def test_a_disk_that_fills_up_is_one_line(home, tmp_path, buffering):
+    """Never a part of the output and a status of 0."""
+    (tmp_path / "text").write_text("word " * 100_000)
+    command = 'ulimit -f 8; exec "$0" -m service.cli encode --file "$1" > "$2"'
+    result = subprocess.run(
+        ["sh", "-c", command, sys.executable, str(tmp_path / "text"), str(tmp_path / "ids")],
+        cwd=home,
+        env=environment(PYTHONDONTWRITEBYTECODE="1", **buffering),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (
+        1,
+        b"tokd: error: unwritable_output: standard output: file too large\n",
+    )
+
+
 def test_closed_standard_streams_are_no_traceback(home):
     for redirect, code in ((">&-", b"unwritable_output"), ("<&-", b"no_input")):
         result = subprocess.run(
