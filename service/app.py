@@ -47,7 +47,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = Settings.load() if settings is None else settings
     registry = Registry.open(settings)
-    metrics = Metrics(registry.loaded, registry.texts)
+    metrics = Metrics(registry.loaded, registry.texts, registry.trained)
     return App(
         State(
             settings=settings,
@@ -99,6 +99,7 @@ class App(FastAPI):
         for each in self.routes:
             if isinstance(each, JsonRoute):
                 each.guarded_by(state.guard)
+                each.takes_long = state.registry.takes_long
             elif isinstance(each, Route):
                 asked = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
                 each.app = _Guarded(each.app, state.guard, NEEDS[each.path], asked)

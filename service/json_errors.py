@@ -17,6 +17,9 @@ from service.errors import ServiceError, quote
 _SEARCHED_BYTES = 1 << 20
 _MAX_ERRORS = 64
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_COMPRESSED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""How gzip and zstd begin, which no text does."""
+
 _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _EXPECTED = {
     "int_type": "a whole number",
@@ -103,6 +106,8 @@ def _path(loc: tuple[int | str, ...]) -> str | None:
 
 
 def _explain_json(message: str, body: bytes) -> ServiceError:
+    if body.startswith(_COMPRESSED):
+        return ServiceError("unsupported_encoding", "the body is compressed, and not JSON; send it as it is")
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:

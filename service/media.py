@@ -56,7 +56,7 @@ def wanted(headers: Headers, offers: Sequence[str]) -> str:
     Errors:
         ``not_acceptable``
     """
-    values = [value for name, value in headers if name == b"accept"]
+    values = [value for name, value in headers if name == b"accept" and value.strip()]
     if not values:
         return offers[0]
     line = b",".join(values)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -19,11 +20,20 @@ from service.exchange import Exchange
 from service.limits import Limits
 from service.registry import Loaded
 from service.text_cache import TextCache
+from tokenizer_core import Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class _Pieces(NamedTuple):
+    """What the piece caches of a tokenizer did."""
+
+    looked_up: int
+    missed: int
+    evicted: int
 
 
 class _Tally:
@@ -61,7 +71,12 @@ class _Tally:
 class Metrics:
     """The numbers of one process, and the page for all."""
 
-    def __init__(self, tokenizers: Iterable[Loaded], texts: TextCache | None = None) -> None:
+    def __init__(
+        self,
+        tokenizers: Iterable[Loaded],
+        texts: TextCache | None = None,
+        trained: Callable[[], Iterable[Tokenizer]] = tuple,
+    ) -> None:
         self._directory = os.environ.get(DIRECTORY_VARIABLE)
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
@@ -104,14 +119,16 @@ class Metrics:
             multiprocess_mode="livemax",
         )
         info = Gauge(
-            "tokd_tokenizer",
-            "A tokenizer that is loaded, with its vocabulary's size.",
+            "tokd_tokenizer_vocab_size",
+            "Size of the vocabulary of a tokenizer that was loaded at the start.",
             ("name", "hash"),
             registry=registry,
             multiprocess_mode="max",
         )
-        self._tokenizers = tuple(tokenizers)
-        for loaded in self._tokenizers:
+        at_start = tuple(tokenizers)
+        self._tokenizers, self._trained = tuple(loaded.tokenizer for loaded in at_start), trained
+        self._seen_pieces: dict[int, tuple[Tokenizer, _Pieces]] = {}
+        for loaded in at_start:
             info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
         self._piece_bytes = Gauge(
             "tokd_piece_cache_bytes",
@@ -120,12 +137,11 @@ class Metrics:
             registry=registry,
             multiprocess_mode="livesum",
         )
-        self._pieces = Gauge(
+        self._pieces = Counter(
             "tokd_piece_cache_pieces",
             "Pieces that were looked up in a tokenizer's piece caches, were not there, were dropped for others.",
             ("hash", "event"),
             registry=registry,
-            multiprocess_mode="livesum",
         )
         self._texts = texts
         self._seen_texts = [0, 0]
@@ -177,12 +193,19 @@ class Metrics:
                 self._seen_texts[at] = now
 
     def _note_piece_caches(self) -> None:
-        for loaded in self._tokenizers:
-            caches = loaded.tokenizer.cache_statistics
-            self._piece_bytes.labels(loaded.hash).set(caches.bytes)
-            counts = {"looked_up": caches.pieces, "missed": caches.misses, "evicted": caches.evictions}
-            for event, count in counts.items():
-                self._pieces.labels(loaded.hash, event).set(count)
+        before, self._seen_pieces = self._seen_pieces, {}
+        held = {tokenizer.hash: 0 for tokenizer, _ in before.values()}
+        for tokenizer in (*self._tokenizers, *self._trained()):
+            caches = tokenizer.cache_statistics
+            now = _Pieces(caches.pieces, caches.misses, caches.evictions)
+            _, seen = before.get(id(tokenizer), (tokenizer, _Pieces(0, 0, 0)))
+            for event, was, count in zip(_Pieces._fields, seen, now, strict=True):
+                self._pieces.labels(tokenizer.hash, event).inc(count - was)
+            held[tokenizer.hash] = held.get(tokenizer.hash, 0) + caches.bytes
+            # Kept with its numbers, so that no other tokenizer can come to have this identity.
+            self._seen_pieces[id(tokenizer)] = tokenizer, now
+        for hash, size in held.items():
+            self._piece_bytes.labels(hash).set(size)
 
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""

@@ -35,6 +35,8 @@ def to_texts(route: TextRoute, registry: Registry, settings: Settings, threads: 
     few = min(most, INLINE_ITEMS)
 
     def ask(loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+        if loaded.takes_long(len(body)) and not may_take_long:
+            return None
         return loaded.tokenizer.answer_texts(
             route, body, loaded.head, reference, max_items=most if may_take_long else few, threads=threads
         )

@@ -37,6 +37,11 @@ class Trained:
         with self._lock:
             return self._opened.get((name, hash))
 
+    def all_opened(self) -> list[Tokenizer]:
+        """Return the tokenizers that are open."""
+        with self._lock:
+            return [tokenizer for _, tokenizer in self._opened.values()]
+
     def open(self, name: str | None, hash: str) -> tuple[Path, Tokenizer] | None:
         """Open and verify an artifact; ``None`` if there is none of this hash, or of this hash and name.
 

@@ -195,6 +195,12 @@ class PipelineConfig:
         # The order changes no id, so it must not change the hash either.
         object.__setattr__(self, "added_tokens", tuple(sorted(self.added_tokens, key=lambda token: token.id)))
 
+    @property
+    def has_expressions(self) -> bool:
+        """Whether a stage looks for a regular expression that is no known pattern: no scanner does that."""
+        patterns = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
+        return any(pattern is not None and pattern.kind == "regex" for pattern in patterns)
+
     def to_json(self) -> str:
         """Write the canonical JSON that the kernel reads and the tokenizer's hash covers."""
         document = {

@@ -89,6 +89,8 @@ class JsonRoute(APIRoute):
     choose: Choose | None
     guard: Guard | None
     need: Need
+    takes_long: Callable[[str | None, int], bool]
+    """Whether the tokenizer of a name may take long over so many bytes."""
 
     def guarded_by(self, guard: Guard) -> None:
         """Set who may ask."""
@@ -214,7 +216,7 @@ class JsonRoute(APIRoute):
         request: RequestBody = self.parse(body)
         if request.renders():
             return await limits.turns.run(self._counted(self.answer, exchange), request)
-        if request.heavy():
+        if self._is_heavy(request, len(body)):
             return await limits.in_thread(self._counted(self.work_heavy, exchange), body, request)
         return self.answer(request)
 
@@ -227,11 +229,14 @@ class JsonRoute(APIRoute):
         async def answer() -> Answer:
             if request.renders():
                 return await limits.turns.run(self._counted(way.answer, exchange), request)
-            if is_heavy or request.heavy():
+            if is_heavy or self._is_heavy(request, exchange.bytes_in):
                 return await limits.in_thread(self._counted(way.answer, exchange), request)
             return way.answer(request)
 
         return await when_opened(limits, answer)
+
+    def _is_heavy(self, request: RequestBody, size: int) -> bool:
+        return request.heavy() or any(self.takes_long(reference, size) for reference in request.cut_by())
 
     def _counted(self, work: Callable[..., T], exchange: Exchange) -> Callable[..., T]:
         """Return work whose answer counts as held from its first block on, and is refused before it is too large."""

@@ -15,6 +15,10 @@ from service.schemas.fields import MAX_POSITION, Id, Object, Part, Side, Span, S
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
 
+INLINE_SHAPED = 8192
+"""More characters than this leave the event loop where more is made of their ids, such as a string for each: a
+millisecond or two."""
+
 INLINE_WIDTH = 1 << 15
 """Padding to more ids than this leaves the event loop."""
 
@@ -57,6 +61,10 @@ class RequestBody(BaseModel):
     def heavy(self) -> bool:
         """Tell whether a small body asks for work that does not belong on the event loop."""
         return False
+
+    def cut_by(self) -> tuple[str | None, ...]:
+        """Return the references or models of the tokenizers that cut texts of this request."""
+        return ()
 
     def renders(self) -> bool:
         """Tell whether there are chats: their template is a program, and renderings take turns."""
@@ -106,8 +114,19 @@ class TextRequest(Request):
     )
 
     def heavy(self) -> bool:
-        """Tell whether there are many texts."""
-        return self.messages is None and type(self.text) is list and len(self.text) > INLINE_ITEMS
+        """Tell whether there are many texts, or much is to be made of them."""
+        if self.messages is not None or self.text is None:
+            return False
+        texts = [self.text] if isinstance(self.text, str) else self.text
+        return len(texts) > INLINE_ITEMS or (self.asks_more() and sum(map(len, texts)) > INLINE_SHAPED)
+
+    def asks_more(self) -> bool:
+        """Tell whether more is asked for than what the kernel writes."""
+        return False
+
+    def cut_by(self) -> tuple[str | None, ...]:
+        """Return the reference."""
+        return (self.tokenizer,)
 
     def renders(self) -> bool:
         """Tell whether there are chats in place of texts."""
@@ -214,8 +233,12 @@ class EncodeRequest(TextOrChatRequest):
         ),
     }
 
+    def asks_more(self) -> bool:
+        """Tell whether any part is asked for but ids and their number."""
+        return not {"ids", "count"}.issuperset(self.parts)
+
     def heavy(self) -> bool:
-        """Tell whether there are many texts or much padding."""
+        """Tell whether there are many texts, or much is to be made of them, such as padding."""
         if self.padding != "none" and self.messages is None:
             width = max(self.max_length or 0, self.pad_to_multiple_of or 0)
             if width * (len(self.text) if type(self.text) is list else 1) > INLINE_WIDTH:
@@ -256,6 +279,10 @@ class OffsetsRequest(TextOrChatRequest):
             "refused with its place", {"text": "Hello", "target_spans": [[2, 3], [0, 99]]}, status=422
         ),
     }
+
+    def asks_more(self) -> bool:
+        """Tell whether the text of every token is asked for, or which of them lie in spans."""
+        return self.tokens or self.target_spans is not None
 
 
 class DecodeRequest(Request):

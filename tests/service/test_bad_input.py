@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -316,3 +317,10 @@ def test_query_is_refused_where_none_is_taken_and_left_alone_where_others_leave_
         assert client.get(f"{path}?now=1").status_code == 200
     assert client.post("/tokenize?now=1", json={"prompt": "fox"}).status_code == 200
     assert client.post("/count?", json={"text": "fox"}).status_code == 200
+
+
+def test_compressed_body_that_is_not_declared_is_told_from_utf_16(client: TestClient) -> None:
+    answer = client.post(
+        "/encode", content=gzip.compress(b'{"text":"a"}'), headers={"content-type": "application/json"}
+    )
+    assert_problem(answer, "unsupported_encoding")

@@ -55,8 +55,9 @@ def table(answer: httpx.Response) -> Any:
 @pytest.mark.parametrize(
     ("accept", "chosen"),
     [
+        ("", media.JSON),
+        (" ", media.JSON),
         ("*/*", media.JSON),
-        ("", None),
         ("application/*", media.JSON),
         ("text/html,application/xhtml+xml,*/*;q=0.8", media.JSON),
         (media.OCTETS, media.OCTETS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Histogram
 
@@ -11,7 +12,7 @@ from service.limits import Limits
 from service.metrics import _SECONDS, Metrics
 from service.settings import Settings
 from tests.service.conftest import TEXTS, MakeClient
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, train
 
 
 def test_requests_tokens_and_bytes_are_counted_by_route(make_client: MakeClient, framed: Tokenizer) -> None:
@@ -26,7 +27,7 @@ def test_requests_tokens_and_bytes_are_counted_by_route(make_client: MakeClient,
     assert f'tokd_tokens_total{{route="/encode"}} {3.0 * answer.json()["count"]}' in page
     assert f'tokd_request_bytes_total{{route="/encode"}} {3.0 * len(body) + 1}' in page
     assert 'tokd_request_seconds_count{route="/encode"} 4.0' in page
-    assert f'tokd_tokenizer{{hash="{framed.hash}",name="framed"}} {float(framed.vocab_size)}' in page
+    assert f'tokd_tokenizer_vocab_size{{hash="{framed.hash}",name="framed"}} {float(framed.vocab_size)}' in page
     assert "tokd_requests_in_flight 1.0" in page
     assert "process_resident_memory_bytes" in page
 
@@ -71,13 +72,36 @@ def test_piece_caches_are_counted_by_tokenizer(make_client: MakeClient, framed: 
     for _ in range(2):
         assert client.post("/encode", json={"text": "the quick brown fox"}).status_code == 200
     page = client.get("/metrics").text
-    line = rf'^tokd_piece_cache_pieces{{event="(\w+)",hash="{framed.hash}"}} (\S+)$'
+    line = rf'^tokd_piece_cache_pieces_total{{event="(\w+)",hash="{framed.hash}"}} (\S+)$'
     found = dict(re.findall(line, page, re.MULTILINE))
     assert float(found["looked_up"]) > float(found["missed"]) > 0
     assert "evicted" in found
     held = re.search(rf'^tokd_piece_cache_bytes{{hash="{framed.hash}"}} (\S+)$', page, re.MULTILINE)
     assert held is not None
     assert float(held[1]) > 1_000_000
+
+
+def test_piece_caches_of_trained_tokenizers_are_counted_and_never_count_down(
+    make_client: MakeClient, tmp_path: Path
+) -> None:
+    hashes = []
+    for word in ("low ", "new "):
+        tokenizer = train(iter([word * 9]), vocab_size=300)
+        tokenizer.save(tmp_path / tokenizer.hash.removeprefix("sha256:"), name="mine")
+        hashes.append(tokenizer.hash)
+    client = make_client(trained=str(tmp_path), max_trained=1)
+    counted, held = [], []
+    for asked in (*hashes, hashes[0]):
+        assert client.post("/encode", json={"text": "the quick brown fox", "tokenizer": asked}).status_code == 200
+        page = client.get("/metrics").text
+        pieces = rf'^tokd_piece_cache_pieces_total{{event="looked_up",hash="{hashes[0]}"}} (\S+)$'
+        size = rf'^tokd_piece_cache_bytes{{hash="{hashes[0]}"}} (\S+)$'
+        for pattern, into in ((pieces, counted), (size, held)):
+            found = re.search(pattern, page, re.MULTILINE)
+            assert found is not None, page
+            into.append(float(found[1]))
+    assert counted == [4, 4, 8]
+    assert (held[0] > 0, held[1], held[2] > 0) == (True, 0, True)
 
 
 def test_piece_caches_are_as_large_as_the_setting_says(make_client: MakeClient, framed: Tokenizer) -> None:

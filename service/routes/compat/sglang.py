@@ -46,6 +46,10 @@ class SglangTokenizeRequest(RequestBody):
         """Tell whether there are many prompts."""
         return type(self.prompt) is list and len(self.prompt) > INLINE_ITEMS
 
+    def cut_by(self) -> tuple[str | None, ...]:
+        """Return the model."""
+        return (None if self.model == DEFAULT_MODEL else self.model,)
+
 
 class SglangTokenizeAnswer(BaseModel):
     """Ids."""

@@ -19,11 +19,8 @@ from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id, Object
-from service.schemas.requests import Example, RequestBody, list_of, narrow
+from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
 from service.state import State
-
-INLINE_STRINGS = 8192
-"""Characters of a prompt whose tokens are written as strings on the event loop: a millisecond or two."""
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -60,7 +57,11 @@ class VllmTokenizeRequest(RequestBody):
 
     def heavy(self) -> bool:
         """Tell whether many strings are asked for."""
-        return bool(self.return_token_strs) and len(self.prompt or "") > INLINE_STRINGS
+        return bool(self.return_token_strs) and len(self.prompt or "") > INLINE_SHAPED
+
+    def cut_by(self) -> tuple[str | None, ...]:
+        """Return the model."""
+        return (self.model,)
 
     def renders(self) -> bool:
         """Tell whether there is a chat, which counts where a prompt is sent too."""
