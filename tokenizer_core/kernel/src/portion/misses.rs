@@ -16,6 +16,9 @@ const MANY: u32 = u32::MAX;
 /// As [`MANY`], among those that the third cache keeps.
 pub(super) const KEPT: u32 = MANY - 1;
 
+/// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they are.
+const AT_ONCE: usize = 4;
+
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged together.
 const SHORT: usize = 16;
 const MIDDLE: usize = 32;
@@ -77,7 +80,7 @@ struct Lost {
     part: bool,
     /// What the index of tokens is asked by, of a piece of up to 31 bytes.
     hash: u64,
-    /// What it says.
+    /// What it says, if it was asked.
     candidate: Candidate,
 }
 
@@ -129,12 +132,15 @@ impl Misses {
     #[inline(never)]
     pub(super) fn resolve(&mut self, missed: Missed<'_>, tables: &Tables, mergers: &mut Mergers, caches: &mut Caches) {
         let text = missed.pieces.text;
-        if self.begin(missed, tables, caches) {
+        let asks = missed.misses.len() > AT_ONCE || tables.tokens.has_whole_only();
+        if self.begin(missed, asks, tables, caches) {
             return;
         }
-        for (lost, ids) in self.lost.iter_mut().zip(&self.ids) {
-            if ids.count == 0 && lost.length() <= WIDE_LIMIT {
-                lost.candidate = tables.tokens.candidate(lost.hash);
+        if asks {
+            for (lost, ids) in self.lost.iter_mut().zip(&self.ids) {
+                if ids.count == 0 && lost.length() <= WIDE_LIMIT {
+                    lost.candidate = tables.tokens.candidate(lost.hash);
+                }
             }
         }
         for miss in 0..self.lost.len() {
@@ -182,9 +188,10 @@ impl Misses {
         self.many.shrink_to(entries);
     }
 
-    /// Take over what the caches lead to, and ask for what the tables know of other pieces. Returns whether there are none.
+    /// Take over what the caches lead to, and ask for what the tables know of other pieces if one `asks` that. Returns whether
+    /// there are none.
     #[inline(always)]
-    fn begin(&mut self, missed: Missed<'_>, tables: &Tables, caches: &Caches) -> bool {
+    fn begin(&mut self, missed: Missed<'_>, asks: bool, tables: &Tables, caches: &Caches) -> bool {
         let Missed { misses, keys, pieces } = missed;
         self.many.clear();
         self.lost.clear();
@@ -212,7 +219,7 @@ impl Misses {
                 } else if let Some(few) = caches.short.get_beside(place, key) {
                     self.ids[miss] = few;
                     known += 1;
-                } else {
+                } else if asks {
                     tables.tokens.prefetch(lost.hash);
                 }
             }
@@ -229,7 +236,7 @@ impl Misses {
             {
                 self.ids[miss] = at(range, KEPT);
                 kept += 1;
-            } else {
+            } else if asks {
                 let hash = key.whole().hash();
                 self.lost[miss].hash = hash;
                 tables.tokens.prefetch(hash);
