@@ -22,6 +22,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.data import PRESENT, expand, needs_data, shared, vectors
+from tests.formats.small import model
 from tokenizer_core import Tokenizer
 from tokenizer_core.errors import ArtifactError, InvalidArtifact, ReservedLiteral
 
@@ -51,18 +52,7 @@ def tiny(normalizer: Json | None = None, added: list[Json] | None = None, prefix
         "pre_tokenizer": byte_level,
         "post_processor": None,
         "decoder": byte_level,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": {entry: i for i, entry in enumerate(entries)},
-            "merges": [merge.split(" ") for merge in MERGES],
-        },
+        "model": model({entry: i for i, entry in enumerate(entries)}, merges=[merge.split(" ") for merge in MERGES]),
     }
 
 

@@ -267,6 +267,17 @@ def test_vectors_of_broken_files_are_refused(id, tmp_path):
     assert refusal(mutated(case, gpt2), tmp_path)[0] == REJECTED[id]
 
 
+@pytest.mark.parametrize(
+    ("length", "number", "refused"), [(4097, 1, 0), (4096, 2049, 2048)], ids=["one", "all together"]
+)
+def test_absurdly_long_literals_are_refused_before_a_search_for_them_is_made(
+    length: int, number: int, refused: int, tmp_path: Path
+) -> None:
+    tokens = [added(300 + index, f"{index:0{length}}") for index in range(number)]
+    found = refusal(document(added_tokens=tokens), tmp_path)
+    assert found == ("invalid_file", f"added_tokens[{refused}].content")
+
+
 @needs_data
 def test_the_vector_of_padding_pads_nothing(tmp_path):
     case = next(case for case in vectors() if case["id"] == "art-padding")

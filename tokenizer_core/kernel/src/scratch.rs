@@ -353,4 +353,20 @@ mod tests {
         });
         assert_eq!(pool.statistics().pieces, u64::from(threads) * CALLS);
     }
+
+    #[test]
+    fn what_a_long_text_took_is_given_back_when_it_ends() {
+        let pool = ScratchPool::new(1 << 12);
+        let take = |longest| {
+            pool.with(|scratch| {
+                let before = scratch.cuts.room().capacity();
+                scratch.cuts.room().resize(4 * BUFFER_LIMIT, 0);
+                scratch.longest = longest;
+                before
+            })
+        };
+        assert_eq!(take(SHORT - 1), 0);
+        assert!(take(SHORT) >= 4 * BUFFER_LIMIT, "short texts may keep what they have");
+        assert!(take(0) <= BUFFER_LIMIT);
+    }
 }

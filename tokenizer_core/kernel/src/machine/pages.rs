@@ -253,4 +253,35 @@ mod tests {
         };
         thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || work(thread)))));
     }
+
+    /// How many bytes of a table are in memory, in whole pages; none if the system has taken all of it back.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn resident(start: *const u64, bytes: usize) -> usize {
+        // SAFETY: it only tells the size of a page.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let first = start.addr().next_multiple_of(page);
+        let count = (start.addr() + bytes - first) / page;
+        let mut there = vec![0_u8; count];
+        // SAFETY: nothing is read from the range, which need not be mapped, and there is a byte for each page.
+        unsafe { libc::mincore(first as *mut libc::c_void, count * page, there.as_mut_ptr()) };
+        there.iter().map(|is_there| usize::from(is_there & 1)).sum::<usize>() * page
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn a_table_gives_its_pages_back_while_others_stay_beside_it() {
+        const BYTES: usize = 1 << 20;
+        let untouched = Table::<u64>::new(2 * LARGE / 8);
+        if resident(untouched.as_ptr(), 2 * LARGE) > 0 {
+            return; // The system does not tell.
+        }
+        let mut tables: Vec<Table<u64>> = (0..4).map(|_| Table::new(BYTES / 8)).collect();
+        tables.iter_mut().for_each(|table| table.fill(1));
+        let lost = tables.remove(1);
+        let start = lost.as_ptr();
+        assert!(resident(start, BYTES) > BYTES / 2);
+        drop(lost);
+        assert!(resident(start, BYTES) < BYTES / 2);
+        assert!(tables.iter().all(|table| table.iter().all(|entry| *entry == 1)));
+    }
 }

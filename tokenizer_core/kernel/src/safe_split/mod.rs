@@ -49,6 +49,12 @@ impl Cuts {
         if self.told { &self.parts[..self.count] } else { &[] }
     }
 
+    /// What grows with a text.
+    #[cfg(test)]
+    pub(crate) fn room(&mut self) -> &mut Vec<u32> {
+        &mut self.ends
+    }
+
     /// Make room for `most` ends, and to tell which of them are parts.
     fn reserve(&mut self, most: usize, tell: bool) {
         if self.ends.len() < most {
