@@ -25,15 +25,21 @@ class Gate:
 
     def __init__(self) -> None:
         self.opened = threading.Event()
-        self.entered = threading.Semaphore(0)
 
     def wrap(self, work: Callable[..., Any]) -> Callable[..., Any]:
         def held(*arguments: Any, **options: Any) -> Any:
-            self.entered.release()
             assert self.opened.wait(60)
             return work(*arguments, **options)
 
         return held
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Hold texts that are worked on."""
+    gate = Gate()
+    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
+    return gate
 
 
 def drive(client: TestClient, story: Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]]) -> None:
@@ -47,11 +53,9 @@ def drive(client: TestClient, story: Callable[[httpx.AsyncClient], Coroutine[Any
     asyncio.run(tell())
 
 
-def test_saturated_server_says_when_to_come_again(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saturated_server_says_when_to_come_again(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=1, max_queue=1, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
-    gate = Gate()
-    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
@@ -69,13 +73,9 @@ def test_saturated_server_says_when_to_come_again(make_client: MakeClient, monke
     assert (limits.in_threads, limits.requests, limits.held_bytes) == (0, 0, 0)
 
 
-def test_large_request_does_not_wait_for_a_thread_without_end(
-    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_request_does_not_wait_for_a_thread_without_end(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=1, queue_seconds=1, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
-    gate = Gate()
-    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = asyncio.create_task(many.post("/count", json={"text": "fox"}))
@@ -90,13 +90,9 @@ def test_large_request_does_not_wait_for_a_thread_without_end(
     assert (limits.in_threads, limits.requests, limits.held_bytes) == (0, 0, 0)
 
 
-def test_more_requests_at_once_than_allowed_are_refused(
-    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_requests_at_once_than_allowed_are_refused(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=4, max_requests=2, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
-    gate = Gate()
-    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
@@ -112,13 +108,9 @@ def test_more_requests_at_once_than_allowed_are_refused(
     drive(client, story)
 
 
-def test_bytes_held_at_once_are_bounded_and_given_back(
-    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_held_at_once_are_bounded_and_given_back(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=4, max_body_bytes=1000, max_held_bytes=1500, inline_bytes=0)
     limits = client.app.tokd.limits  # type: ignore[attr-defined]
-    gate = Gate()
-    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = asyncio.create_task(many.post("/count", json={"text": "f" * 900}))
