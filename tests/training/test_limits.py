@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from tests.training.corpora import TIE_BREAKS
-from tokenizer_core import Cancelled, Counts, Progress, Recipe, TrainingRun, counted, train
+from tokenizer_core import (
+    Cancelled,
+    CorpusTooLarge,
+    Counts,
+    Progress,
+    Recipe,
+    TrainingRun,
+    counted,
+    train,
+    train_characters,
+)
+from tokenizer_core._kernel import Counter
 from tokenizer_core.reference.trainers.naive_recount import naive_recount
 from tokenizer_core.reference.trainers.order import learn
 from tokenizer_core.train_settings import TrainSettings
@@ -30,6 +41,36 @@ def test_counts_beyond_32_bits_are_exact(tmp_path: Path, tie_break: Any) -> None
     (tmp_path / "a.counts").write_text("".join(lines), encoding="utf-8")
     tokenizer = train(tmp_path / "a.counts", 330, tie_break=tie_break)
     assert tokenizer.merges == learn(naive_recount, words, 330, tie_break)
+
+
+@pytest.mark.parametrize("learn_from", [train, train_characters])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        '18446744073709551615\t"aa"\n18446744073709551615\t"aab"\n',
+        '9223372036854775808\t"xy"\n9223372036854775808\t"xy"\n',
+        '6148914691236517206\t"abc"\n',
+    ],
+)
+def test_counts_that_could_leave_64_bits_are_refused(tmp_path: Path, learn_from: Any, lines: str) -> None:
+    path = tmp_path / "a.counts"
+    path.write_text(lines, encoding="utf-8")
+    with pytest.raises(CorpusTooLarge, match="divide them all") as refused:
+        learn_from(path, 300)
+    assert refused.value.place["field"] == "corpus"
+
+
+def test_a_line_of_json_is_searched_for_its_end_once() -> None:
+    counter = Counter(TrainSettings().pipeline().to_json(), threads=1)
+    part, begun = b"low " * 64, time.thread_time()
+    counter.feed_lines(b'{"text": "', "text")
+    for _ in range(65_536):
+        counter.feed_lines(part, "text")
+    # Searched from its beginning with every part, it takes seconds.
+    assert time.thread_time() - begun < 1
+    counter.feed_lines(b'"}\n{"text": "low"}', "text")
+    counter.end_lines()
+    assert counter.finish().items(0, 9) == [(b" low", 64 * 65_536 - 1), (b"low", 2), (b" ", 1)]
 
 
 def test_a_counts_file_says_what_its_corpus_was(tmp_path: Path) -> None:

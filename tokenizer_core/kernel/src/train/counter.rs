@@ -42,6 +42,8 @@ pub struct Counter {
 #[derive(Debug, Default)]
 struct Lines {
     waiting: Vec<u8>,
+    /// How much of `waiting` is whole lines.
+    whole: usize,
     field: Arc<str>,
     /// Lines and bytes given away.
     lines: u64,
@@ -122,11 +124,13 @@ impl Counter {
             self.lines.field = Arc::from(field);
         }
         for block in bytes.chunks(BLOCK) {
+            // Only here: what waits can be one long line, which must not be searched again with every block.
+            if let Some(end) = memchr::memrchr(b'\n', block) {
+                self.lines.whole = self.lines.waiting.len() + end + 1;
+            }
             self.lines.waiting.extend_from_slice(block);
-            if self.lines.waiting.len() >= BLOCK
-                && let Some(end) = memchr::memrchr(b'\n', &self.lines.waiting)
-            {
-                let rest = self.lines.waiting.split_off(end + 1);
+            if self.lines.waiting.len() >= BLOCK && self.lines.whole > 0 {
+                let rest = self.lines.waiting.split_off(std::mem::take(&mut self.lines.whole));
                 let lines = std::mem::replace(&mut self.lines.waiting, rest);
                 self.send_lines(lines);
             }

@@ -56,6 +56,11 @@ impl Counts {
         self.pieces.iter().map(|piece| u64::from(piece.length)).sum()
     }
 
+    /// Bytes of all pieces, each as often as it occurs.
+    pub fn counted_bytes(&self) -> u128 {
+        self.pieces.iter().map(|piece| u128::from(piece.length) * u128::from(piece.count)).sum()
+    }
+
     /// Pieces counted, each as often as it occurs.
     pub fn total(&self) -> u64 {
         self.pieces.iter().fold(0, |total, piece| total.saturating_add(piece.count))

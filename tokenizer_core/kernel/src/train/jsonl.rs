@@ -6,6 +6,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::{Code, Error, Result};
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Call `document` with the text of `field` in every line that is not blank.
 ///
 /// # Errors
@@ -26,6 +28,9 @@ pub fn each_document(
             let column = error.column();
             let mut reason = error.to_string();
             reason.truncate(reason.find(" at line ").unwrap_or(reason.len()));
+            if line.starts_with(BYTE_ORDER_MARK) {
+                reason = String::from("a byte order mark, with which no JSON begins; write the file without it");
+            }
             let message = format!("line {number}, column {column}: {reason}");
             Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
         })?;

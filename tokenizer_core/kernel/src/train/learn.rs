@@ -36,6 +36,12 @@ pub struct Outcome {
 /// `invalid_option` at `vocab_size` when there are fewer tokens asked for than the alphabet has; `corpus_too_large`; what
 /// `reporter` returns.
 pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mut Reporter<'_>) -> Result<Outcome> {
+    // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes near; a
+    // file of counts can say anything.
+    if counts.counted_bytes() > u128::from(u64::MAX) {
+        let message = "the counts are those of more than 2 ** 64 bytes of text; divide them all by one number";
+        return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));
+    }
     let (symbols, words) = match alphabet {
         Alphabet::Bytes => alphabet::bytes(counts)?,
         Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
