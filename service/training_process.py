@@ -10,15 +10,19 @@ import errno
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import traceback
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from service.leash import Leash, Teller, bow_to_others
-from tokenizer_core import Bounds, Progress, Recipe, TokdError, Tokenizer, TrainingRun
+from tokenizer_core import Bounds, Progress, Recipe, StepLimit, TokdError, Tokenizer, TrainingRun, TrainSettings
 
+_NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
+_SETTINGS = frozenset(field.name for field in fields(TrainSettings))
 _log = logging.getLogger("tokd.jobs")
 
 
@@ -77,15 +81,11 @@ def put_into_place(made: Path, place: Path) -> None:
         os.close(descriptor)
 
 
-def explain(error: BaseException, directory: str) -> dict[str, Any]:
+def explain(error: BaseException, order: dict[str, Any]) -> dict[str, Any]:
     """Say why a job failed, for its owner: a bug is told to the log, where uploads lie to nobody."""
     if isinstance(error, TokdError) and error.code != "internal":
-        field = error.place.get("field")
-        return {
-            "code": error.code,
-            "message": error.message.replace(f"{directory}/", "")[:1000],
-            "path": None if field is None else str(field)[:200],
-        }
+        message = error.message.replace(f"{order['directory']}/", "")[:1000]
+        return {"code": error.code, "message": message, "path": _path(error, order)}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         message = "the disk is full; submit the job again when there is room"
         return {"code": "disk_full", "message": message, "path": None}
@@ -94,6 +94,22 @@ def explain(error: BaseException, directory: str) -> dict[str, Any]:
         return {"code": "job_memory", "message": message, "path": None}
     _log.error("a job failed: %s\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return {"code": "internal", "message": "this server has a bug; the worker's log says where", "path": None}
+
+
+def _path(error: TokdError, order: dict[str, Any]) -> str | None:
+    """Name what is wrong by its place in the request, if it has one there."""
+    if isinstance(error, StepLimit):
+        return "settings.pattern" if order["recipe"].get("extends") is None else "settings.extends"
+    paths, file, field = order["recipe"]["corpus"].get("paths", ()), error.place.get("file"), error.place.get("field")
+    numbered = _NUMBERED.fullmatch(str(field))
+    if file in paths or numbered is not None:
+        index = int(numbered[1]) if numbered is not None else paths.index(file)
+        if paths[index].startswith(f"{order['directory']}/"):
+            return f"corpus[{index}]"
+        return f"corpus.{'urls' if '://' in paths[index] else 'files'}[{index}]"
+    if field is None:
+        return None
+    return f"settings.{field}" if field in _SETTINGS else str(field)[:200]
 
 
 def main() -> int:
@@ -107,7 +123,7 @@ def main() -> int:
     try:
         train(order, leash, teller)
     except BaseException as error:
-        teller.tell(failed=explain(error, order["directory"]))
+        teller.tell(failed=explain(error, order))
         return 1
     return 0
 

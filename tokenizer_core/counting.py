@@ -136,8 +136,7 @@ def count(
         counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
     else:
         counts = _count_documents(corpus, rules, watch, max_piece_length)  # type: ignore[arg-type]
-    if len(counts.pieces) == 0:
-        raise EmptyCorpus("there is no text in the corpus", field="corpus")
+    require_pieces(counts)
     watch.now = dataclasses.replace(watch.now, done=watch.now.total or counts.text_bytes)
     watch.tell()
     return counts
@@ -215,6 +214,22 @@ def _finished(
         return run.watch.during(work, run.counter.cancel)
     except TokdError as error:
         raise _named(error, found) from error
+
+
+def require_pieces(counts: Counts) -> None:
+    """Hold that there is something to learn from.
+
+    Raises:
+        EmptyCorpus
+    """
+    if len(counts.pieces):
+        return
+    if counts.pieces.left_out:
+        raise EmptyCorpus(
+            f"every piece of the corpus is longer than {counts.max_piece_length} bytes and left out; allow longer ones",
+            field="max_piece_length",
+        )
+    raise EmptyCorpus("there is no text in the corpus", field="corpus")
 
 
 def read_header(path: Path) -> dict[str, Any] | None:
@@ -319,6 +334,8 @@ def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str,
     """Return documents and bytes that the counts were made of; refuse what was made by other rules than asked for."""
     try:
         header = json.loads(line)
+    except RecursionError:
+        raise InvalidCorpus(f"line 1 of {name} is nested too deeply", file=name, line=1) from None
     except ValueError as error:
         raise InvalidCorpus(f"line 1 of {name} is no JSON: {error}", file=name, line=1) from None
     if header.get("format") != HEADER:

@@ -20,8 +20,17 @@ from tokenizer_core._kernel import VERSION
 from tokenizer_core.artifact import holds
 from tokenizer_core.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus import Files, sources
-from tokenizer_core.counting import Counts, Rules, count, count_segment, count_sources, cut_of, read_header
-from tokenizer_core.errors import EmptyCorpus, InternalError
+from tokenizer_core.counting import (
+    Counts,
+    Rules,
+    count,
+    count_segment,
+    count_sources,
+    cut_of,
+    read_header,
+    require_pieces,
+)
+from tokenizer_core.errors import InternalError
 from tokenizer_core.learning import Learned, Merge, learn
 from tokenizer_core.merge_log import MergeLog
 from tokenizer_core.plans import Plan, warn_of_huge_pieces
@@ -112,10 +121,10 @@ class TrainingRun:
         log = MergeLog.open(self._merges_path())
         if log.is_complete:
             return
-        counts = self._all_counts()
-        warn_of_huge_pieces(counts)
         watch = Watch(self._report)
         watch.now = Progress("merging", 0, self._plan.goal.tokens - len(self._plan.start.tokens), "merges")
+        counts = self._all_counts(watch.now)
+        warn_of_huge_pieces(counts)
         log.corpus, log.longest = watch.during(counts.summary), len(counts.pieces.longest)
         known = log.merges
         log.restart()
@@ -132,7 +141,7 @@ class TrainingRun:
         log.is_complete = True
         log.write()
         self.__dict__.pop("_finished", None)
-        watch.now = replace(watch.now, done=len(log.merges))
+        watch.now = replace(watch.now, done=len(learned.tokens) - len(self._plan.start.tokens))
         watch.tell()
 
     def tokenizers(self) -> list[Tokenizer]:
@@ -236,14 +245,15 @@ class TrainingRun:
             yield path.name
         meter.unpacked = before[1] + position
 
-    def _all_counts(self) -> Counts:
+    def _all_counts(self, told: Progress | None = None) -> Counts:
+        """Read the counts of the whole corpus; ``told`` is reported meanwhile, by default how far that is."""
         files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")
         # Of one's own counts neither the size nor the bytes that are not UTF-8 are of any concern.
         rules = replace(self._rules, replace_invalid=False)
-        watch = Watch(self._report)
+        report = self._report
+        watch = Watch(report if report is None or told is None else lambda _: report(told))
         counts = count_sources(sources(files), files, rules, watch, max_piece_length=self._plan.max_piece_length)
-        if len(counts.pieces) == 0:
-            raise EmptyCorpus("there is no text in the corpus", field="corpus")
+        require_pieces(counts)
         return counts
 
     @cached_property

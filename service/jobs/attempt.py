@@ -153,8 +153,10 @@ class _Attempt:
         lease, leases = self._lease, self._shop.leases
         if isinstance(outcome, Artifact):
             self._insist(lambda: leases.succeed(lease, outcome))
+            _log.info("job %s has succeeded: %s", lease.job.id, outcome.hash)
         elif isinstance(outcome, JobError):
             self._insist(lambda: leases.fail(lease, outcome))
+            _log.info("job %s has failed: %s", lease.job.id, outcome.code)
         else:
             how = _death(self._process.returncode)
             _log.error("job %s: the process that trained died: %s", lease.job.id, how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sys
@@ -162,8 +163,9 @@ sys.exit(service.training_process.main())
 
 @SQLITE
 def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_retry_works(
-    make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path
+    make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "tokd.jobs")
     settings = make_settings(corpus_roots=(str(corpus),))
     store, worker = JobStore.open(settings), Worker(settings, (sys.executable, "-c", FULL))
     job = submit(store, corpus)
@@ -174,6 +176,7 @@ def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_r
     assert artifacts(tmp_path / "trained") == []
     again = submit(store, corpus)
     assert worker.work()
+    assert caplog.messages[-1] == f"job {again.id} has succeeded: sha256:{undisturbed.name.partition('-')[0]}"
     check_end(store, again, tmp_path / "trained", undisturbed)
     assert [path for path in store.directory.iterdir() if path.is_dir()] == []
     worker.close()
@@ -193,8 +196,9 @@ def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_r
     ],
 )
 def test_what_cannot_be_trained_on_fails_with_the_code_of_the_library(
-    make_settings: MakeSettings, corpus_of: dict[str, Any], code: str
+    make_settings: MakeSettings, corpus_of: dict[str, Any], code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "tokd.jobs")
     settings = make_settings()
     store, worker = JobStore.open(settings), Worker(settings)
     job, _ = store.submit(JobRequest(recipe={"corpus": corpus_of, "vocab_size": 300}, owner="local"))
@@ -203,5 +207,6 @@ def test_what_cannot_be_trained_on_fails_with_the_code_of_the_library(
     assert failed.error is not None
     assert (failed.state, failed.error.code, failed.attempts) == (State.FAILED, code, 1)
     assert str(store.directory) not in failed.error.message
+    assert caplog.messages[-1] == f"job {job.id} has failed: {code}"
     worker.close()
     store.close()

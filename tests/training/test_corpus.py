@@ -24,6 +24,8 @@ from tokenizer_core import (
     InvalidCorpus,
     InvalidOption,
     InvalidUnicode,
+    Recipe,
+    TrainingRun,
     TrainSettings,
     counted,
     train,
@@ -173,6 +175,7 @@ def test_a_lone_surrogate_in_a_string_is_refused_with_its_document() -> None:
         ("a.jsonl", b'{"text": "a"}\n{"other": "b"}\n', "line 2, column 14: there is no field"),
         ("a.jsonl", b'{"text": 7}\n', "line 1, column 10: invalid type: integer"),
         ("a.jsonl", b'\n\n{"text": "a", "text": "b"}\n', 'line 3, column 26: the field "text" stands twice'),
+        ("a.jsonl", b'\xef\xbb\xbf{"text": "a"}\n', "line 1, column 1: a byte order mark"),
         ("a.jsonl", b'["text"]\n', "line 1, column 0: invalid type: sequence, expected an object"),
         ("a.jsonl", b'{"text": "a"} {"text": "b"}\n', "line 1, column 15: trailing characters"),
         ("a.jsonl", b'{"text": "a\n', "line 1, column"),
@@ -183,6 +186,7 @@ def test_a_lone_surrogate_in_a_string_is_refused_with_its_document() -> None:
         ("a.counts", b'5 "a"\n', "line 1 is not a count"),
         ("a.counts", b'99999999999999999999999\t"a"\n', "line 1 is not a count"),
         ("a.counts", b'{"format": "tokd counts 2"}\n', "does not name the format"),
+        ("a.counts", b'{"format": ' + b"[" * 200_000 + b"\n", "is nested too deeply"),
         ("a.txt.gz", gzip.compress(b"text", mtime=0)[:-3], "cannot be read"),
         ("a.txt.gz", b"no gzip", "cannot be read"),
         ("a.txt.zst", zstandard.compress(b"text" * 99)[:-3], "cut short"),
@@ -245,6 +249,20 @@ def test_the_first_failure_in_the_order_of_the_files_is_told(tmp_path: Path) -> 
 def test_an_empty_corpus_is_refused(corpus: list[str]) -> None:
     with pytest.raises(EmptyCorpus):
         of(corpus)
+
+
+def test_a_corpus_of_which_everything_is_left_out_is_refused_by_the_bound(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower")
+    recipe = Recipe.from_dict(
+        {"corpus": {"paths": [str(tmp_path / "a.txt")]}, "vocab_size": 300, "max_piece_length": 2}
+    )
+    for work in (
+        lambda: train(tmp_path / "a.txt", 300, max_piece_length=2),
+        TrainingRun(tmp_path / "run", recipe).merge,
+    ):
+        with pytest.raises(EmptyCorpus, match="longer than 2 bytes") as raised:
+            work()
+        assert raised.value.place["field"] == "max_piece_length"
 
 
 @pytest.mark.parametrize(

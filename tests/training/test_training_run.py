@@ -11,6 +11,7 @@ import pytest
 from tests.training.test_train import text
 from tokenizer_core import (
     Cancelled,
+    Counts,
     InvalidSettings,
     Progress,
     Recipe,
@@ -19,6 +20,8 @@ from tokenizer_core import (
     TrainingRun,
     train,
 )
+from tokenizer_core.counting import count_sources
+from tokenizer_core.progress import Watch
 
 SETTINGS: dict[str, Any] = {"vocab_size": 500, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 
@@ -106,6 +109,25 @@ def test_a_template_and_roles_are_published_with_the_artifact(tmp_path: Path, sh
     other.merge()
     other.publish_under(tmp_path / "artifacts")
     assert Tokenizer.open(place).settings.chat_template == "{{ messages }}"
+
+
+def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Progress] = []
+    recipe = Recipe.from_dict({"corpus": {"texts": [text(1)]}, "vocab_size": 300})
+    run = TrainingRun(tmp_path, recipe, on_progress=told.append)
+    run.count()
+    told.clear()
+
+    def count_and_tell(found: Any, files: Any, rules: Any, watch: Watch, **options: Any) -> Counts:
+        counts = count_sources(found, files, rules, watch, **options)
+        watch.tell()
+        return counts
+
+    monkeypatch.setattr("tokenizer_core.training_run.count_sources", count_and_tell)
+    run.merge()
+    assert {(each.phase, each.total, each.unit) for each in told} == {("merging", 44, "merges")}
+    assert [each.done for each in told] == sorted(each.done for each in told)
+    assert (told[0].done, told[-1].done) == (0, 44)
 
 
 @pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])

@@ -1,0 +1,42 @@
+"""What a failed job tells its owner: the code, and the place in the request as it was sent."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import pytest
+
+from service.training_process import explain
+from tokenizer_core import CorpusNotFound, InvalidCorpus, InvalidOption, StepLimit
+
+UPLOADS = {"corpus": {"paths": ["/jobs/1/corpus-0000.txt", "/jobs/1/corpus-0001.jsonl"]}}
+FILES = {"corpus": {"paths": ["/data/a", "/data/b.jsonl"]}}
+URLS = {"corpus": {"paths": ["https://example.com/a.txt", "https://example.com/b.txt"]}}
+TEXTS = {"corpus": {"texts": ["low"]}}
+
+
+@pytest.mark.parametrize(
+    ("error", "recipe", "path"),
+    [
+        (InvalidCorpus("line 2: no", file="/jobs/1/corpus-0001.jsonl", field="line 2"), UPLOADS, "corpus[1]"),
+        (InvalidCorpus("line 2: no", file="/data/b.jsonl", field="line 2"), FILES, "corpus.files[1]"),
+        (InvalidCorpus("line 2: no", file="/data/a/c.jsonl", field="line 2"), FILES, "line 2"),
+        (InvalidCorpus("byte 4: no", file="/data/a/c.txt"), FILES, None),
+        (CorpusNotFound("there is none", field="corpus.paths[0]"), FILES, "corpus.files[0]"),
+        (CorpusNotFound("there is none", field="corpus.paths[1]"), URLS, "corpus.urls[1]"),
+        (CorpusNotFound("there is none", field="corpus"), FILES, "corpus"),
+        (InvalidOption("too small", field="vocab_size"), TEXTS, "settings.vocab_size"),
+        (StepLimit("too many steps"), TEXTS, "settings.pattern"),
+        (StepLimit("too many steps"), {**TEXTS, "extends": "/artifacts/base"}, "settings.extends"),
+        (OSError(errno.ENOSPC, "full"), FILES, None),
+    ],
+)
+def test_the_place_is_the_one_in_the_request(error: Exception, recipe: dict[str, Any], path: str | None) -> None:
+    assert explain(error, {"directory": "/jobs/1", "recipe": recipe})["path"] == path
+
+
+def test_where_uploads_lie_is_told_to_nobody() -> None:
+    error = InvalidCorpus("/jobs/1/corpus-0001.jsonl: line 2: no", file="/jobs/1/corpus-0001.jsonl")
+    told = explain(error, {"directory": "/jobs/1", "recipe": UPLOADS})
+    assert told == {"code": "invalid_corpus", "message": "corpus-0001.jsonl: line 2: no", "path": "corpus[1]"}
