@@ -17,7 +17,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from service.direct import DirectProtocol
-from service.errors import MEDIA_TYPE, ServiceError, refusal
+from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""
@@ -56,6 +56,9 @@ class _Flow(FlowControl):
 class BoundedProtocol(DirectProtocol):
     """One connection."""
 
+    _is_over = False
+    """Whether nothing that still comes is read."""
+
     _idle_bytes = 0
     _quiet_since: float | None = None
     _in_head = False
@@ -75,11 +78,13 @@ class BoundedProtocol(DirectProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
         self._idle_bytes += len(data)
         super().data_received(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(_head_too_large())
-        elif self._in_head and self._head_timer is None:
+        elif self._in_head and self._head_timer is None and not self._is_over:
             self._expect_a_head()
 
     def on_message_begin(self) -> None:
@@ -188,12 +193,24 @@ class BoundedProtocol(DirectProtocol):
             self._head_timer = None
 
     def _refuse(self, error: ServiceError) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
         refused = refusal(error)
+        last: RequestResponseCycle | None = self.cycle
+        if last is not None and not last.more_body and not last.response_complete:
+            # A refusal would be taken for the answer to what came before, or stand in the middle of it.
+            last.keep_alive = False
+            self._stop_the_clock()
+        else:
+            self._send_refusal(refused)
+        note = getattr(self.app, "note_refused", None)
+        if note is not None:
+            note(refused)
+
+    def _send_refusal(self, refused: Refusal) -> None:
         head = STATUS_LINE[refused.status] + (
             f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(refused.body)}\r\nconnection: close\r\n\r\n"
         ).encode("ascii")
         self.transport.write(head + refused.body)
         self.transport.close()
-        note = getattr(self.app, "note_refused", None)
-        if note is not None:
-            note(refused)

@@ -121,3 +121,20 @@ def test_body_behind_a_small_head_is_no_head() -> None:
         protocol.connection_lost(None)
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("garbage", [b"no HTTP\r\n\r\n", b"GET / HTTP/1.1\r\nx: " + b"a" * MAX_HEAD_BYTES])
+def test_what_is_no_request_waits_for_the_answers_before_it_and_ends_the_connection(garbage: bytes) -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
+        protocol.data_received(garbage)
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        while not transport.closed:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert not transport.aborted.is_set()
+        assert transport.written.count(b"HTTP/1.1 204") == transport.written.count(b"HTTP/1.1 ") == 2
+        assert transport.written.count(b"connection: close") == 1
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
