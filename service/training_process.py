@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import secrets
 import shutil
 import sys
 import traceback
@@ -19,7 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from service.leash import Leash, Teller, bow_to_others
-from tokenizer_core import Bounds, Progress, Recipe, StepLimit, TokdError, Tokenizer, TrainingRun, TrainSettings
+from tokenizer_core import (
+    ArtifactError,
+    Bounds,
+    Progress,
+    Recipe,
+    StepLimit,
+    TokdError,
+    Tokenizer,
+    TrainingRun,
+    TrainSettings,
+)
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
 _SETTINGS = frozenset(field.name for field in fields(TrainSettings))
@@ -67,13 +78,23 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
 
 
 def put_into_place(made: Path, place: Path) -> None:
-    """Move an artifact to the place that is named after its hash, in one step; what is there is the same tokenizer."""
+    """Move an artifact to the place that is named after its hash, in one step.
+
+    What is there is the same tokenizer, or damaged and put aside: the place is named by content, so it could never be
+    made anew otherwise.
+    """
     try:
         made.rename(place)
     except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
             raise
-        Tokenizer.open(place)
+        try:
+            Tokenizer.open(place)
+        except ArtifactError as damage:
+            aside = place.with_name(f".{place.name[:64]}.damaged-{secrets.token_hex(8)}")
+            _log.error("%s is damaged and put aside as %s: %s", place, aside.name, damage.message)
+            place.rename(aside)
+            made.rename(place)
     descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -138,6 +139,30 @@ def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
         until(lambda job=job: stage_of(store, job) in FINISHED)
         check_end(store, job, tmp_path / "trained", undisturbed)
     assert len(store.list(owner=None).jobs) == 3
+    store.close()
+
+
+@SQLITE
+@pytest.mark.parametrize("damage", ["changed", "incomplete", "file"])
+def test_what_is_damaged_in_the_place_of_an_artifact_is_put_aside(
+    make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path, damage: str
+) -> None:
+    settings, trained = make_settings(corpus_roots=(str(corpus),)), tmp_path / "trained"
+    place = trained / undisturbed.name
+    if damage == "file":
+        trained.mkdir()
+        place.write_text("no directory")
+    else:
+        shutil.copytree(undisturbed, place)
+        (place / "manifest.json").unlink() if damage == "incomplete" else (place / "tokenizer.json").write_text("{}")
+    store, worker = JobStore.open(settings), Worker(settings)
+    job = submit(store, corpus)
+    assert worker.work()
+    assert store.get(job.id, None).state is State.SUCCEEDED
+    assert contents(place) == contents(undisturbed)
+    (aside,) = trained.glob(".*.damaged-*")
+    assert aside.is_file() == (damage == "file")
+    worker.close()
     store.close()
 
 
