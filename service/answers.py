@@ -16,8 +16,8 @@ from service.registry import Loaded
 BLOCK_BYTES = 256 << 10
 """What is handed to a connection in one go."""
 
-SLICE = 1 << 16
-"""Values that are written to JSON while no other thread can run: a millisecond or less."""
+SLICE = 1 << 14
+"""Values that are written to JSON while no other thread can run: half a millisecond of spans, two of strings."""
 
 
 Block = bytes | npt.NDArray[np.uint8]
