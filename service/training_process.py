@@ -103,10 +103,12 @@ def put_into_place(made: Path, place: Path) -> None:
 
 
 def explain(error: BaseException, order: dict[str, Any]) -> dict[str, Any]:
-    """Say why a job failed, for its owner: a bug is told to the log, where uploads lie to nobody."""
+    """Say why a job failed, for its owner: a bug is told to the log, where uploads and artifacts lie to nobody."""
     if isinstance(error, TokdError) and error.code != "internal":
-        message = error.message.replace(f"{order['directory']}/", "")[:1000]
-        return {"code": error.code, "message": message, "path": _path(error, order)}
+        message, extends = error.message, order["recipe"].get("extends")
+        for directory in (order["directory"], order["target"], *([] if extends is None else [Path(extends).parent])):
+            message = message.replace(f"{directory}/", "")
+        return {"code": error.code, "message": message[:1000], "path": _path(error, order)}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         message = "the disk is full; submit the job again when there is room"
         return {"code": "disk_full", "message": message, "path": None}

@@ -33,10 +33,18 @@ TEXTS = {"corpus": {"texts": ["low"]}}
     ],
 )
 def test_the_place_is_the_one_in_the_request(error: Exception, recipe: dict[str, Any], path: str | None) -> None:
-    assert explain(error, {"directory": "/jobs/1", "recipe": recipe})["path"] == path
+    assert explain(error, {"directory": "/jobs/1", "target": "/trained", "recipe": recipe})["path"] == path
 
 
-def test_where_uploads_lie_is_told_to_nobody() -> None:
-    error = InvalidCorpus("/jobs/1/corpus-0001.jsonl: line 2: no", file="/jobs/1/corpus-0001.jsonl")
-    told = explain(error, {"directory": "/jobs/1", "recipe": UPLOADS})
-    assert told == {"code": "invalid_corpus", "message": "corpus-0001.jsonl: line 2: no", "path": "corpus[1]"}
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("/jobs/1/corpus-0001.jsonl", "corpus-0001.jsonl is gone"),
+        ("/trained/00ff-mine", "00ff-mine is gone"),
+        ("/artifacts/base", "base is gone"),
+        ("/data/b.jsonl", "/data/b.jsonl is gone"),
+    ],
+)
+def test_where_uploads_and_artifacts_lie_is_told_to_nobody(file: str, told: str) -> None:
+    order = {"directory": "/jobs/1", "target": "/trained", "recipe": {**UPLOADS, "extends": "/artifacts/base"}}
+    assert explain(InvalidCorpus(f"{file} is gone"), order)["message"] == told
