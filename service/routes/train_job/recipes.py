@@ -9,6 +9,7 @@ import orjson
 
 from service.errors import ServiceError
 from service.json_body import parser
+from service.registry import Loaded, Unopened
 from service.schemas import TrainingSettings
 from service.state import State
 from tokenizer_core import InvalidSettings, Recipe, TokdError
@@ -74,10 +75,18 @@ class Recipes:
 
     def _path_of(self, reference: str) -> str:
         try:
-            return str(Path(self._registry.get(reference).path).absolute())
+            return str(Path(self._found(reference).path).absolute())
         except ServiceError as error:
             error.path = "settings.extends"
             raise
+
+    def _found(self, reference: str) -> Loaded:
+        while True:
+            try:
+                return self._registry.get(reference)
+            except Unopened as missing:
+                # Who submits a job can wait for the disk.
+                missing.open()
 
 
 def _place(path: str, *, form: bool) -> str:

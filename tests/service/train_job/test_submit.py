@@ -11,8 +11,8 @@ import pytest
 from service.schemas import TrainingSettings, TrainJobRequest
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard
-from tokenizer_core import Recipe
+from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form
+from tokenizer_core import Recipe, Tokenizer, TrainingRun
 
 
 def refused(board: Board, body: Any, code: str, path: str | None) -> dict[str, Any]:
@@ -308,6 +308,27 @@ def test_tokenizer_can_be_extended_by_name(board: Board) -> None:
     job = board.submit({"corpus": {"texts": TEXTS}, "settings": {"extends": "framed", "vocab_size": 450}})
     assert job["settings"]["extends"] == "framed"
     assert "/" not in job["settings"]["extends"]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("as_form", [False, True])
+def test_trained_tokenizer_can_be_extended_by_hash(board: Board, tmp_path: Path, *, named: bool, as_form: bool) -> None:
+    recipe = Recipe.from_dict({"corpus": {"texts": TEXTS}, "vocab_size": 260, "name": "first"})
+    place = TrainingRun(tmp_path / "run", recipe).publish_under(board.trained)
+    settings = {"extends": f"{'first@' if named else ''}{Tokenizer.open(place).hash}", "vocab_size": 262}
+    if as_form:
+        parts = ("settings", None, json.dumps(settings).encode()), ("corpus", "a.txt", b"new newer")
+        body, headers = form(*parts)
+        answer = board.client.post("/train-job", content=body, headers=headers)
+    else:
+        answer = board.client.post("/train-job", json={"corpus": {"texts": TEXTS}, "settings": settings})
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["settings"]["extends"] == place.name
+
+
+def test_tokenizer_that_is_to_be_extended_and_is_not_there_is_named(refusing: Board) -> None:
+    settings = {"extends": f"sha256:{'0' * 64}", "vocab_size": 262}
+    refused(refusing, {"corpus": {"texts": TEXTS}, "settings": settings}, "tokenizer_not_found", "settings.extends")
 
 
 def test_same_request_under_one_key_is_one_job(board: Board) -> None:
