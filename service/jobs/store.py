@@ -44,10 +44,16 @@ class JobStore:
 
     @classmethod
     def open(cls, settings: Settings) -> JobStore:
-        """Find the store that the settings name; nothing is made or connected to before the first job."""
+        """Find the store that the settings name; nothing is made, and no server asked, before the first job.
+
+        Errors:
+            InvalidSetting: the URL is that of no store, or the file is damaged.
+        """
         directory = trained_directory(settings) / DIRECTORY
         url = f"sqlite:///{directory / FILE}" if settings.jobs_url is None else settings.jobs_url
-        return cls(Database(url), directory, max_queued=settings.max_jobs)
+        database = Database(url)
+        database.verify()
+        return cls(database, directory, max_queued=settings.max_jobs)
 
     def prepare(self) -> Prepared:
         """Make a directory for the uploads of a job."""

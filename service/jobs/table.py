@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,31 @@ class Database:
         """Tell whether there can be jobs: a SQLite file that nobody made holds none, and is not made for a question."""
         file = self._file()
         return file is None or file.exists()
+
+    def verify(self) -> None:
+        """Refuse a SQLite file that is damaged or empty: a queue that begins anew would lose jobs without a word.
+
+        What cannot be reached now is told when it is asked.
+
+        Errors:
+            InvalidSetting
+        """
+        file = self._file()
+        if file is None or not file.is_file():
+            return
+        try:
+            with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+                # Who has just made the file holds this lock until the table is in it.
+                connection.execute("BEGIN IMMEDIATE")
+                (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            return
+        except sqlite3.DatabaseError as error:
+            said, tables = str(error), 0
+        if said != "ok" or not tables:
+            wrong = "the file is empty" if said == "ok" else said
+            raise InvalidSetting(f"jobs_url {self.name} is no store of jobs: {wrong}; put back a copy, or remove it")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -232,6 +232,22 @@ def test_a_store_that_cannot_be_reached_is_told_as_such(make_settings: MakeSetti
         store.close()
 
 
+@pytest.mark.parametrize("kept", [0, 100, 5000])
+def test_a_store_that_is_damaged_is_refused_and_not_begun_anew(
+    make_settings: MakeSettings, tmp_path: Path, kept: int
+) -> None:
+    settings = make_settings(jobs_url=f"sqlite:///{tmp_path / 'jobs.sqlite'}")
+    store = JobStore.open(settings)
+    submit(store)
+    store.close()
+    JobStore.open(settings).close()
+    damaged = (tmp_path / "jobs.sqlite").read_bytes()[:kept]
+    (tmp_path / "jobs.sqlite").write_bytes(damaged)
+    with pytest.raises(InvalidSetting, match=r"jobs_url sqlite:.* is no store of jobs: .*; put back a copy"):
+        JobStore.open(settings)
+    assert (tmp_path / "jobs.sqlite").read_bytes() == damaged
+
+
 @pytest.mark.parametrize(
     "url", ["", "mysql://host/db", "sqlite://", "sqlite:///:memory:", "nonsense", "://", "a" * 300]
 )
