@@ -13,7 +13,7 @@ import pytest
 
 from tests.data import needs_data, shared, vectors
 from tests.formats.small import added, document, model, write
-from tokenizer_core import Tokenizer, artifact
+from tokenizer_core import Tokenizer, artifact, durable
 from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
 from tokenizer_core.errors import TokdError
 from tokenizer_core.formats import files, hf_json, publish
@@ -225,6 +225,31 @@ def test_an_artifact_is_replaced_in_one_step(parts, saved):
     assert not errors
     assert seen <= {artifact.template_hash(settings) for settings in (parts.settings, *(t.settings for t in texts))}
     assert [path.name for path in saved.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(("what", "moment"), [("file", "flock"), ("directory", "open"), ("directory", "flock")])
+def test_what_another_process_sweeps_away_before_it_is_locked_is_made_again(
+    what, moment, parts, saved, tmp_path, monkeypatch
+):
+    module = os if moment == "open" else durable.fcntl
+    called = getattr(module, moment)
+
+    def swept(target: Any, *arguments: Any, **named: Any) -> Any:
+        fresh = [path for path in tmp_path.iterdir() if ".tokd-" in path.name]
+        if fresh:
+            monkeypatch.undo()
+            durable.sweep(tmp_path)
+            assert not fresh[0].exists()
+        return called(target, *arguments, **named)
+
+    monkeypatch.setattr(module, moment, swept)
+    if what == "file":
+        durable.replace(tmp_path / "one", [b"a"])
+        assert (tmp_path / "one").read_bytes() == b"a"
+    else:
+        artifact.write(parts, saved)
+        assert artifact.read(saved).config == parts.config
+    assert [path.name for path in tmp_path.iterdir() if ".tokd-" in path.name] == []
 
 
 @pytest.mark.parametrize("stranger", ["file", "directory", "link", "empty"])

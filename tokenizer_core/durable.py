@@ -12,8 +12,9 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 _FRESH = re.compile(r"\..+\.tokd-[0-9a-f]{16}")
 
@@ -24,15 +25,16 @@ def write_new(path: Path, parts: Iterable[bytes]) -> None:
     Raises:
         FileExistsError
     """
-    with _written(path, parts):
-        pass
+    with os.fdopen(_make_file(path), "wb") as file:
+        _write(file, parts)
 
 
 def replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write a file beside its place and put it there in one step: a reader sees the old one or all of the new one."""
-    fresh = _fresh(path)
+    fresh, descriptor = _claim(path, _make_file)
     try:
-        with _written(fresh, parts):
+        with os.fdopen(descriptor, "wb") as file:
+            _write(file, parts)
             fresh.replace(path)
     except BaseException:
         fresh.unlink(missing_ok=True)
@@ -43,15 +45,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
 @contextlib.contextmanager
 def fresh_directory(path: Path) -> Iterator[Path]:
     """Make a directory beside ``path``, to be renamed; what has its name in the end is removed."""
-    while True:
-        fresh = _fresh(path)
-        fresh.mkdir()
-        descriptor = os.open(fresh, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        _lock(descriptor)
-        if fresh.exists():
-            break
-        # Another process swept it away before it was locked.
-        os.close(descriptor)
+    fresh, descriptor = _claim(path, _make_directory)
     try:
         yield fresh
     finally:
@@ -96,20 +90,36 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _fresh(path: Path) -> Path:
-    return path.with_name(f".{path.name[:64]}.tokd-{secrets.token_hex(8)}")
-
-
-@contextlib.contextmanager
-def _written(path: Path, parts: Iterable[bytes]) -> Iterator[None]:
-    """Write a new file, and keep it locked."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with os.fdopen(descriptor, "wb") as file:
+def _claim(path: Path, make: Callable[[Path], int | None]) -> tuple[Path, int]:
+    """Make something with a fresh name beside ``path``, and lock it; again if it was swept away before."""
+    while True:
+        fresh = path.with_name(f".{path.name[:64]}.tokd-{secrets.token_hex(8)}")
+        descriptor = make(fresh)
+        if descriptor is None:
+            continue
         _lock(descriptor)
-        file.writelines(parts)
-        file.flush()
-        os.fsync(descriptor)
-        yield
+        if fresh.exists():
+            return fresh, descriptor
+        os.close(descriptor)
+
+
+def _make_file(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+
+def _make_directory(path: Path) -> int | None:
+    """Make a directory and open it; ``None`` where it was gone by then."""
+    path.mkdir()
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+
+
+def _write(file: BinaryIO, parts: Iterable[bytes]) -> None:
+    file.writelines(parts)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _lock(descriptor: int) -> None:
