@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_core import patterns
-from tokenizer_core.errors import InvalidArtifact
+from tokenizer_core.errors import InvalidArtifact, InvalidOption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +49,16 @@ class Pattern:
         """Take what a caller gives: the name of a known pattern, or a regular expression as tiktoken reads it.
 
         Raises:
+            InvalidOption: it is no string.
             InvalidArtifact: ``invalid_pattern`` for a word that is no known name, since as a regular expression it
                 would only match itself; and for what cannot be written into a ``tokenizer.json``.
         """
+        given: Any = text
+        if not isinstance(given, str):
+            raise InvalidOption(
+                f"pattern is the name of a known pattern or a regular expression, not {type(given).__name__}",
+                field="pattern",
+            )
         if text in patterns.PATTERNS or text in patterns.ALIASES:
             return cls("name", text)
         if text.replace("-", "_").isidentifier() or not text:

@@ -151,6 +151,14 @@ def test_special_tokens_that_cannot_be_are_refused(special, code, tmp_path):
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("pattern", [None, 5, b"cl100k_base"])
+def test_a_pattern_is_a_string(pattern, tmp_path):
+    (tmp_path / "ranks.tiktoken").write_bytes(lines(BYTES))
+    with pytest.raises(TokdError, match="not " + type(pattern).__name__) as caught:
+        Tokenizer.from_tiktoken(tmp_path / "ranks.tiktoken", pattern=pattern)
+    assert (caught.value.code, caught.value.place["field"]) == ("invalid_option", "pattern")
+
+
 @pytest.mark.parametrize("pattern", ["", "cl100k", "gpt-2", r"a\Kb", r"\Ga", r"(?Rm)a$", "("])
 def test_patterns_are_never_guessed(pattern, tmp_path):
     path = tmp_path / "ranks.tiktoken"
