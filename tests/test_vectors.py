@@ -1,4 +1,4 @@
-"""Every case of ``vectors.jsonl`` that a library can answer; the areas of others are named with who answers them.
+"""Every case of ``vectors.jsonl`` about text and ids.
 
 A case of an unknown area or of an unknown shape fails: a vector is never passed over in silence.
 """
@@ -33,13 +33,8 @@ from tokenizer_core.errors import (
     UncoveredText,
 )
 
-ELSEWHERE = {
-    "artifact": "test_artifact.py, tests/formats/ and tests/service/",
-    "service": "tests/service/",
-    "template": "tests/chat/test_vectors.py",
-    "training": "tests/training/ and tests/service/train_job/",
-}
-"""Areas whose subject is not text and ids, and the tests that answer them."""
+ELSEWHERE = {"artifact", "service", "template", "training"}
+"""Areas whose subject is not text and ids: ``test_scenarios.py`` holds that each of their cases has its test."""
 
 NEEDS_A_TEMPLATE = {"inj-zwsp-template-strip": "tests/chat/test_vectors.py"}
 

@@ -297,6 +297,15 @@ def test_marks_inside_a_long_text_are_no_values(client: TestClient) -> None:
     assert answer.status_code == 200, answer.text[:300]
 
 
+@pytest.mark.parametrize(
+    "body", [{"text": [1] * 200_000}, {"text": ["x"] * 200_000, "odd": 1}, {"text": ["x"] * 200_000}]
+)
+def test_error_is_small_however_many_entries_are_wrong(client: TestClient, body: dict[str, Any]) -> None:
+    answer = client.post("/encode", json=body)
+    assert answer.status_code in (413, 422)
+    assert_problem(answer, answer.json()["code"], answer.json()["path"])
+
+
 def test_literal_of_a_special_token_is_named_with_its_place(client: TestClient) -> None:
     body = assert_problem(client.post("/encode", json={"text": "né<|eos|>"}), "reserved_literal", "text")
     assert (body["literal"], body["span"], body["unit"]) == ("<|eos|>", [2, 9], "char")

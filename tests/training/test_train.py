@@ -184,6 +184,11 @@ def test_a_special_token_is_never_learned() -> None:
     assert b"the" not in [left + right for left, right in tokenizer.merges]
 
 
+def test_a_zero_byte_is_a_byte_as_any_other() -> None:
+    tokenizer = train(iter(["a\0b"] * 9), 258, pattern=None)
+    assert [tokenizer.token_bytes(id) for id in tokenizer.encode("a\0b")] == [b"a\0b"]
+
+
 def test_whole_documents_are_single_pieces_without_a_pattern() -> None:
     tokenizer = train(iter(["a b a b a b"]), 300, pattern=None)
     assert b"a b a b a b" in [left + right for left, right in tokenizer.merges]
