@@ -185,7 +185,7 @@ def beside_encoding(document: dict[str, Any], vocabulary: str) -> list[str]:
     by_text = document["results"][vocabulary]
     lines = [row([f"{OURS}: of the time of encoding", *by_text]), row(["---"] * (len(by_text) + 1))]
     for regime in ("count", "offsets"):
-        shares = [times(by_name, (OURS, "warm"), (OURS, regime)) for by_name in by_text.values()]
+        shares = [times(by_name, (OURS, "again"), (OURS, regime)) for by_name in by_text.values()]
         lines.append(row([regime, *map(short, shares)]))
     return lines
 
