@@ -48,7 +48,7 @@ def opened(time: float, memory: float) -> dict[str, float]:
 def document() -> dict[str, Any]:
     by_name = {
         "tokd": {regime: speed(30) for regime in encode_tables.REGIMES}
-        | {"batch on one core": speed(15), "offsets": speed(15)},
+        | {"batch on one core": speed(15), "again": speed(30), "offsets": speed(15)},
         "tokd, portable": {regime: speed(120) for regime in encode_tables.REGIMES},
         "tiktoken": {"cold": speed(10), "warm": speed(60)},
         "gigatoken": {"cold": {"unequal": True}, "warm": speed(40)},
@@ -193,10 +193,11 @@ def test_everything_is_measured_of_tokd_and_every_answer_looked_at(own_text):
     tokenizer = base()
     results = worker.single(openers.encoder_of_tokd(tokenizer), text)
     results |= worker.batch(openers.encoder_of_tokd(tokenizer), text)
-    assert set(results) == {*encode_tables.REGIMES, "batch on one core"}
+    assert set(results) == {*encode_tables.REGIMES, "again", "batch on one core"}
     proofs = {regime: result["proof"] for regime, result in results.items()}
     ids = tokenizer.encode(text.whole)
-    assert proofs["cold"] == proofs["warm"] == hashlib.sha256(ids.astype("<u4").tobytes()).hexdigest()
+    digest = hashlib.sha256(ids.astype("<u4").tobytes()).hexdigest()
+    assert proofs["cold"] == proofs["warm"] == proofs["again"] == digest
     assert proofs["decode"] == proofs["decode to bytes"] == hashlib.sha256(text.whole.encode()).hexdigest()
     assert proofs["batch"] == proofs["batch on one core"]
     assert proofs["count"] == str(len(ids))
