@@ -136,10 +136,12 @@ class Database:
         if file is None or not file.is_file():
             return
         try:
-            with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+            # Opened as what is there: one that goes away meanwhile is not made again.
+            url = f"{file.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(url, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+                (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 # Who has just made the file holds this lock until the table is in it.
                 connection.execute("BEGIN IMMEDIATE")
-                (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
             return
