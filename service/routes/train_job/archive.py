@@ -22,6 +22,7 @@ from service.state import State
 from service.trained import trained_directory
 
 BLOCK_BYTES = 256 << 10
+_MANIFEST = "manifest.json"
 _LEVEL = 6
 _GZIP = 16 + zlib.MAX_WBITS
 """A gzip frame; zlib writes no time and no name into its head."""
@@ -46,7 +47,8 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
         try:
             first = await desk.run(next, blocks)
         except FileNotFoundError:
-            raise ServiceError("no_artifact", "the artifact was removed from this server") from None
+            detail = "the artifact was removed from this server, or is none any more; submit the job again"
+            raise ServiceError("no_artifact", detail) from None
 
         async def sent() -> AsyncIterator[bytes]:
             yield first
@@ -78,11 +80,13 @@ def published(job: Job) -> Artifact:
 
 
 def archive(directory: Path, name: str) -> Iterator[bytes]:
-    """Pack the files of a directory, in blocks: their names in order, no owners, no times.
+    """Pack the files of an artifact, in blocks: their names in order, no owners, no times.
 
     Errors:
-        FileNotFoundError: there is no directory.
+        FileNotFoundError: this is no directory with a manifest.
     """
+    if not (directory / _MANIFEST).is_file():
+        raise FileNotFoundError(directory / _MANIFEST)
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     packed = b""
     for part in _tar(directory, name):

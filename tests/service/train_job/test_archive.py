@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,9 +71,9 @@ def test_content_of_any_size_comes_back(tmp_path: Path, size: int) -> None:
     directory = tmp_path / "artifact"
     directory.mkdir()
     content = os.urandom(size)
-    (directory / "file").write_bytes(content)
+    (directory / "manifest.json").write_bytes(content)
     with tarfile.open(fileobj=io.BytesIO(b"".join(archive(directory, "a")))) as packed:
-        member = packed.extractfile("a/file")
+        member = packed.extractfile("a/manifest.json")
         assert member is not None
         assert member.read() == content
 
@@ -86,4 +87,24 @@ def test_job_without_an_artifact_says_so(board: Board, artifacts: tuple[str, str
     for path in board.trained.iterdir():
         if path.name != ".jobs":
             shutil.rmtree(path)
+    assert_problem(board.client.get(f"/train-job/{job}/artifact"), "no_artifact")
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path: path.write_text("no directory"),
+        lambda path: path.mkdir(),
+        lambda path: os.mkfifo(path),
+        lambda path: path.symlink_to(path),
+    ],
+    ids=["file", "empty directory", "pipe", "link to itself"],
+)
+def test_what_is_no_artifact_where_one_was_is_not_packed(
+    board: Board, artifacts: tuple[str, str], put: Callable[[Path], None]
+) -> None:
+    job = publish(board, artifacts[1])
+    (place,) = (path for path in board.trained.iterdir() if path.name != ".jobs")
+    shutil.rmtree(place)
+    put(place)
     assert_problem(board.client.get(f"/train-job/{job}/artifact"), "no_artifact")
