@@ -137,8 +137,10 @@ def _status(path: Path) -> os.stat_result:
 def _read(directory: int) -> TokenizerParts:
     manifest = files.parse_json(files.read(Path(MANIFEST), directory=directory, follow_links=False), MANIFEST)
     fields = Fields(manifest, MANIFEST)
-    if (schema := fields.any("schema")) != SCHEMA or isinstance(schema, bool):
-        raise Unsupported(f"the manifest has schema {str(schema)[:40]}, and only {SCHEMA} is known", field="schema")
+    if not files.same_json(schema := fields.any("schema"), SCHEMA):
+        raise Unsupported(
+            f"the manifest has schema {json.dumps(schema)[:40]}, and only {SCHEMA} is known", field="schema"
+        )
     if (version := fields.take("unicode_version", str)) != UNICODE_VERSION:
         raise Unsupported(
             f"the artifact is pinned to Unicode {version[:40]} and this build has {UNICODE_VERSION}; import it again",
@@ -193,7 +195,7 @@ def _check_derived(manifest: Mapping[str, Any], derived: Mapping[str, Any]) -> N
     for key in sorted(manifest.keys() | derived.keys()):
         if key not in derived:
             raise Unsupported(f"{MANIFEST} has the unknown key {key[:80]!r}", field=f"{MANIFEST}.{key[:80]}")
-        if key not in manifest or manifest[key] != derived[key]:
+        if key not in manifest or not files.same_json(manifest[key], derived[key]):
             raise InvalidArtifact(
                 f"{key} in the manifest contradicts the files; write the artifact again", field=f"{MANIFEST}.{key}"
             )

@@ -116,6 +116,7 @@ CONTRADICTIONS = [
     ({"padding_side": "middle"}, {}, "unsupported", "tokenizer_config.json.padding_side"),
     ({"model_max_length": -1}, {}, "invalid_file", "tokenizer_config.json.model_max_length"),
     ({"model_max_length": True}, {}, "invalid_file", "tokenizer_config.json.model_max_length"),
+    ({"model_max_length": 512.0}, {}, "invalid_file", "tokenizer_config.json.model_max_length"),
     ({"add_prefix_space": True}, {}, "invalid_file", "tokenizer_config.json.add_prefix_space"),
     ({"add_bos_token": True, "bos_token": "<|end|>"}, {}, "invalid_file", "tokenizer_config.json.add_bos_token"),
     ({"add_eos_token": True}, {}, "invalid_file", "tokenizer_config.json.add_eos_token"),

@@ -114,6 +114,11 @@ def parse_json(data: bytes, field: str) -> Any:
     return value
 
 
+def same_json(one: object, other: object) -> bool:
+    """Return whether two values are written alike: to Python 1, 1.0 and true are equal, in a file they are not."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
 def check_name(name: str) -> str:
     """Return ``name`` if an artifact may be called so.
 

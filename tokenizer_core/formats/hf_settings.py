@@ -154,9 +154,11 @@ def _check_frame(fields: Fields, config: PipelineConfig, ids: Mapping[str, int])
 
 def _length(fields: Fields) -> int | None:
     value = fields.any("model_max_length")
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
+    if type(value) in (int, float) and value >= _NO_LENGTH:
+        return None
+    if type(value) is not int or value < 0:
         raise InvalidArtifact("model_max_length must be a length", field=fields.at("model_max_length"))
-    return None if value >= _NO_LENGTH else int(value)
+    return value
 
 
 def _templates(beside: Mapping[str, bytes], fields: Fields) -> tuple[str | None, tuple[tuple[str, str], ...]]:
