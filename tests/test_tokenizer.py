@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,25 @@ def test_a_subclass_with_arguments_of_its_own_encodes() -> None:
     assert named.label == "mine"
     assert np.array_equal(named.encode("aaa bbb"), tokenizer.encode("aaa bbb"))
     assert named.decode(named.encode("aaa bbb")) == "aaa bbb"
+
+
+def test_a_twin_with_another_template_has_the_class_and_the_attributes_of_its_origin() -> None:
+    class Labelled(Tokenizer):
+        def __init__(self, label: str, other: Tokenizer) -> None:
+            super().__init__(other.parts)
+            self.label = label
+
+        @cached_property
+        def seal(self) -> str:
+            return f"{self.label} {self.template_hash}"
+
+    origin = Labelled("mine", vocabularies.tokenizer("tiny"))
+    assert (origin.seal, len(origin.templates)) == ("mine None", 0)
+    twin = origin.with_template("{{ messages[0].content }}")
+    assert type(twin) is Labelled
+    assert (twin.label, twin.hash, len(twin.templates)) == ("mine", origin.hash, 1)
+    assert twin.seal == f"mine {twin.template_hash}" != origin.seal
+    assert repr(twin).startswith("Labelled('")
 
 
 def test_threads_share_the_calls_of_one_object(tiny: Tokenizer) -> None:

@@ -115,7 +115,7 @@ class Tokenizer(Codec):
         self._parts, self._pipeline = parts, pipeline
 
     @classmethod
-    def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Tokenizer:
+    def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Self:
         """Open an artifact directory and verify every hash in its manifest.
 
         Args:
@@ -127,14 +127,12 @@ class Tokenizer(Codec):
         return cls(artifact.read(path), cache_bytes=cache_bytes)
 
     @classmethod
-    def from_tiktoken(
-        cls, path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None
-    ) -> Tokenizer:
+    def from_tiktoken(cls, path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None) -> Self:
         """Read a rank file; ``pattern`` is the name of a known pattern or a regular expression."""
         return cls(tiktoken.read(path, pattern=pattern, special_tokens=special_tokens or {}))
 
     @classmethod
-    def from_hf(cls, path: str | Path) -> Tokenizer:
+    def from_hf(cls, path: str | Path) -> Self:
         """Read a ``tokenizer.json``, or a directory in Hugging Face's layout, whose chat templates are compiled.
 
         Raises:
@@ -152,7 +150,7 @@ class Tokenizer(Codec):
         *,
         pattern: str = "gpt2",
         special_tokens: Mapping[str, int] | None = None,
-    ) -> Tokenizer:
+    ) -> Self:
         """Read GPT-2's ``vocab.json`` and ``merges.txt``."""
         return cls(vocab_merges.read(vocab, merges, pattern=pattern, special_tokens=special_tokens or {}))
 
@@ -330,8 +328,10 @@ class Tokenizer(Codec):
         """Encode a text with the span of every id in the text as it was given, through any normalizer."""
         return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens))
 
-    def with_template(self, source: str) -> Tokenizer:
+    def with_template(self, source: str) -> Self:
         """Return the same tokenizer with another chat template: equal ids for texts, another template hash.
+
+        Of a subclass it has the attributes too, but for cached properties, which are computed again.
 
         Raises:
             TemplateFailed: the source is no Jinja template.
@@ -339,10 +339,15 @@ class Tokenizer(Codec):
         from tokenizer_core import template
 
         template.compiled(source)
-        twin = Tokenizer.__new__(Tokenizer)
+        cls = type(self)
+        twin = Tokenizer.__new__(cls)
         settings = replace(self.settings, chat_template=source, named_templates=())
         twin._parts, twin._pipeline = replace(self._parts, settings=settings), self._pipeline
         Codec.__init__(twin, self._pipeline)
+        # A copy, because another thread may compute a cached property meanwhile.
+        for name, value in vars(self).copy().items():
+            if not isinstance(getattr(cls, name, None), cached_property):
+                vars(twin)[name] = value
         return twin
 
     def render_chat(
@@ -437,4 +442,4 @@ class Tokenizer(Codec):
         )
 
     def __repr__(self) -> str:
-        return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, hash={self.hash!r})"
+        return f"{type(self).__name__}({self.name!r}, vocab_size={self.vocab_size}, hash={self.hash!r})"
