@@ -213,6 +213,12 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
     return [*lines, row(["**best peer / tokd**", *("" for _ in steps), *ratios])]
 
 
+def at_a_glance(document: dict[str, Any]) -> str:
+    """Write what README shows of machines that have not the widest instructions."""
+    cells = list(ratios(document))
+    return "\n\n".join([sentence(cells), "\n".join(glance(cells))])
+
+
 def compact(document: dict[str, Any]) -> str:
     """Write what README shows; all of it stands in ``markdown`` too."""
     cells = list(ratios(document))

@@ -21,6 +21,12 @@ def vector_units() -> list[str]:
     return [flag for flag in ("avx2", "avx512bw", "avx512_vbmi2") if flag in flags]
 
 
+def kind() -> str:
+    """Return the widest instructions that tokd uses here, by the name that ``TOKD_KERNEL`` has for them."""
+    units = vector_units()
+    return "avx512" if "avx512_vbmi2" in units else "avx2" if "avx2" in units else "portable"
+
+
 def memory(field: str = "VmHWM") -> float:
     """Return this process's peak memory in MB, or with ``VmRSS`` what it has now.
 

@@ -86,11 +86,10 @@ def main(*, short: bool) -> int:
     document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
     text = table(document)
     if not short:
-        report.write("memory", document, text)
         across = chart.Axis.over("requests", [count for count, _ in points])
         up = chart.Axis.over("resident MB", [megabytes for _, megabytes in points])
         drawn = chart.lines("Memory after distinct requests", across, up, {"": points})
-        (report.RESULTS / "memory.svg").write_text(drawn, encoding="utf-8")
+        report.write("memory", document, text, drawn)
     print(text)
     halfway, last = points[STRETCHES // 2][1], points[-1][1]
     return int(not short and last > 1.1 * halfway)

@@ -7,9 +7,12 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
+from benchmarks import machine
 from benchmarks.corpora import ROOT
 
-RESULTS = ROOT / "benchmarks" / "results"
+KIND = machine.kind()
+RESULTS = ROOT / "benchmarks" / "results" / KIND
+"""Machines with other instructions have results of their own."""
 README = ROOT / "README.md"
 OURS = "tokd"
 
@@ -26,21 +29,29 @@ def row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def write(name: str, document: dict[str, Any], text: str) -> None:
-    """Keep a result as JSON and as Markdown."""
-    RESULTS.mkdir(exist_ok=True)
+def write(name: str, document: dict[str, Any], text: str, drawn: str | None = None) -> None:
+    """Keep a result as JSON and as Markdown, and its chart if there is one."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    if drawn is not None:
+        (RESULTS / f"{name}.svg").write_text(drawn, encoding="utf-8")
 
 
 def show(name: str, text: str) -> None:
-    """Put the tables of a result into README, between the two marks of its name, and a chart if there is one."""
-    before, found, rest = README.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
-    _, ended, after = rest.partition(f"<!-- end of {name} -->\n")
-    if not (found and ended):
-        raise SystemExit(f"README has no place for {name}")
+    """Put tables into README, between the marks of their name and this kind of machine, and a chart if there is one.
+
+    README shows what it has marks for.
+    """
+    mark = f"{name} {KIND}"
+    before, found, rest = README.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    if not found:
+        return
+    _, ended, after = rest.partition(f"<!-- end of {mark} -->\n")
+    if not ended:
+        raise SystemExit(f"README has no end of {mark}")
     has_chart = (RESULTS / f"{name}.svg").exists()
-    chart = f"\n![{name}](benchmarks/results/{name}.svg)\n" if has_chart else ""
+    chart = f"\n![{name}](benchmarks/results/{KIND}/{name}.svg)\n" if has_chart else ""
     README.write_text(f"{before}{found}{text}\n{chart}{ended}{after}", encoding="utf-8")
 
 

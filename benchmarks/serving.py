@@ -227,8 +227,7 @@ def main(*, short: bool) -> int:
     }
     text = table(document)
     if not short:
-        report.write("http", document, text)
-        (report.RESULTS / "http.svg").write_text(draw(document), encoding="utf-8")
+        report.write("http", document, text, draw(document))
         report.show("http", report.rows(text))
     print(text)
     return 0

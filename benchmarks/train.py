@@ -173,7 +173,6 @@ def main(*, short: bool) -> int:
     document = {"machine": machine.describe(), "versions": versions, "rounds": rounds, "results": results}
     text = table(document)
     if not short:
-        report.write("train", document, text)
-        (report.RESULTS / "train.svg").write_text(draw(document), encoding="utf-8")
+        report.write("train", document, text, draw(document))
     print(text)
     return int(any("failure" in cells["tokd"] or cells["tokd"]["unequal"] for cells in results.values()))
