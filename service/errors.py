@@ -83,6 +83,7 @@ PROBLEMS: dict[str, Problem] = {
     "unsupported_charset": Problem(415, "the request body must be UTF-8"),
     "unsupported_encoding": Problem(415, "the request body must not be compressed"),
     "unsupported_media_type": Problem(415, "the request body has a media type that this route does not take"),
+    "unsupported_transfer_coding": Problem(501, "this server knows no transfer coding but chunked"),
 }
 """Every code that an answer can carry. What concerns files on the server is never a caller's error: 500."""
 

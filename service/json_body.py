@@ -59,7 +59,7 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
         require: refuses media types.
 
     Errors:
-        ``unsupported_encoding``, and what ``require`` raises.
+        ``unsupported_encoding``, ``unsupported_transfer_coding``, and what ``require`` raises.
     """
     length: int | None = None
     media_type = b""
@@ -74,6 +74,13 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
                 "the body is compressed; send it as it is, without content-encoding",
                 "header content-encoding",
                 headers=((b"accept-encoding", b"identity"),),
+            )
+        elif name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            # The parser below knows the chunks of such a body, and would hand on what is coded within.
+            raise ServiceError(
+                "unsupported_transfer_coding",
+                "the body is coded for the transfer; send it as it is, chunked or with its length",
+                "header transfer-encoding",
             )
     if media_type != b"application/json":
         require(media_type)

@@ -37,7 +37,11 @@ def is_plain(headers: Headers) -> bool:
             if value != b"application/json":
                 return False
             has_type = True
-        elif (name == b"accept" and value not in _ANYTHING) or name == b"content-encoding":
+        elif (
+            (name == b"accept" and value not in _ANYTHING)
+            or name == b"content-encoding"
+            or (name == b"transfer-encoding" and value != b"chunked")
+        ):
             return False
     return has_type
 

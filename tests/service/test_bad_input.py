@@ -161,6 +161,7 @@ HEADERS: list[tuple[dict[str, str], str, str]] = [
     ({**JSON, "content-encoding": "gzip"}, "unsupported_encoding", "header content-encoding"),
     ({**JSON, "content-encoding": "zstd"}, "unsupported_encoding", "header content-encoding"),
     ({**JSON, "content-encoding": "identity, br"}, "unsupported_encoding", "header content-encoding"),
+    ({**JSON, "transfer-encoding": "gzip, chunked"}, "unsupported_transfer_coding", "header transfer-encoding"),
 ]
 
 

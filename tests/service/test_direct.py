@@ -120,6 +120,7 @@ LAST = [
     request(length=b"content-length: 5000\r\n"),
     request(length=b"content-length: 40\r\n"),
     request(length=b""),
+    request(b"1e\r\n" + FOX + b"\r\n0\r\n\r\n", length=b"transfer-encoding: gzip, chunked\r\n"),
     request(headers=JSON + b"x: " + b"y" * 70_000 + b"\r\n"),
     chunked(FOX).replace(b"1e;", b"xe;"),
     chunked(FOX)[:-9],

@@ -302,6 +302,26 @@ def test_length_and_chunks_at_once_are_refused(server: Server) -> None:
         assert read_answer(connection)[0] == 400
 
 
+@pytest.mark.parametrize("coding", ["gzip, chunked", "identity, chunked", "gzip\r\ntransfer-encoding: chunked"])
+def test_transfer_coding_other_than_chunked_is_refused(server: Server, coding: str) -> None:
+    body = b'{"text":"fox"}'
+    with connect(server) as connection:
+        connection.sendall(
+            head("/count", f"transfer-encoding: {coding}") + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        )
+        status, headers, answer = read_answer(connection)
+        assert (status, json.loads(answer)["code"]) == (501, "unsupported_transfer_coding")
+        assert headers["connection"] == "close"
+        assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("coding", ["chunked", "Chunked"])
+def test_chunks_are_read_however_they_are_named(server: Server, coding: str) -> None:
+    with connect(server) as connection:
+        connection.sendall(head("/count", f"transfer-encoding: {coding}") + b'e\r\n{"text":"fox"}\r\n0\r\n\r\n')
+        assert read_answer(connection)[0] == 200
+
+
 def test_large_answer_that_is_read_slowly_arrives_whole(run_server: RunServer, bare: Tokenizer) -> None:
     text = "the quick brown fox " * 50_000
     with run_server() as server, connect(server) as connection:
