@@ -32,12 +32,19 @@ _grows: ContextVar[Callable[[int], None] | None] = ContextVar("grows", default=N
 
 @contextmanager
 def told(grows: Callable[[int], None]) -> Iterator[None]:
-    """Tell ``grows`` of every block that is made within, so that it can refuse an answer before it is whole."""
+    """Tell ``grows`` of all that is made within, so that it can refuse an answer before it is whole."""
     before = _grows.set(grows)
     try:
         yield
     finally:
         _grows.reset(before)
+
+
+def hold(*arrays: npt.NDArray[Any]) -> None:
+    """Tell of arrays that stay until the answer is whole: ids and spans, twelve bytes an id."""
+    grows = _grows.get()
+    if grows is not None:
+        grows(sum(array.nbytes for array in arrays))
 
 
 class Answer(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from service import encoding
-from service.answers import Answer, Rows, Writer, write
+from service.answers import Answer, Rows, Writer, hold, write
 from service.encoding import IGNORED_LABEL, PARTS, Ids, truncated
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
@@ -71,7 +71,11 @@ def places(
     """Return the ids of every chat with their spans in the rendered text, and that text."""
     policy, rendering = _policy(request, settings), options(request)
     work = loaded.tokenizer.chat_offsets
-    return [_placed(work, chat, path, unit=unit, special_tokens=policy, **rendering) for chat, path in _chats(request)]
+    placed: list[tuple[Offsets, RenderedChat]] = []
+    for chat, path in _chats(request):
+        placed.append(_placed(work, chat, path, unit=unit, special_tokens=policy, **rendering))
+        hold(placed[-1][0].ids, placed[-1][0].spans)
+    return placed
 
 
 def options(request: ChatOptions) -> RenderingOptions:
@@ -92,6 +96,7 @@ def encode_one(
     """Encode one chat; ``path`` is the field that it stands in, ``args_field`` that of the template's variables."""
     work = loaded.tokenizer.encode_chat
     encoded: EncodedChat = _placed(work, chat, path, args_field, special_tokens=policy, **rendering)
+    hold(encoded.ids, encoded.spans, encoded.control)
     return encoded
 
 

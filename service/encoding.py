@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.answers import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, write
+from service.answers import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest, Unit
@@ -210,17 +210,17 @@ def _encode_rows(loaded: Loaded, request: TextRequest, threads: int) -> list[Ids
 def _encode_all(tokenizer: Tokenizer, request: TextRequest, rows: Sequence[int], threads: int) -> list[Ids]:
     texts = texts_of(request)
     try:
-        return list(
-            tokenizer.encode_batch(
-                [texts[row] for row in rows],
-                special_tokens=request.special_tokens,
-                add_special_tokens=request.add_special_tokens,
-                threads=threads,
-            )
+        encoded = tokenizer.encode_batch(
+            [texts[row] for row in rows],
+            special_tokens=request.special_tokens,
+            add_special_tokens=request.add_special_tokens,
+            threads=threads,
         )
     except TokdError as error:
         row = error.place.get("row")
         raise _about_text(error, request, 0 if row is None else rows[row]) from error
+    hold(encoded.ids)
+    return list(encoded)
 
 
 def _key(loaded: Loaded, request: TextRequest, text: str, unit: Unit | None = None) -> TextKey:
@@ -248,6 +248,7 @@ def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> 
         )
     except TokdError as error:
         raise _about_text(error, request, index) from error
+    hold(offsets.ids, offsets.spans)
     if loaded.texts is not None:
         loaded.texts.put(_key(loaded, request, text, unit), offsets.ids, offsets.spans)
     return offsets

@@ -29,6 +29,11 @@ NO_WORDS = "\u2620\u2621\u2622"
         ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 100}], "return": EVERYTHING}),
         ("/offsets", {"text": NO_WORDS * 100, "tokens": True}),
         ("/encode", {"text": NO_WORDS * 400}),
+        # With what these are made of they are too large, and not without it.
+        ("/encode", {"text": NO_WORDS * 200, "return": ["truncated"]}),
+        ("/encode", {"text": [NO_WORDS] * 600, "return": ["count", "labels"], "max_length": 1}),
+        ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 200}], "return": ["count"]}),
+        ("/offsets", {"messages": [{"role": "user", "content": NO_WORDS * 90}]}),
     ],
 )
 def test_answer_that_can_never_be_held_is_refused(make_client: MakeClient, path: str, body: dict[str, object]) -> None:
