@@ -28,6 +28,9 @@ HEAD_SECONDS = 30.0
 READ_SECONDS = 30.0
 """Time in which a caller must read some of an answer that waits."""
 
+END_SECONDS = 28
+"""Time for the requests at hand when the server ends."""
+
 AT_ONCE = "tokd.at_once"
 """The extension of ASGI by which a hot route sends a whole answer in one call. It is given the media type and the body,
 and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
@@ -65,6 +68,7 @@ class BoundedProtocol(DirectProtocol):
     _head_is_large = False
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
+    _end_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -75,6 +79,8 @@ class BoundedProtocol(DirectProtocol):
         self._stop_the_clock()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
+        if self._end_timer is not None:
+            self._end_timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -166,8 +172,9 @@ class BoundedProtocol(DirectProtocol):
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """Let the request at hand end, and a stream of events at once."""
+        """Let the request at hand end, for a time, and a stream of events at once."""
         super().shutdown()
+        self._end_timer = self.loop.call_later(END_SECONDS, self.transport.abort)
         cycle: RequestResponseCycle | None = self.cycle
         ending: Any = None if cycle is None else cycle.scope.get("ending")
         if ending is not None:

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 
 from service.app import create_app
 from service.auth import require_keys
-from service.http_protocol import BoundedProtocol
+from service.http_protocol import END_SECONDS, BoundedProtocol
 from service.jobs.beside import worker_beside
 from service.memory import give_back_large
 from service.metrics import DIRECTORY_VARIABLE
@@ -24,7 +24,8 @@ from service.registry import Registry
 from service.settings import InvalidSetting, Settings
 
 KEEP_ALIVE_SECONDS = 30
-SHUTDOWN_SECONDS = 30
+SHUTDOWN_SECONDS = END_SECONDS + 2
+"""After so long uvicorn cancels what is still under way; connections have been given up by then."""
 
 
 def run(settings: Settings) -> None:

@@ -58,6 +58,7 @@ def connected() -> tuple[BoundedProtocol, Transport]:
 def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 0)
     monkeypatch.setattr(http_protocol, "READ_SECONDS", 0)
+    monkeypatch.setattr(http_protocol, "END_SECONDS", 0)
 
 
 def test_connection_that_never_speaks_is_ended() -> None:
@@ -92,6 +93,25 @@ def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
         assert not transport.closed
         protocol.pause_writing()
         await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
+
+
+def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_ends_is_not() -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\nab")
+        protocol.shutdown()
+        assert not transport.closed
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+        protocol.connection_lost(None)
+
+        protocol, transport = connected()
+        protocol.shutdown()
+        assert transport.closed
+        protocol.connection_lost(None)
+        await asyncio.sleep(0.01)
+        assert not transport.aborted.is_set()
 
     asyncio.run(story())
 
