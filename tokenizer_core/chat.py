@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -112,7 +112,7 @@ class EncodedChat:
             return list(self.rendered.generated)
         if train_on == "assistant":
             return self._turns([at for at, role in enumerate(roles) if role == "assistant"])
-        wanted = {train_on} if isinstance(train_on, str) else set(train_on)
+        wanted = {train_on} if isinstance(train_on, str) else _roles(train_on)
         unknown = wanted.difference(roles)
         if unknown:
             raise InvalidOption(
@@ -191,6 +191,15 @@ class EncodedChat:
     def _begins(self) -> Places:
         """Where each token begins, as it can be searched without being copied."""
         return self.spans[:, 0].astype(np.int64)
+
+
+def _roles(given: object) -> set[str]:
+    """Return the roles of a ``train_on`` that names several."""
+    named = list(given) if isinstance(given, Iterable) else [given]
+    roles = [role for role in named if isinstance(role, str)]
+    if len(roles) < len(named):
+        raise InvalidOption('train_on is "assistant", "last" or roles of messages', field="train_on")
+    return set(roles)
 
 
 def _array(spans: Sequence[tuple[int, int]]) -> Places:

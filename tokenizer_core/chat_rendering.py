@@ -76,6 +76,7 @@ def render(
     template: str | None,
 ) -> RenderedChat:
     """Render messages by one of the settings' templates; see ``Tokenizer.render_chat``."""
+    _check_options(add_generation_prompt, continue_final_message, template_args, template)
     if continue_final_message and add_generation_prompt:
         raise InvalidOption(
             "continue_final_message goes on with the last message and add_generation_prompt begins another; choose one",
@@ -109,6 +110,20 @@ def render(
         rendering = _continued(rendering, final)
     roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
     return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, chosen.hash)
+
+
+def _check_options(begins: object, continues: object, template_args: object, template: object) -> None:
+    """Refuse options of another type: ``"false"`` is true, and pairs are no object."""
+    for name, value in (("add_generation_prompt", begins), ("continue_final_message", continues)):
+        if not isinstance(value, bool):
+            raise InvalidOption(f"{name} is True or False, not {value!r:.80}", field=name)
+    if not isinstance(template_args, Mapping | None):
+        raise InvalidOption(
+            f"template_args is an object of variables by name, not {type(template_args).__name__}",
+            field="template_args",
+        )
+    if not isinstance(template, str | None):
+        raise InvalidOption(f"template is the name of a template, not {type(template).__name__}", field="template")
 
 
 def _check(messages: Any, tools: Any, documents: Any, template_args: Mapping[str, Any]) -> None:

@@ -196,6 +196,32 @@ def test_a_variable_is_placed_as_the_option_that_it_stands_in(tiny: Tokenizer) -
     assert caught.value.place["field"] == "template_args"
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("add_generation_prompt", "false"),
+        ("add_generation_prompt", 1),
+        ("continue_final_message", None),
+        ("template_args", 5),
+        ("template_args", [("date", "today")]),
+        ("template", 5),
+        ("template", ["default"]),
+    ],
+)
+def test_an_option_of_another_type_is_refused_by_its_name(tiny: Tokenizer, option: str, value: Any) -> None:
+    twin = tiny.with_template("{% if add_generation_prompt %}x{% endif %}")
+    for call in (twin.render_chat, twin.encode_chat, twin.chat_offsets):
+        with pytest.raises(InvalidOption, match=option) as caught:
+            call([{"role": "user", "content": "x"}], **{option: value})
+        assert caught.value.place == {"field": option}
+
+
+@pytest.mark.parametrize("source", [None, 5, b"{{ messages }}"])
+def test_a_template_that_is_no_string_is_refused_with_its_type(tiny: Tokenizer, source: Any) -> None:
+    with pytest.raises(TemplateFailed, match=f"is a string, not {type(source).__name__}"):
+        tiny.with_template(source)
+
+
 def test_a_tokenizer_without_a_template_says_so(tiny: Tokenizer) -> None:
     with pytest.raises(TemplateMissing):
         tiny.render_chat([{"role": "user", "content": "x"}])

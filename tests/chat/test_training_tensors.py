@@ -45,6 +45,9 @@ def test_labels_are_the_turns_and_their_ends(template: str) -> None:
     assert chat.assistant_mask.tolist() == (chat.labels() != -100).astype(int).tolist()
     with pytest.raises(InvalidOption, match="no message has the role 'tool'"):
         chat.labels(train_on="tool")
+    for wrong in (None, 5, [5], b"user"):
+        with pytest.raises(InvalidOption, match="roles of messages"):
+            chat.labels(train_on=wrong)
 
 
 @pytest.mark.parametrize("said", ["two!", ""])

@@ -284,3 +284,9 @@ def test_the_vector_of_padding_pads_nothing(tmp_path):
     gpt2 = shared("vocabs/gpt2_tokenizer.json").read_text("utf-8")
     tokenizer = Tokenizer.from_hf(write(tmp_path, mutated(case, gpt2)))
     assert tokenizer.encode("hello").tolist() == [31373]
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(TokdError) as caught:
+        hf_json.read("x" * 5000)
+    assert caught.value.code == "invalid_file"

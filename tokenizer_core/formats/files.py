@@ -125,15 +125,17 @@ def check_name(name: str) -> str:
     Raises:
         InvalidArtifact: ``invalid_name``.
     """
+    given: object = name
     if (
-        _NAME.fullmatch(name) is None
+        not isinstance(given, str)
+        or _NAME.fullmatch(name) is None
         or unicodedata.normalize("NFC", name) != name
         or name.endswith(".")
         or name.split(".", 1)[0] in _DEVICES
     ):
         raise InvalidArtifact(
             "a name is 1 to 128 of the characters a-z, 0-9, '.', '_' and '-', begins with a letter or digit, does not "
-            f"end in '.', and is no device of Windows; {name[:80]!r} is not",
+            f"end in '.', and is no device of Windows; {name!r:.80} is not",
             code="invalid_name",
             field="name",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def read(path: str | Path) -> TokenizerParts:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the file and the path of the field.
     """
     path = Path(path)
-    if not path.is_dir():
+    # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.
+    if not os.path.isdir(path):  # noqa: PTH112
         data = files.read(path)
         name = files.name_from(path if path.name != "tokenizer.json" else path.absolute().parent)
         return _with_provenance(parse(data, {}), {path.name: data}, name)
