@@ -21,7 +21,7 @@ from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.progress import Progress, Report, Watch
-from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
+from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings, whole_number
 from tokenizer_core.training import counted
 
 WORDS = r"\s+|\S+"
@@ -81,16 +81,17 @@ def train_characters(
         InvalidOption: with the field; also when the corpus holds the mark, or has more characters than ``vocab_size``.
         CorpusError: with the file and the byte, line or row.
     """
-    if limit_alphabet is not None and not 1 <= limit_alphabet <= MAX_VOCAB_SIZE:
-        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {limit_alphabet}"
+    limit = whole_number(limit_alphabet)
+    if limit_alphabet is not None and (limit is None or not 1 <= limit <= MAX_VOCAB_SIZE):
+        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {limit_alphabet!r:.80}"
         raise InvalidOption(message, field="limit_alphabet")
     if any(character.isspace() for character in end_of_word):
         raise InvalidOption("end_of_word is a string without white space", field="end_of_word")
-    wanted: object = vocab_size
-    if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
+    wanted = whole_number(vocab_size)
+    if wanted is None or wanted < 1:
         raise InvalidOption(f"vocab_size is a whole number from 1, not {vocab_size!r:.80}", field="vocab_size")
     settings = TrainSettings(
-        vocab_size=vocab_size + BYTES + len(special_tokens),
+        vocab_size=wanted + BYTES + len(special_tokens),
         pattern=pattern,
         special_tokens=special_tokens,
         tie_break=tie_break,
@@ -99,7 +100,7 @@ def train_characters(
     )
     counts = counted(corpus, settings, replace_invalid=replace_invalid, threads=threads, progress=progress)
     watch = Watch(progress)
-    watch.now = Progress("merging", 0, vocab_size, "merges")
+    watch.now = Progress("merging", 0, wanted, "merges")
 
     def tell(done: int, total: int, _: object) -> None:
         watch.check()
@@ -108,14 +109,14 @@ def train_characters(
     tokens, alphabet, merges = watch.during(
         lambda: learn_merges(
             counts.pieces,
-            vocab_size,
+            wanted,
             level="characters",
             min_frequency=min_frequency,
             max_token_length=max_token_length,
             tie_break=tie_break,
             forbidden=settings.special_tokens,
             end_of_word=end_of_word,
-            limit_alphabet=limit_alphabet,
+            limit_alphabet=limit,
             progress=tell,
         )
     )

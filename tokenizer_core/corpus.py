@@ -11,11 +11,11 @@ import glob
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import IO, Any, cast
+from typing import IO, Any, cast, get_args
 from urllib.parse import urlsplit
 
 from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
@@ -48,6 +48,18 @@ class Files:
     field: str = "text"
     column: str = "text"
 
+    def __post_init__(self) -> None:
+        given: Any = self.paths
+        if not isinstance(given, list | tuple) or not all(isinstance(path, str | os.PathLike) for path in given):
+            raise InvalidOption("paths is a list of paths", field="corpus.paths")
+        object.__setattr__(self, "paths", tuple(given))
+        if self.format is not None and self.format not in get_args(Format):
+            message = f"format is one of {', '.join(get_args(Format))}, not {self.format!r:.80}"
+            raise InvalidOption(message, field="corpus.format")
+        for name in ("field", "column"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidOption(f"{name} is a string, not {getattr(self, name)!r:.80}", field=f"corpus.{name}")
+
 
 Corpus = str | os.PathLike[str] | Files | Iterable[str] | Iterable[os.PathLike[str]]
 """A path, glob pattern or URL; ``Files``; paths as ``Path`` objects; or documents as strings."""
@@ -72,7 +84,8 @@ def files_of(corpus: Corpus) -> Files | None:
                 "an iterator of strings for these texts",
                 field="corpus",
             )
-    if not isinstance(corpus, Iterable):
+    given: object = corpus
+    if isinstance(given, bytes | bytearray | Mapping) or not isinstance(given, Iterable):
         raise InvalidOption(f"a corpus is a path, Files or strings, not {type(corpus).__name__}", field="corpus")
     return None
 

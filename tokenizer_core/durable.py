@@ -7,6 +7,7 @@ nobody holds is a leftover of one that was killed, and is swept away.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -30,7 +31,13 @@ def write_new(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def replace(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file beside its place and put it there in one step: a reader sees the old one or all of the new one."""
+    """Write a file beside its place and put it there in one step: a reader sees the old one or all of the new one.
+
+    Raises:
+        FileExistsError: a device or a pipe stands there, which would be gone for all programs.
+    """
+    if os.path.lexists(path) and not (path.is_symlink() or path.is_file() or path.is_dir()):
+        raise FileExistsError(errno.EEXIST, "something that is no regular file is there", str(path))
     fresh, descriptor = _claim(path, _make_file)
     try:
         with os.fdopen(descriptor, "wb") as file:

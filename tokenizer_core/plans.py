@@ -63,11 +63,13 @@ class NewVocabulary:
     def __post_init__(self) -> None:
         if not 1 <= len(self.sizes) <= MAX_SIZES:
             raise InvalidOption(f"sizes names 1 to {MAX_SIZES} sizes, not {len(self.sizes)}", field="sizes")
+        sizes = []
         for index, size in enumerate(self.sizes):
             try:
-                replace(self.settings, vocab_size=size)
+                sizes.append(replace(self.settings, vocab_size=size).vocab_size)
             except InvalidOption as error:
                 raise InvalidOption(error.message, field=f"sizes[{index}]") from None
+        object.__setattr__(self, "sizes", tuple(sizes))
 
     @property
     def max_piece_length(self) -> int | None:

@@ -62,9 +62,11 @@ class Recipe:
         try:
             if self.name is not None:
                 check_name(self.name)
-            NewVocabulary(self.settings, self.sizes or (self.settings.vocab_size,))
+            plan = NewVocabulary(self.settings, self.sizes or (self.settings.vocab_size,))
         except (InvalidOption, InvalidArtifact) as error:
             raise _settings_error(error) from None
+        if self.sizes:
+            object.__setattr__(self, "sizes", plan.sizes)
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
         if self.extends is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
 from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
-from tokenizer_core.errors import ArtifactError, InvalidOption
+from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
 IdLayout = Literal["specials_first", "specials_last"]
@@ -107,11 +108,14 @@ class TrainSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in numbers | optional:
-                whole = isinstance(value, int) and not isinstance(value, bool)
-                if not whole and not (value is None and field.name in optional):
+                if value is None and field.name in optional:
+                    continue
+                whole = whole_number(value)
+                if whole is None:
                     raise InvalidOption(f"{field.name} is a whole number, not {value!r:.80}", field=field.name)
-                if whole and value >= 1 << 32:
-                    raise InvalidOption(f"{field.name} is less than 2 ** 32, not {value}", field=field.name)
+                if abs(whole) >= 1 << 32:
+                    raise InvalidOption(f"{field.name} is 0 or more and less than 2 ** 32", field=field.name)
+                object.__setattr__(self, field.name, whole)
             elif field.name in ("normalizer", "special_tokens"):
                 listed = isinstance(value, Sequence) and not isinstance(value, str)
                 if not listed or not all(isinstance(item, str) for item in value):
@@ -170,7 +174,7 @@ class TrainSettings:
         )
         try:
             Pipeline(vocabulary, self.pipeline().to_json())
-        except ArtifactError as error:
+        except (ArtifactError, InvalidUnicode) as error:
             raise InvalidOption(error.message, field="pattern") from error
         try:
             vocabulary = vocabulary.reserve([(token.id, token.content) for token in added])
@@ -180,7 +184,12 @@ class TrainSettings:
             raise InvalidOption(error.message, field=f"special_tokens{place}") from error
 
 
+def whole_number(value: object) -> int | None:
+    """Return an integer as Python's own, also one of NumPy; ``None`` for what is none, such as ``True`` and ``1.0``."""
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+
+
 def _choice(field: str, value: object, values: tuple[str, ...]) -> None:
-    if value not in values:
+    if not isinstance(value, str) or value not in values:
         names = ", ".join(f"{known!r}" for known in values)
         raise InvalidOption(f"{field} is one of {names}, not {value!r:.80}", field=field)

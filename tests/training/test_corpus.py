@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -281,8 +282,39 @@ def test_a_list_that_could_be_files_or_texts_is_refused(tmp_path: Path) -> None:
     assert of(iter([str(tmp_path / "a.txt")])) != of([tmp_path / "a.txt"])
 
 
-@pytest.mark.parametrize("corpus", [7, None, [b"text"], iter([7])], ids=["number", "none", "bytes", "numbers"])
+@pytest.mark.parametrize(
+    "corpus",
+    [7, None, [b"text"], iter([7]), b"text", {"text": 7}],
+    ids=["number", "none", "list of bytes", "numbers", "bytes", "object"],
+)
 def test_what_is_no_corpus_is_refused(corpus: Any) -> None:
     with pytest.raises((InvalidOption, CorpusError)) as raised:
         of(corpus)
     assert raised.value.place["field"] == "corpus"
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"paths": "text"}, "paths"),
+        ({"paths": None}, "paths"),
+        ({"paths": (b"a.txt",)}, "paths"),
+        ({"paths": ("a",), "format": "csv"}, "format"),
+        ({"paths": ("a",), "format": ["text"]}, "format"),
+        ({"paths": ("a",), "field": 5}, "field"),
+        ({"paths": ("a",), "column": None}, "column"),
+    ],
+)
+def test_files_of_another_type_are_refused_when_they_are_named(options: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidOption) as raised:
+        Files(**options)
+    assert raised.value.place == {"field": f"corpus.{field}"}
+
+
+def test_counts_are_not_written_in_the_place_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    counts = counted(iter(["text"]), TrainSettings(vocab_size=256))
+    with pytest.raises(FileExistsError, match="no regular file"):
+        counts.save(tmp_path / "pipe")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+    assert (tmp_path / "pipe").is_fifo()

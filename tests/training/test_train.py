@@ -23,11 +23,13 @@ from tokenizer_core import (
     InvalidArtifact,
     InvalidOption,
     Progress,
+    Recipe,
     Tokenizer,
     TrainingWarning,
     TrainSettings,
     extend,
     train,
+    train_characters,
     train_sizes,
 )
 from tokenizer_core.corpus import Files
@@ -299,6 +301,8 @@ def test_a_pair_table_that_contradicts_the_vocabulary_is_refused(tmp_path: Path)
         ({"vocab_size": 256, "special_tokens": ["<s>"]}, "vocab_size"),
         ({"vocab_size": 10**9}, "vocab_size"),
         ({"vocab_size": 10**30}, "vocab_size"),
+        ({"vocab_size": 10**5000}, "vocab_size"),
+        ({"vocab_size": np.float64(300)}, "vocab_size"),
         ({"vocab_size": 1.5}, "vocab_size"),
         ({"vocab_size": True}, "vocab_size"),
         ({"vocab_size": 65_537, "sixteen_bit": True}, "vocab_size"),
@@ -312,21 +316,24 @@ def test_a_pair_table_that_contradicts_the_vocabulary_is_refused(tmp_path: Path)
         ({"special_tokens": "<s>"}, "special_tokens"),
         ({"special_tokens": [7]}, "special_tokens"),
         ({"tie_break": "random"}, "tie_break"),
+        ({"tie_break": np.array(["lowest_ids", "random"])}, "tie_break"),
         ({"id_layout": "middle"}, "id_layout"),
         ({"min_frequency": -1}, "min_frequency"),
         ({"min_frequency": "2"}, "min_frequency"),
+        ({"min_frequency": -(10**5000)}, "min_frequency"),
         ({"max_token_length": 0}, "max_token_length"),
         ({"max_piece_length": 0}, "max_piece_length"),
         ({"pattern": "gpt5"}, "pattern"),
         ({"pattern": "(unclosed"}, "pattern"),
         ({"pattern": 7}, "pattern"),
+        ({"pattern": "a|\ud800"}, "pattern"),
         ({"normalizer": ["nfc", "upper"]}, "normalizer[1]"),
         ({"normalizer": "nfc"}, "normalizer"),
         ({"initial_merges": [(b"a", b"bc")]}, "initial_merges[0]"),
         ({"initial_merges": [(b"a", b"b"), ("a", "b")]}, "initial_merges[1]"),
         ({"initial_merges": [b"a"]}, "initial_merges[0]"),
     ],
-    ids=lambda value: str(value)[:60],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else value,
 )
 def test_bad_settings_fail_before_any_work_with_their_field(options: dict[str, Any], field: str) -> None:
     def untouched() -> Iterator[str]:
@@ -338,3 +345,15 @@ def test_bad_settings_fail_before_any_work_with_their_field(options: dict[str, A
     assert raised.value.place == {"field": field}
     assert not raised.value.message[0].isupper()
     assert not raised.value.message.endswith(".")
+
+
+def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
+    words = ["low lower lowest"]
+    sizes = np.array([258, 260])
+    small, large = train_sizes(iter(words), sizes, TrainSettings(min_frequency=np.int8(1)))
+    assert (small.vocab_size, large.vocab_size) == (258, 260)
+    large.save(tmp_path / "large")
+    assert Tokenizer.open(tmp_path / "large").hash == train(iter(words), vocab_size=np.uint16(260)).hash
+    recipe = Recipe(corpus=tuple(words), settings=TrainSettings(vocab_size=np.int64(260)), sizes=tuple(sizes))
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+    assert train_characters(iter(words), vocab_size=np.int64(12)) == train_characters(iter(words), vocab_size=12)
