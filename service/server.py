@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
 
 from service.app import create_app
 from service.auth import require_keys
@@ -57,8 +59,39 @@ def _run_workers(settings: Settings) -> None:
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
-        with worker_beside(settings):
-            uvicorn.run(f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings))
+        config = uvicorn.Config(
+            f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings)
+        )
+        try:
+            with worker_beside(settings):
+                _Processes(config).run()
+        finally:
+            if settings.uds is not None:
+                Path(settings.uds).unlink(missing_ok=True)
+
+
+class _Processes(Multiprocess):
+    """uvicorn's processes; where they run is told once one of them answers, and not before any of them is there."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        self._log = logging.getLogger("uvicorn.error")
+        self._running: list[logging.LogRecord] = []
+        self._log.addFilter(self._hold_back)
+        try:
+            bound = config.bind_socket()
+        finally:
+            self._log.removeFilter(self._hold_back)
+        super().__init__(config, [bound])
+
+    def _hold_back(self, record: logging.LogRecord) -> bool:
+        if record.levelno == logging.INFO:
+            self._running.append(record)
+        return record.levelno != logging.INFO
+
+    def keep_subprocess_alive(self) -> None:
+        super().keep_subprocess_alive()
+        if self._running and any(process.is_ready() for process in self.processes):
+            self._log.handle(self._running.pop())
 
 
 def _clear_the_way(path: Path) -> None:

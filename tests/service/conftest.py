@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -124,7 +123,6 @@ class Server:
         self._wait_until_it_listens()
         port = 0 if uds is not None else int(LISTENS.findall(self.log())[0])
         self.url = "http://tokd" if uds is not None else f"http://127.0.0.1:{port}"
-        self._wait_until_ready(("127.0.0.1", port) if uds is None else uds)
         self.client = httpx.Client(
             base_url=self.url, transport=None if uds is None else httpx.HTTPTransport(uds=uds), timeout=60
         )
@@ -141,19 +139,8 @@ class Server:
         return self.process.communicate(timeout=60)[0], self.log()
 
     def _wait_until_it_listens(self) -> None:
-        self._wait_until(lambda: LISTENS.search(self.log()) is not None)
-
-    def _wait_until_ready(self, address: str | tuple[str, int]) -> None:
-        # With several processes the address is known before one of them listens there.
-        def connects() -> bool:
-            with socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET) as probe:
-                return probe.connect_ex(address) == 0
-
-        self._wait_until(connects)
-
-    def _wait_until(self, true: Callable[[], bool]) -> None:
         until = time.monotonic() + 60
-        while not true():
+        while LISTENS.search(self.log()) is None:
             if time.monotonic() > until or self.process.poll() is not None:
                 raise AssertionError(f"no server: {self.log().decode()}")
             time.sleep(0.02)

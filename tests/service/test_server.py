@@ -90,6 +90,18 @@ def test_socket_of_a_dead_server_is_taken_over_and_that_of_a_living_one_is_not(
     assert file.read_text() == "precious"
 
 
+def test_several_processes_on_a_unix_socket_say_that_they_run_once_they_answer(
+    run_server: RunServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokd.sock"
+    with run_server(uds=str(path), workers=2) as server:
+        assert server.client.get("/healthz").status_code == 200
+        assert server.log().count(b"running on unix socket") == 1
+        server.stop()
+        assert server.process.returncode == 0
+    assert not path.exists()
+
+
 def test_several_processes_are_one_server_with_one_page_of_metrics(run_server: RunServer) -> None:
     with run_server(workers=2) as server:
         for _ in range(40):
