@@ -22,7 +22,7 @@ import pytest
 from tests import vocabularies
 from tests.data import PRESENT, expand, ids_sha256, shared, vectors
 from tests.vocabularies import build, from_ranks, split
-from tokenizer_core import Tokenizer
+from tokenizer_core import SpecialTokens, Tokenizer, Unit
 from tokenizer_core.errors import (
     CLASS_OF_CODE,
     ArtifactError,
@@ -198,8 +198,8 @@ def merges(case: dict[str, Any], tmp_path: Path) -> None:
     # A byte-level vocabulary has all 256 bytes; the vector's come first.
     bases = [bytes([byte]) for byte in range(256) if bytes([byte]) not in ids]
     complete = tokens | {1_000 + place: token for place, token in enumerate(bases)}
-    triples = [tuple(ids[part.encode()] for part in (left, right, left + right)) for left, right in vocab["merges"]]
-    tokenizer = build(complete, triples)  # type: ignore[arg-type]
+    pairs = [(left.encode(), right.encode()) for left, right in vocab["merges"]]
+    tokenizer = build(complete, [(ids[left], ids[right], ids[left + right]) for left, right in pairs])
     unknown(case, {"ids"})
     assert [tokenizer.encode(text).tolist() for text in case["input"]] == expected["ids"]
     return None
@@ -315,7 +315,7 @@ def unicode_class(case: dict[str, Any], tmp_path: Path) -> None:
     assert (len(found) == 2) is case["expected"]["member"]
 
 
-UNITS = {"byte": "byte", "codepoint": "char", "utf16": "utf16"}
+UNITS: dict[str, Unit] = {"byte": "byte", "codepoint": "char", "utf16": "utf16"}
 
 
 def offsets(case: dict[str, Any], tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def offsets(case: dict[str, Any], tmp_path: Path) -> None:
     unknown(case, {"ids", *UNITS, "invariants", "codepoint_of_inserted_space", "rest", "policy", "untrimmed"})
     for field, unit in UNITS.items():
         if field in expected:
-            found = tokenizer.offsets(text, unit, special_tokens="text")  # type: ignore[arg-type]
+            found = tokenizer.offsets(text, unit, special_tokens="text")
             check_ids(found.ids, {"ids": expected["ids"]} if "ids" in expected else {})
             assert found.spans.tolist() == expected[field]
     spans = tokenizer.offsets(text, special_tokens="text").spans.tolist()
@@ -355,8 +355,9 @@ def special_injection(case: dict[str, Any], tmp_path: Path) -> None:
         assert list(caught.value.place["span"]) == [0, len(text)]
         assert tokenizer.encode(text, special_tokens="parse").tolist() == expected["allow=[<|endoftext|>]"]
         assert str(tokenizer.encode(text, special_tokens="text").tolist()).replace(" ", "") in expected["default"]
-    for policy in ("text", "ordinary"):
-        ids = tokenizer.encode(text, special_tokens=policy).tolist()  # type: ignore[arg-type]
+    policies: tuple[SpecialTokens, ...] = ("text", "ordinary")
+    for policy in policies:
+        ids = tokenizer.encode(text, special_tokens=policy).tolist()
         check_ids(ids, {"ids": expected["ids"]} if "ids" in expected else {})
         forbidden = expected.get("must_not_contain", []) + expected.get("untrusted_must_not_contain", [])
         assert set(forbidden).isdisjoint(ids)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import zstandard
 
@@ -135,7 +135,7 @@ def count(
     if files is not None:
         counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
     else:
-        counts = _count_documents(corpus, rules, watch, max_piece_length)  # type: ignore[arg-type]
+        counts = _count_documents(cast("Iterable[str]", corpus), rules, watch, max_piece_length)
     require_pieces(counts)
     watch.now = dataclasses.replace(watch.now, done=watch.now.total or counts.text_bytes)
     watch.tell()

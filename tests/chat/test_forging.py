@@ -9,7 +9,7 @@ import regex
 
 from tests import vocabularies
 from tests.chat.conversations import TEMPLATES, call, literals, tokenizer
-from tokenizer_core import ReservedLiteral, TemplateFailed, TemplateUntrackable
+from tokenizer_core import ChatPolicy, ReservedLiteral, TemplateFailed, TemplateUntrackable
 
 OPEN, CLOSE = "ATTACK", "KCATTA"
 """What stands between the two in a rendered text is the caller's, whoever says so."""
@@ -128,7 +128,8 @@ def test_policies_decide_about_literals_of_callers() -> None:
         tok.encode_chat(forging, special_tokens="reject")
     assert (caught.value.place["field"], caught.value.place["literal"]) == ("messages[0].content", "<|end|>")
     benign = [{"role": "r", "content": "a <b> c"}]
-    texts = [tok.encode_chat(benign, special_tokens=policy).ids.tolist() for policy in ("text", "reject", "parse")]  # type: ignore[arg-type]
+    policies: tuple[ChatPolicy, ...] = ("text", "reject", "parse")
+    texts = [tok.encode_chat(benign, special_tokens=policy).ids.tolist() for policy in policies]
     assert texts[0] == texts[1] == texts[2] == tok.encode(tok.render_chat(benign).text, special_tokens="parse").tolist()
 
 

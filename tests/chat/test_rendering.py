@@ -191,8 +191,9 @@ def test_a_variable_is_placed_as_the_option_that_it_stands_in(tiny: Tokenizer) -
         with pytest.raises(InvalidOption) as caught:
             twin.render_chat(chat, template_args={"messages_of_today": value})
         assert caught.value.place["field"] == f"template_args.messages_of_today{place}"
+    numbered: dict[Any, int] = {1: 2}
     with pytest.raises(InvalidOption) as caught:
-        twin.render_chat(chat, template_args={1: 2})  # type: ignore[dict-item]
+        twin.render_chat(chat, template_args=numbered)
     assert caught.value.place["field"] == "template_args"
 
 

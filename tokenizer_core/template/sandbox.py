@@ -194,7 +194,8 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
         self.filters["_ticking"] = _contextual(_ticking)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        return _Loops().visit(super()._parse(source, name, filename))  # type: ignore[no-any-return]
+        parsed: nodes.Template = _Loops().visit(super()._parse(source, name, filename))
+        return parsed
 
 
 class TrackingEnvironment(PlainEnvironment):
@@ -215,7 +216,8 @@ class TrackingEnvironment(PlainEnvironment):
             self.filters[name] = _contextual(function)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        return _Growth().visit(super()._parse(source, name, filename))  # type: ignore[no-any-return]
+        parsed: nodes.Template = _Growth().visit(super()._parse(source, name, filename))
+        return parsed
 
     def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - Jinja's names
         meter.charge(1 + meter.size_of(args))

@@ -248,10 +248,12 @@ class Tracked(str):
         return [cut(line, 0, len(bare)) for line, bare in zip(lines, super().splitlines(), strict=True)]
 
     def partition(self, sep: str, /) -> tuple[str, str, str]:
-        return tuple(self._cuts(list(super().partition(sep)), 0))  # type: ignore[return-value]
+        before, found, behind = self._cuts(list(super().partition(sep)), 0)
+        return before, found, behind
 
     def rpartition(self, sep: str, /) -> tuple[str, str, str]:
-        return tuple(self._cuts(list(super().rpartition(sep)), 0))  # type: ignore[return-value]
+        before, found, behind = self._cuts(list(super().rpartition(sep)), 0)
+        return before, found, behind
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
         limit = count.__index__()

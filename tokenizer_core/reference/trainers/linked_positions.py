@@ -38,13 +38,13 @@ class Links:
                 continue  # In ``aaa`` the second pair is gone when the first has been merged.
             behind = self.right[place]
             around = (self.left[place], place, behind)
-            changed |= {self._count(at, -1) for at in around} - {None}  # type: ignore[arg-type]
+            changed |= {gone for at in around if (gone := self._count(at, -1)) is not None}
             self.tokens[place], self.tokens[behind] = pair[0] + pair[1], None
             self.right[place] = self.right[behind]
             self.left[self.right[place]] = place
-            changed |= {self._count(at, 1) for at in around[:2]} - {None}  # type: ignore[arg-type]
-        for gone in [pair for pair in changed if not self.counts[pair]]:
-            del self.counts[gone], self.places[gone]
+            changed |= {made for at in around[:2] if (made := self._count(at, 1)) is not None}
+        for lost in [pair for pair in changed if not self.counts[pair]]:
+            del self.counts[lost], self.places[lost]
         return changed
 
     def _count(self, place: int, sign: int) -> Pair | None:
