@@ -30,7 +30,7 @@ static FOUR_TIMES: [u8; WINDOW] = {
     places
 };
 
-/// As [`super::beyond_and_far`].
+/// How many bytes are beyond ASCII, and whether one of them begins a character from U+3000 on.
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx512`].

@@ -8,6 +8,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod crossings;
+mod script;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -90,13 +91,18 @@ impl SafeSplit {
     /// no spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come again as they are.
     #[inline]
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
-        let (beyond, far) = match self.path {
+        match self.path {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `new` has made sure that the machine has the path.
-            Path::Avx512 => unsafe { avx512::beyond_and_far(text) },
-            _ => beyond_and_far(text),
-        };
-        far || beyond > 0 && beyond * 4 >= text.len()
+            Path::Avx512 => {
+                // SAFETY: `new` has made sure that the machine has the path.
+                let (beyond, far) = unsafe { avx512::beyond_and_far(text) };
+                far || script::is_dense(beyond, text.len())
+            }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Avx2 => unsafe { script::is_worth_cutting_avx2(text) },
+            _ => script::is_worth_cutting(text),
+        }
     }
 
     /// Cut the pieces of `text` from `start` on, which end at `ends`, and tell which are parts if asked. Between two
@@ -112,16 +118,4 @@ impl SafeSplit {
             _ => windows::cut(&self.crossings, text, start, ends, tell_parts, cuts),
         }
     }
-}
-
-/// How many bytes are beyond ASCII, and whether one of them begins a character from U+3000 on.
-fn beyond_and_far(text: &[u8]) -> (usize, bool) {
-    let (mut beyond, mut far) = (0, 0);
-    // So few at a time that a byte counts them, which are whole vectors.
-    for bytes in text.chunks(192) {
-        let count = |least: u8| bytes.iter().fold(0_u8, |count, byte| count + u8::from(*byte >= least));
-        beyond += usize::from(count(0x80));
-        far |= count(0xE3);
-    }
-    (beyond, far > 0)
 }
