@@ -11,6 +11,7 @@ import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from secrets import token_hex
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from fastapi import Body, FastAPI
@@ -21,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from service.answers import BLOCK_BYTES, Answer, Block, told
 from service.auth import NEEDS, Guard, Need
 from service.direct import COPIED_BYTES, TRIED, Tried
-from service.errors import MEDIA_TYPE, Dialect, Refusal, refusal, refuse_unknown_query
+from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.exchange import Exchange
 from service.http_protocol import AT_ONCE
 from service.json_body import Headers, declared_length, parser
@@ -268,11 +269,16 @@ async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
 
 
 def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
-    """Turn an exception into what is sent; a bug is logged by place: its message may quote a caller."""
+    """Turn an exception into what is sent; a bug is logged by place: its message may quote a caller.
+
+    The answer and the log name it by one word, so that who runs the server finds what a caller was told.
+    """
     refused = refusal(error, dialect)
-    if refused.code == "internal":
-        _log.error("bug: %s\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
-    return refused
+    if refused.code != "internal":
+        return refused
+    word = token_hex(4)
+    _log.error("bug %s: %s\n%s", word, type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+    return refusal(ServiceError("internal", f"this server has a bug; its error log says where, at {word}"), dialect)
 
 
 async def send_refusal(refused: Refusal, exchange: Exchange, receive: Receive, send: Send, limits: Limits) -> None:

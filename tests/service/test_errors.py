@@ -66,6 +66,7 @@ def test_unexpected_exception_says_nothing(
     for answer in (modelled, client.post("/count", json={"text": "SECRET"}), client.get("/tokenizers")):
         assert_problem(answer, "internal")
         assert "SECRET" not in answer.text
+        assert caplog.text.count(f"bug {answer.json()['detail'].rpartition(' ')[2]}: RuntimeError") == 1
     assert "RuntimeError" in caplog.text
     assert "SECRET" not in caplog.text
 
