@@ -9,6 +9,7 @@ from tests.tiny_tokenizer import write_layout
 from tokenizer_core import (
     CorpusError,
     Files,
+    InvalidOption,
     Tokenizer,
     fertility,
     fertility_by_language,
@@ -79,3 +80,16 @@ def test_counts_hold_no_texts(tmp_path):
     (tmp_path / "c.counts").write_text('3\t"abc"\n', encoding="utf-8")
     with pytest.raises(CorpusError, match="no texts"):
         sample_corpus(tmp_path / "c.counts", 10)
+
+
+def test_one_string_is_not_counted_letter_by_letter(tokenizer):
+    with pytest.raises(InvalidOption, match="make a list of it"):
+        fertility(tokenizer, "abc")
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True, "5", None, 10**30])
+def test_the_size_of_a_sample_is_a_number_of_bytes(size, tmp_path):
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+    with pytest.raises(InvalidOption) as caught:
+        sample_corpus(tmp_path / "a.txt", size)
+    assert caught.value.place == {"field": "size"}

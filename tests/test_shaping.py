@@ -164,6 +164,13 @@ def test_cut_names_the_removed_ids():
     [
         ({"max_length": 1, "prefix": 1, "suffix": 1}, "max_length"),
         ({"max_length": -1}, "max_length"),
+        ({"max_length": 2.0}, "max_length"),
+        ({"max_length": True}, "max_length"),
+        ({"padding": "longest", "pad_id": 0, "pad_to_multiple_of": 1.5}, "pad_to_multiple_of"),
+        ({"padding": "longest", "pad_id": 1.5}, "pad_id"),
+        ({"padding": "longest", "pad_id": True}, "pad_id"),
+        ({"padding": "longest", "pad_id": -1}, "pad_id"),
+        ({"padding": "longest", "pad_id": 1 << 32}, "pad_id"),
         ({"max_length": 4, "truncation_side": "middle"}, "truncation_side"),
         ({"truncation_side": "middle"}, "truncation_side"),
         ({"padding": "longest", "padding_side": "both", "pad_id": 0}, "padding_side"),

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizer_core._kernel import learn_merges
+from tokenizer_core.config import whole_number
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.progress import Progress, Report, Watch
-from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings, whole_number
+from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 from tokenizer_core.training import counted
 
 WORDS = r"\s+|\S+"

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import regex
 
+from tokenizer_core.errors import InvalidOption
 from tokenizer_core.languages import ARTICLE_1
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -54,6 +55,8 @@ def fertility(tokenizer: Tokenizer, texts: Iterable[str]) -> Fertility:
     >>> fertility(Tokenizer.open("artifacts/base"), ["Hello, world"]).per_word
     1.5
     """
+    if isinstance(texts, str):
+        raise InvalidOption("texts are strings, not one string; make a list of it", field="texts")
     tokens = size = characters = words = 0
     for text in texts:
         tokens += tokenizer.count(text, special_tokens="text")

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 
+from tokenizer_core.config import whole_number
 from tokenizer_core.corpus import Files, sources
-from tokenizer_core.errors import InvalidCorpus
+from tokenizer_core.errors import InvalidCorpus, InvalidOption
 from tokenizer_core.reading import Meter, Source, blocks, lines, rows
 
 
@@ -18,13 +19,17 @@ def sample_corpus(corpus: str | os.PathLike[str] | Files, size: int) -> list[str
     A text file is one text, cut where its share ends. Bytes that are not UTF-8 become U+FFFD.
 
     Raises:
+        InvalidOption: ``size`` is no whole number from 1 on.
         CorpusError: with the file; also when there is nothing but counts.
     """
+    wanted = whole_number(size)
+    if wanted is None or not 1 <= wanted < 1 << 63:
+        raise InvalidOption(f"size is 1 or more bytes and below 2 ** 63, not {size!r:.80}", field="size")
     files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
     found = [source for source in sources(files) if source.format != "counts"]
     if not found:
         raise InvalidCorpus("counts hold no texts to measure on; name files of text", field="corpus")
-    share = max(1, size // len(found))
+    share = max(1, wanted // len(found))
     return [text for source in found for text in _first(source, files, share)]
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tokenizer_core.config import whole_number
 from tokenizer_core.errors import InvalidOption
 
 Ids = npt.NDArray[np.uint32]
@@ -191,6 +192,11 @@ def shape_rows(
     """
     _require_choice("padding_side", padding_side, Side)
     _require_choice("truncation_side", truncation_side, Side)
+    for field, value in (("max_length", max_length), ("pad_to_multiple_of", pad_to_multiple_of), ("pad_id", pad_id)):
+        if value is not None and whole_number(value) is None:
+            raise InvalidOption(f"{field} is a whole number, not {value!r:.80}", field=field)
+    if pad_id is not None and not 0 <= pad_id < 1 << 32:
+        raise InvalidOption(f"pad_id is from 0 to 2 ** 32 - 1, not {pad_id!r:.80}", field="pad_id")
     for index, row in enumerate(rows):
         if len(row) < prefix + suffix:
             raise InvalidOption(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
+from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split, whole_number
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
@@ -182,11 +181,6 @@ class TrainSettings:
         except ArtifactError as error:
             place = str(error.place.get("field", "")).removeprefix("added_tokens").removesuffix(".content")
             raise InvalidOption(error.message, field=f"special_tokens{place}") from error
-
-
-def whole_number(value: object) -> int | None:
-    """Return an integer as Python's own, also one of NumPy; ``None`` for what is none, such as ``True`` and ``1.0``."""
-    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def _choice(field: str, value: object, values: tuple[str, ...]) -> None:
