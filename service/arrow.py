@@ -15,7 +15,7 @@ import numpy as np
 
 from service import media
 from service.answers import Answer, Rows
-from service.errors import ServiceError
+from service.errors import ServiceError, quote
 from service.registry import Loaded
 from service.schemas import EncodeRequest
 
@@ -44,7 +44,8 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
         parse: reads the options.
 
     Errors:
-        ``invalid_arrow``, ``too_many_items``, ``invalid_type``, ``invalid_option``, and those of ``parse``
+        ``invalid_arrow``, ``too_many_items``, ``invalid_type``, ``invalid_option``, ``unknown_field``, and those
+        of ``parse``
     """
     import pyarrow as pa
 
@@ -63,8 +64,15 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
 
 
 def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequest:
+    metadata: dict[bytes, bytes] = schema.metadata or {}
+    for key in metadata:
+        if key != OPTIONS and key.strip().lower() == OPTIONS:
+            # Other keys are those of whatever made the stream; this one would be options that nobody reads.
+            name = quote(key.decode("latin-1"))
+            detail = f"{name} in the schema's metadata is not the key of the options; write 'tokd'"
+            raise ServiceError("unknown_field", detail, "metadata")
     try:
-        return parse((schema.metadata or {}).get(OPTIONS, b"{}"))
+        return parse(metadata.get(OPTIONS, b"{}"))
     except ServiceError as error:
         if error.path is None:
             error.path = "metadata tokd"

@@ -187,6 +187,20 @@ def test_options_that_are_no_json_are_placed_in_the_metadata(client: TestClient,
     assert refused["detail"].startswith("the options in the schema's metadata are read as a body is: ")
 
 
+@pytest.mark.parametrize(("key", "status"), [("TOKD", 422), ("tokd ", 422), ("pandas", 200), ("tokdata", 200)])
+def test_options_under_another_spelling_of_their_key_are_not_left_out(
+    client: TestClient, key: str, status: int
+) -> None:
+    schema = pa.schema([("text", pa.string())], metadata={key: '{"return": ["count"]}'})
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        stream.write_table(pa.table([["a"]], schema=schema))
+    answer = post(client, sink.getvalue())
+    assert answer.status_code == status
+    if status != 200:
+        assert "write 'tokd'" in assert_problem(answer, "unknown_field", "metadata")["detail"]
+
+
 def test_limits_hold_for_streams(make_client: MakeClient) -> None:
     client = make_client(max_items=4, max_body_bytes=2000)
     assert post(client, stream(["a"] * 4)).status_code == 200
