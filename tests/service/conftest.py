@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -160,7 +161,12 @@ def run_server(artifacts: tuple[str, str]) -> RunServer:
         code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
         with TemporaryFile() as log:
             process = subprocess.Popen(
-                [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=log
+                [sys.executable, "-c", code],
+                env=env,
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
             )
             try:
                 server = Server(process, log, chosen.get("uds"))
@@ -170,7 +176,8 @@ def run_server(artifacts: tuple[str, str]) -> RunServer:
                     server.client.close()
             finally:
                 if process.poll() is None:
-                    process.kill()
+                    # Its workers too, which hold the pipe.
+                    os.killpg(process.pid, signal.SIGKILL)
                     process.communicate()
 
     return run
