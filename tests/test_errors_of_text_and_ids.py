@@ -143,6 +143,12 @@ def test_an_array_of_arrays_is_no_list_of_ids(tiny: Tokenizer, shape: tuple[int,
             tiny.decode(ids)
 
 
+@pytest.mark.parametrize("ids", [{72, 73}, frozenset({72}), {72: 1}])
+def test_what_has_no_order_is_no_list_of_ids(tiny: Tokenizer, ids: Any) -> None:
+    with pytest.raises(InvalidOption, match=f"not {type(ids).__name__}"):
+        tiny.decode(ids)
+
+
 def test_a_reserved_literal_is_named_with_its_span_and_the_other_choices(tiny: Tokenizer) -> None:
     with pytest.raises(ReservedLiteral) as caught:
         tiny.encode("日本 <|end|>!")

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString};
 
 use super::raise::exception;
 use crate::error::{Code, Error};
@@ -51,7 +51,12 @@ fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let py = ids.py();
     let wrong =
         |message: String, index: usize| exception(py, &Error::new(Code::InvalidOption, message).at_index(index), None);
-    if ids.is_instance_of::<PyBytes>() || ids.is_instance_of::<PyByteArray>() || ids.is_instance_of::<PyString>() {
+    let is_text =
+        ids.is_instance_of::<PyBytes>() || ids.is_instance_of::<PyByteArray>() || ids.is_instance_of::<PyString>();
+    // What has no order, or two things an item.
+    let is_no_row =
+        ids.is_instance_of::<PySet>() || ids.is_instance_of::<PyFrozenSet>() || ids.is_instance_of::<PyDict>();
+    if is_text || is_no_row {
         return Err(wrong(format!("ids are a sequence of integers, not {}", ids.get_type().name()?), 0));
     }
     let items = ids.try_iter().map_err(|_| {
