@@ -20,9 +20,9 @@ from service.routes.train_job.jobs import JobId
 from service.schemas import JobReport
 from service.state import State
 from service.trained import trained_directory
-from tokenizer_core.artifact import MANIFEST
 
 BLOCK_BYTES = 256 << 10
+_MANIFEST = "manifest.json"
 _LEVEL = 6
 _GZIP = 16 + zlib.MAX_WBITS
 """A gzip frame; zlib writes no time and no name into its head."""
@@ -85,8 +85,8 @@ def archive(directory: Path, name: str) -> Iterator[bytes]:
     Errors:
         FileNotFoundError: this is no directory with a manifest.
     """
-    if not (directory / MANIFEST).is_file():
-        raise FileNotFoundError(directory / MANIFEST)
+    if not (directory / _MANIFEST).is_file():
+        raise FileNotFoundError(directory / _MANIFEST)
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     packed = b""
     for part in _tar(directory, name):
