@@ -78,6 +78,21 @@ fn few_pairs_that_no_token_spans_are_left_uncut() {
     assert!(parts(&split, &others).len() > 4_500);
 }
 
+#[test]
+fn a_quarter_beyond_ascii_is_worth_cutting_and_a_byte_less_is_not() {
+    let vocabulary = common::drawn_vocabulary(&[b"abc"], &[]);
+    for path in Path::available() {
+        let split = SafeSplit::new(&vocabulary, path).unwrap();
+        for count in 1..80 {
+            let text = "é".repeat(count) + &"a".repeat(6 * count + 1);
+            let (quarter, less) = (&text[..text.len() - 1], &text);
+            assert!(split.is_worth_cutting(quarter.as_bytes()), "{} {count}", path.name());
+            assert!(!split.is_worth_cutting(less.as_bytes()), "{} {count}", path.name());
+        }
+        assert!(!split.is_worth_cutting(b"") && !split.is_worth_cutting(&[b'a'; 200]), "{}", path.name());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -121,6 +136,21 @@ proptest! {
         for path in Path::available() {
             prop_assert_eq!(cut(path, true), truth.clone(), "{}", path.name());
             prop_assert_eq!(cut(path, false), (truth.0.clone(), Vec::new()), "{}", path.name());
+            let split = SafeSplit::new(&vocabulary, path).unwrap();
+            prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
+        }
+    }
+
+    /// One character from U+3000 on is enough, wherever it stands and however much is ASCII.
+    #[test]
+    fn every_path_tells_alike_which_text_is_worth_cutting(
+        pieces in prop::collection::vec("[a-c ]{0,150}(|é{1,60}|\u{2FFF}|\u{3000}|\u{3FFF}|中|\u{FFFD}|👍)", 0..4),
+    ) {
+        let vocabulary = common::drawn_vocabulary(&[b"abc"], &[]);
+        let text = pieces.concat();
+        let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
+        let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
+        for path in Path::available() {
             let split = SafeSplit::new(&vocabulary, path).unwrap();
             prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
         }
