@@ -48,7 +48,10 @@ def error_responses(**said: Any) -> Responses:
     """Document the errors of a route: how they are said is a ``model`` or a ``content``."""
     return {
         "4XX": {"description": "The request cannot be answered as it is.", **said},
-        "5XX": {"description": "Too much to do (503, with `Retry-After`), or a bug (500).", **said},
+        "5XX": {
+            "description": "Too much to do (503, with `Retry-After`), a transfer coding (501), or a bug (500).",
+            **said,
+        },
     }
 
 
