@@ -11,7 +11,7 @@ from jinja2.exceptions import TemplateError
 
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
-from tokenizer_core.template import Fields, Rendering, Span, Template, compiled, taken
+from tokenizer_core.template import Origins, Rendering, Span, Template, bare, compiled, taken
 
 Message = Mapping[str, Any]
 
@@ -85,24 +85,24 @@ def render(
     _check(messages, tools, documents, template_args or {})
     chosen = _template(settings, template, tools is not None)
     with taken() as turn:
-        fields = Fields()
+        origins = Origins()
         chat = []
         for at, message in enumerate(messages):
             present = {key: value for key, value in message.items() if value is not None}
-            chat.append(_reasoning(fields.track(present, at, "")))
+            chat.append(_reasoning(origins.track(present, at, "")))
             if turn is not None:
                 turn.pause()
         final = _begin_to_continue(chat, chosen.source) if continue_final_message else ""
         variables = {
             **_special_tokens(settings),
-            **fields.track(dict(template_args or {}), None, "template_args"),
+            **origins.track(dict(template_args or {}), None, "template_args"),
             "messages": chat,
-            "tools": fields.track(tools, None, "tools"),
-            "documents": fields.track(documents, None, "documents"),
+            "tools": origins.track(tools, None, "tools"),
+            "documents": origins.track(documents, None, "documents"),
             "add_generation_prompt": add_generation_prompt,
         }
         try:
-            rendering = chosen.render(fields, variables)
+            rendering = chosen.render(origins, variables)
         except TemplateFailed as error:
             _place(error, messages)
             raise
@@ -212,11 +212,11 @@ def _begin_to_continue(chat: list[dict[str, Any]], source: str) -> str:
         if part is None or not isinstance(part["text"], str):
             raise refuse
         final, part["text"] = part["text"], part["text"] + _CONTINUE
-        return "".join((final,))
+        return bare(final)
     if not isinstance(content, str) or "content" not in source:
         raise refuse
     chat[-1]["content"] = content + _CONTINUE
-    return "".join((content,))
+    return bare(content)
 
 
 def _continued(rendering: Rendering, final: str) -> Rendering:

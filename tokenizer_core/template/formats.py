@@ -10,7 +10,7 @@ from typing import Any
 import regex
 
 from tokenizer_core.template.meter import charge, charge_weight
-from tokenizer_core.template.tracked import Tracked, code_of, concat, cut, text_of, written
+from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, cut, text_of, written
 
 _DIRECTIVE = regex.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*\d*(?:\.\d*)?[hlL]?(?P<kind>.)?", regex.DOTALL)
 _DIGITS = regex.compile(r"\d+")
@@ -24,7 +24,7 @@ def percent(template: str, values: Any) -> str:
     charge(len(template) + width + stars)
     if isinstance(template, Tracked) or "*" in template:
         code = code_of(template) or code_of(values)
-        return written("".join((template,)) % values, code)
+        return written(bare(template) % values, code)
     pieces: list[str] = []
     end, used = 0, 0
     listed = _listed(values)
@@ -81,7 +81,7 @@ def braces(template: str, args: Any, kwargs: Any, formatter: Formatter) -> str:
             spec = "".join(fill(spec, depth - 1)) if spec else ""
             yield _formatted(value, spec)
 
-    return concat(list(fill("".join((template,)), 1)))
+    return concat(list(fill(bare(template), 1)))
 
 
 def _formatted(value: Any, spec: str) -> str:
@@ -112,7 +112,7 @@ def tojson(
             return encode(text)
         parts, start = ['"'], 0
         for end, code in text._runs:
-            parts.append(written(encode("".join((cut(text, start, end),)))[1:-1], code))
+            parts.append(written(encode(bare(cut(text, start, end)))[1:-1], code))
             start = end
         return concat([*parts, '"'])
 

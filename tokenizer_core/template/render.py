@@ -15,7 +15,7 @@ import jinja2
 from tokenizer_core.errors import InputError, InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
 from tokenizer_core.template.meter import Meter, metered
 from tokenizer_core.template.sandbox import PlainEnvironment, TrackingEnvironment
-from tokenizer_core.template.tracked import GENERATED, Tracked, concat, number, runs_of, written
+from tokenizer_core.template.tracked import GENERATED, Tracked, bare, concat, number, runs_of, written
 
 MAX_SOURCE = 1 << 16
 """Characters: four times the longest of forty real templates. The worst of this length takes a second or two to
@@ -55,8 +55,8 @@ class Rendering:
     generated: tuple[tuple[int, int], ...]
 
 
-class Fields:
-    """Turn a caller's values into tracked ones, and number their fields."""
+class Origins:
+    """Turn a caller's values into tracked ones, and number the fields that they come from."""
 
     def __init__(self) -> None:
         self._places: list[tuple[int | None, str]] = [(None, "")]
@@ -77,7 +77,7 @@ class Fields:
         self.size += 1
         if isinstance(value, str):
             self.size += len(value)
-            return written("".join((value,)), self._code(message, field)) if value else Tracked("")
+            return written(bare(value), self._code(message, field)) if value else Tracked("")
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, float) and not math.isfinite(value):
@@ -108,7 +108,7 @@ class Fields:
 def plain(value: Any) -> Any:
     """Copy a tracked value without its origins."""
     if isinstance(value, str):
-        return "".join((value,))
+        return bare(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -147,21 +147,21 @@ class Template:
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)
 
-    def render(self, fields: Fields, variables: Mapping[str, Any]) -> Rendering:
+    def render(self, origins: Origins, variables: Mapping[str, Any]) -> Rendering:
         """Render tracked variables, and once more without origins to see that the text is the same.
 
         Raises:
             TemplateFailed, TemplateLimit, TemplateUntrackable
         """
-        meter = Meter(fields.size)
+        meter = Meter(origins.size)
         with metered(meter), _failures():
             text = concat(list(self._tracking.root_render_func(self._tracking.new_context(dict(variables)))))
-        again = Meter(fields.size)
+        again = Meter(origins.size)
         again.now = meter.now
         expected = self._render_plain(again, variables)
-        if expected != "".join((text,)):
+        if expected != bare(text):
             raise TemplateUntrackable("the chat template does to these messages what cannot be tracked exactly")
-        return _rendering(text, fields)
+        return _rendering(text, origins)
 
     def _render_plain(self, meter: Meter, variables: Mapping[str, Any]) -> str:
         with metered(meter):
@@ -200,13 +200,13 @@ class _failures:  # noqa: N801 - used as a function
         raise TemplateFailed(f"the chat template {self._failed}: {message}") from error
 
 
-def _rendering(text: str, fields: Fields) -> Rendering:
+def _rendering(text: str, origins: Origins) -> Rendering:
     spans: list[Span] = []
     blocks: list[tuple[int, int]] = []
     start = 0
     for end, code in runs_of(text):
         if code > GENERATED:
-            message, field = fields.place(code)
+            message, field = origins.place(code)
             last = spans[-1] if spans else None
             if last is not None and last.end == start and last[:2] == (message, field):
                 spans[-1] = last._replace(end=end)
@@ -218,7 +218,7 @@ def _rendering(text: str, fields: Fields) -> Rendering:
             else:
                 blocks.append((start, end))
         start = end
-    return Rendering("".join((text,)), tuple(spans), tuple(blocks))
+    return Rendering(bare(text), tuple(spans), tuple(blocks))
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from jinja2.visitor import NodeTransformer
 from tokenizer_core.errors import TemplateLimit, TemplateUntrackable
 from tokenizer_core.template import formats, meter
 from tokenizer_core.template.string_filters import STRING_FILTERS
-from tokenizer_core.template.tracked import Tracked, code_of, concat, generated, number, text_of, tracked, written
+from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, generated, number, text_of, tracked, written
 
 _PREDICATES = frozenset(
     [
@@ -359,7 +359,7 @@ def _native(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             raise TemplateUntrackable("the chat template sums what are no numbers, which is not tracked")
         result = run(context, value, *args, **kwargs)
         if isinstance(result, str) and not isinstance(result, Tracked):
-            return written("".join((result,)), code_of(value) or code_of(args))
+            return written(bare(result), code_of(value) or code_of(args))
         if isinstance(result, (int, float)) and name not in ("length", "count"):
             return number(_bounded(result), code_of(value))
         return meter.weigh(result)

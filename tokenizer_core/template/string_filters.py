@@ -8,7 +8,7 @@ from typing import Any
 from jinja2.filters import do_title
 
 from tokenizer_core.template import formats, meter
-from tokenizer_core.template.tracked import Tracked, code_of, concat, text_of, tracked, written
+from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, text_of, tracked, written
 
 
 def _text(value: Any) -> Tracked:
@@ -34,7 +34,7 @@ def _center(value: Any, width: int = 80) -> str:
 
 def _title(value: Any) -> str:
     text = _text(value)
-    return written("".join((do_title("".join((text,))),)), code_of(text))
+    return written(bare(do_title(bare(text))), code_of(text))
 
 
 def _replace(value: Any, old: Any, new: Any, count: int | None = None) -> str:

@@ -32,10 +32,15 @@ def runs_of(text: str) -> Runs:
     return ((len(text), TEMPLATE),) if text else ()
 
 
+def bare(text: str) -> str:
+    """Return the characters without their origins, which ``str`` itself would keep."""
+    return "".join((text,))
+
+
 def make(text: str, runs: Runs) -> str:
     """Join a text and its runs; what is all of the template stays a plain string."""
     if not runs or (len(runs) == 1 and runs[0][1] == TEMPLATE):
-        return str.__str__(text) if type(text) is str else "".join((text,))
+        return bare(text)
     tracked = Tracked(text)
     tracked._runs = runs
     return tracked
