@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -152,9 +154,8 @@ def test_variables_of_the_tests_are_no_settings() -> None:
     assert Settings.load({"TOKD_TEST_DATA": "x", "PATH": "y"}, {}) == Settings()
 
 
-def test_importing_the_service_reads_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib
-
-    monkeypatch.setenv("TOKD_PORT", "no number")
-    for name in ("service.settings", "service.server", "service.app"):
-        importlib.import_module(name)
+def test_importing_the_service_reads_no_environment() -> None:
+    # In a fresh process: here all of it is imported already.
+    program = "import service.settings, service.server, service.app"
+    environment = {**os.environ, "TOKD_PORT": "no number", "TOKD_NO_SUCH_SETTING": "1"}
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)
