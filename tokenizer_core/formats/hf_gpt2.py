@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from tokenizer_core.config import AddedToken, Settings, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files, vocab_merges
-from tokenizer_core.formats.added import read_added_token
 from tokenizer_core.formats.fields import Fields, identifier
 from tokenizer_core.formats.hf_roles import (
     ADDED,
@@ -18,6 +17,7 @@ from tokenizer_core.formats.hf_roles import (
     ROLES,
     TOKENS_MAP,
     load,
+    take_decoder,
     take_listed,
     take_literal,
 )
@@ -47,11 +47,7 @@ def _added_tokens(vocab: bytes, beside: Mapping[str, bytes]) -> tuple[AddedToken
     """Collect the added tokens: those with all their flags, those with only an id, then those that have a role."""
     config, tokens_map = load(beside, CONFIG), load(beside, TOKENS_MAP)
     tokens: dict[str, AddedToken] = {}
-    table = Fields(config.any("added_tokens_decoder") or {}, config.at("added_tokens_decoder"))
-    for key, value in table.rest().items():
-        place = table.at(key[:80])
-        id = identifier(int(key) if key.isascii() and key.isdigit() and len(key) < 12 else None, place)
-        token = read_added_token(value, place, id=id)
+    for token, _ in take_decoder(config):
         tokens[token.content] = token
     named = _named(config) + _named(tokens_map)
     special = {literal for literal, _ in named}

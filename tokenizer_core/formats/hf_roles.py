@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import files
-from tokenizer_core.formats.added import FLAGS
-from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.added import FLAGS, read_added_token
+from tokenizer_core.formats.fields import Fields, identifier
 
 CONFIG, TOKENS_MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 ROLES = ("bos", "eos", "pad", "unk")
@@ -18,6 +19,16 @@ LISTS = ("additional_special_tokens", "extra_special_tokens")
 def load(beside: Mapping[str, bytes], name: str) -> Fields:
     """Read one of the files; a missing one has no keys."""
     return Fields(files.parse_json(beside[name], name) if name in beside else {}, name)
+
+
+def take_decoder(config: Fields) -> Iterator[tuple[AddedToken, str]]:
+    """Take ``added_tokens_decoder``, which has the added tokens by id; return each with its place."""
+    value = config.any("added_tokens_decoder")
+    table = Fields({} if value is None else value, config.at("added_tokens_decoder"))
+    for key, value in table.rest().items():
+        place = table.at(key[:80])
+        id = identifier(int(key) if key.isascii() and key.isdigit() and len(key) < 12 else None, place)
+        yield read_added_token(value, place, id=id), place
 
 
 def take_literal(fields: Fields, key: str) -> str | None:

@@ -14,8 +14,7 @@ from typing import Any
 
 from tokenizer_core.config import PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact
-from tokenizer_core.formats.added import read_added_token
-from tokenizer_core.formats.fields import Fields, identifier
+from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_roles import (
     ADDED,
     CONFIG,
@@ -24,6 +23,7 @@ from tokenizer_core.formats.hf_roles import (
     ROLES,
     TOKENS_MAP,
     load,
+    take_decoder,
     take_listed,
     take_literal,
 )
@@ -102,15 +102,9 @@ def _check_known(literal: str, place: str, known: Mapping[str, int]) -> None:
 
 def _check_decoder(fields: Fields, config: PipelineConfig) -> None:
     """Hold the list of added tokens that transformers keeps against the one of ``tokenizer.json``."""
-    if not fields.has("added_tokens_decoder"):
-        return
     known = {token.id: token for token in config.added_tokens}
-    table = Fields(fields.take("added_tokens_decoder", dict), fields.at("added_tokens_decoder"))
-    for key, value in table.rest().items():
-        place = table.at(key[:80])
-        id = identifier(int(key) if key.isascii() and key.isdigit() and len(key) < 12 else None, place)
-        token = read_added_token(value, place, id=id)
-        if known.get(id) != token:
+    for token, place in take_decoder(fields):
+        if known.get(token.id) != token:
             raise InvalidArtifact(
                 f"{place} is not the added token that tokenizer.json has under this id; save the tokenizer again",
                 code="id_conflict",
