@@ -1,6 +1,7 @@
 """The audit of a tokenizer: eleven points that go wrong, each passed, failed or not applicable, with the evidence.
 
-One file a point; ``audit`` runs them in order, ``report`` is what they say, ``texts`` what they try.
+One file a point; ``audit`` runs them in order, ``report`` is what they say, ``texts`` what they try, and
+``every_special`` what two of them share.
 """
 
 from tokenizer_core.checking.audit import check, check_artifact

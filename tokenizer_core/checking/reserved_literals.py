@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, not_applicable, passed
+from tokenizer_core.checking.every_special import every_special
+from tokenizer_core.checking.report import Finding
 from tokenizer_core.errors import ReservedLiteral
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -14,24 +13,11 @@ _BEFORE, _AFTER = "naïve 你好 👍 ", " and more"
 
 def reserved_literals(tokenizer: Tokenizer) -> Finding:
     """Put every special token's literal into a text and try the three policies."""
-    specials = tokenizer.special_tokens
-    if not specials:
-        return not_applicable("the tokenizer has no special tokens")
-    broken: list[dict[str, Any]] = []
-    for literal, id_ in specials.items():
-        problem = _problem(tokenizer, literal, id_)
-        if problem:
-            broken.append({"literal": excerpt(literal), "id": id_, "problem": problem})
-    if broken:
-        return failed(
-            f"{len(broken)} of {len(specials)} literals break the policy, first: {broken[0]['literal']} "
-            f"{broken[0]['problem']}",
-            special_tokens=len(specials),
-            broken=broken[:MAX_EXAMPLES],
-        )
-    return passed(
-        f"each of {len(specials)} literals is refused by default, text under text and its id under parse",
-        special_tokens=len(specials),
+    return every_special(
+        tokenizer,
+        _problem,
+        wrong="literals break the policy",
+        right="literals is refused by default, text under text and its id under parse",
     )
 
 

@@ -1,0 +1,35 @@
+"""What points 2 and 5 share: every special token is tried alone, and those that fail are told with their problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, not_applicable, passed
+from tokenizer_core.tokenizer import Tokenizer
+
+
+def every_special(
+    tokenizer: Tokenizer, problem_of: Callable[[Tokenizer, str, int], str | None], *, wrong: str, right: str
+) -> Finding:
+    """Try every special token.
+
+    Args:
+        problem_of: says what is wrong with a literal and its id, or ``None``.
+        wrong, right: end the summary behind a number of tokens.
+    """
+    specials = tokenizer.special_tokens
+    if not specials:
+        return not_applicable("the tokenizer has no special tokens")
+    broken: list[dict[str, Any]] = []
+    for literal, id_ in specials.items():
+        problem = problem_of(tokenizer, literal, id_)
+        if problem:
+            broken.append({"literal": excerpt(literal), "id": id_, "problem": problem})
+    if broken:
+        return failed(
+            f"{len(broken)} of {len(specials)} {wrong}, first: {broken[0]['literal']} {broken[0]['problem']}",
+            special_tokens=len(specials),
+            broken=broken[:MAX_EXAMPLES],
+        )
+    return passed(f"each of {len(specials)} {right}", special_tokens=len(specials))
