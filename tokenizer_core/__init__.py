@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core._kernel import CACHE_BYTES, VERSION, keep_outputs
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Unit
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from tokenizer_core.progress import Progress
     from tokenizer_core.recipe import Recipe
     from tokenizer_core.sample import sample_corpus
-    from tokenizer_core.shaping import Cut, Padding, Row, Side, padded_width, shape_rows
+    from tokenizer_core.shaping import Cut, Padding, Row, padded_width, shape_rows
     from tokenizer_core.template import Span, Turn, in_turns
     from tokenizer_core.train_settings import TrainSettings
     from tokenizer_core.training import counted, extend, train, train_sizes
@@ -165,7 +165,7 @@ _LATER = {
         "progress": ("Progress",),
         "recipe": ("Recipe",),
         "sample": ("sample_corpus",),
-        "shaping": ("Cut", "Padding", "Row", "Side", "padded_width", "shape_rows"),
+        "shaping": ("Cut", "Padding", "Row", "padded_width", "shape_rows"),
         "template": ("Span", "Turn", "in_turns"),
         "train_settings": ("TrainSettings",),
         "training": ("counted", "extend", "train", "train_sizes"),

@@ -21,7 +21,7 @@ from tokenizer_core.config import whole_number
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.progress import Progress, Report, Watch
+from tokenizer_core.progress import Report, Watch
 from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 from tokenizer_core.training import counted
 
@@ -101,12 +101,7 @@ def train_characters(
     )
     counts = counted(corpus, settings, replace_invalid=replace_invalid, threads=threads, progress=progress)
     watch = Watch(progress)
-    watch.now = Progress("merging", 0, wanted, "merges")
-
-    def tell(done: int, total: int, _: object) -> None:
-        watch.check()
-        watch.now = Progress("merging", done, total, "merges")
-
+    watch.merging(0, wanted)
     tokens, alphabet, merges = watch.during(
         lambda: learn_merges(
             counts.pieces,
@@ -118,7 +113,7 @@ def train_characters(
             forbidden=settings.special_tokens,
             end_of_word=end_of_word,
             limit_alphabet=limit,
-            progress=tell,
+            progress=watch.merging,
         )
     )
     texts = tuple(token.decode() for token in tokens)

@@ -206,8 +206,8 @@ class PipelineConfig:
     @property
     def has_expressions(self) -> bool:
         """Whether a stage looks for a regular expression that is no known pattern: no scanner does that."""
-        patterns = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
-        return any(pattern is not None and pattern.kind == "regex" for pattern in patterns)
+        found = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
+        return any(pattern is not None and pattern.kind == "regex" for pattern in found)
 
     def to_json(self) -> str:
         """Write the canonical JSON that the kernel reads and the tokenizer's hash covers."""

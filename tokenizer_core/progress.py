@@ -95,6 +95,11 @@ class Watch:
         if self._stopped.is_set():
             raise Cancelled("the run was cancelled")
 
+    def merging(self, done: int, total: int, _: object = None) -> None:
+        """Note how many merges are made, as the kernel tells it; ``check`` is called first."""
+        self.check()
+        self.now = Progress("merging", done, total, "merges")
+
     def tell(self) -> None:
         """Report once, whatever the time."""
         if self._report is not None:

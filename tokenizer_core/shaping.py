@@ -13,12 +13,11 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.config import whole_number
+from tokenizer_core.config import Side, whole_number
 from tokenizer_core.errors import InvalidOption
 
 Ids = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.uint8]
-Side = Literal["left", "right"]
 Padding = Literal["none", "longest", "max_length"]
 
 MAX_PADDED_IDS = 1 << 24
@@ -101,8 +100,8 @@ def plan_cut(length: int, max_length: int, *, side: Side = "right", prefix: int 
         side: the end of the text that is cut.
         prefix, suffix: how many ids at each end are special tokens, which stay.
 
-    Errors:
-        ``invalid_option``: ``max_length`` has no room for the special tokens, or an unknown side.
+    Raises:
+        InvalidOption: ``max_length`` has no room for the special tokens, or an unknown side.
     """
     _require_choice("truncation_side", side, Side)
     if max_length < 0:
@@ -126,8 +125,8 @@ def padded_width(
 ) -> int:
     """Return the width that every shorter row is padded to; 0 for no padding.
 
-    Errors:
-        ``invalid_option``, naming the field: ``padding``, ``max_length`` or ``pad_to_multiple_of``.
+    Raises:
+        InvalidOption: with the field: ``padding``, ``max_length`` or ``pad_to_multiple_of``.
     """
     _require_choice("padding", padding, Padding)
     if pad_to_multiple_of is not None and pad_to_multiple_of < 1:
@@ -187,8 +186,8 @@ def shape_rows(
         pad_id: the id that pads, needed unless ``padding`` is ``"none"``.
         prefix, suffix: how many ids at each end of every row are special tokens round the text.
 
-    Errors:
-        ``invalid_option``, with the option as ``field``.
+    Raises:
+        InvalidOption: with the option as field.
     """
     _require_choice("padding_side", padding_side, Side)
     _require_choice("truncation_side", truncation_side, Side)

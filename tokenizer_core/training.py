@@ -15,7 +15,7 @@ from tokenizer_core.counting import Counts, count
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.learning import learn
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
-from tokenizer_core.progress import Progress, Report, Watch
+from tokenizer_core.progress import Report, Watch
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.train_settings import IdLayout, Normalization, TieBreak, TrainSettings
 
@@ -143,13 +143,8 @@ def _follow(
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
     start, goal = plan.start, plan.goal
     watch = Watch(progress)
-    watch.now = Progress("merging", 0, goal.tokens - len(start.tokens), "merges")
-
-    def tell(done: int, total: int, _: object) -> None:
-        watch.check()
-        watch.now = Progress("merging", done, total, "merges")
-
-    learned = watch.during(lambda: learn(counts.pieces, start, goal, watcher=tell))
+    watch.merging(0, goal.tokens - len(start.tokens))
+    learned = watch.during(lambda: learn(counts.pieces, start, goal, watcher=watch.merging))
     return plan.tokenizers(learned, counts.summary())
 
 

@@ -122,7 +122,7 @@ class TrainingRun:
         if log.is_complete:
             return
         watch = Watch(self._report)
-        watch.now = Progress("merging", 0, self._plan.goal.tokens - len(self._plan.start.tokens), "merges")
+        watch.merging(0, self._plan.goal.tokens - len(self._plan.start.tokens))
         counts = self._all_counts(watch.now)
         warn_of_huge_pieces(counts)
         log.corpus, log.longest = watch.during(counts.summary), len(counts.pieces.longest)
@@ -130,9 +130,8 @@ class TrainingRun:
         log.restart()
 
         def tell(done: int, total: int, new: list[Merge]) -> None:
-            watch.check()
+            watch.merging(done, total)
             log.add(new)
-            watch.now = Progress("merging", done, total, "merges")
 
         learned = watch.during(
             lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, watcher=tell)

@@ -43,8 +43,8 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
         path: the artifact directory that it came from, whose files are held against the manifest.
         embedding_rows: the rows of the model's embedding table.
 
-    Errors:
-        ``invalid_option``: ``embedding_rows`` is under 1. What goes wrong in a point is that point's failure.
+    Raises:
+        InvalidOption: ``embedding_rows`` is under 1. What goes wrong in a point is that point's failure.
     """
     if embedding_rows is not None and embedding_rows < 1:
         raise InvalidOption(f"embedding_rows is {embedding_rows}; it must be 1 or more", field="embedding_rows")
@@ -68,8 +68,8 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
 def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> CheckReport:
     """Open an artifact and audit it; a file that is not the one its manifest pins is a failure of point 7.
 
-    Errors:
-        Those of ``Tokenizer.open`` but ``hash_mismatch``, and ``invalid_option``.
+    Raises:
+        ArtifactNotFound, InvalidArtifact, Unsupported, and InvalidOption as of ``check``
     """
     try:
         tokenizer = Tokenizer.open(path)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from tokenizer_core.artifact import MANIFEST
 from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
 from tokenizer_core.formats import files
 from tokenizer_core.tokenizer import Tokenizer
@@ -17,13 +17,13 @@ def file_hashes(tokenizer: Tokenizer, path: Path | None) -> Finding:
     if path is None:
         return not_applicable("the tokenizer was not loaded from an artifact")
     try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
+        manifest = json.loads((path / MANIFEST).read_bytes())
         pinned: dict[str, str] = manifest["files"]
-        found = {name: "sha256:" + hashlib.sha256((path / name).read_bytes()).hexdigest() for name in pinned}
+        found = {name: files.sha256((path / name).read_bytes()) for name in pinned}
     except OSError as error:
         return failed(f"{error.filename}: {files.reason(error)}", file=str(error.filename))
     except (ValueError, KeyError, TypeError, RecursionError):
-        return failed("manifest.json is no manifest", file="manifest.json")
+        return failed(f"{MANIFEST} is no manifest", file=MANIFEST)
     changed: list[dict[str, Any]] = [
         {"file": name, "expected": pinned[name], "found": hash_}
         for name, hash_ in found.items()
