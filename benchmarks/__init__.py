@@ -1,9 +1,10 @@
 """Measure tokd against the public peers: results proven equal first, then timed in turn.
 
 The files in reading order: ``corpora`` (the texts), ``patterns``, ``openers`` and ``contenders`` (tokd and its peers
-behind one shape), ``worker`` and ``opening`` (one contender in one fresh process), ``encode`` (all of them in turn),
-``peers`` (their environment), ``report`` (where results are kept and shown), ``encode_tables`` (ratios, tables, chart),
-``machine`` (on what). ``serving`` does the same over HTTP with ``plain_service`` and
-``load``. ``train`` measures ``trainers``, ``beside`` the service while a job trains, ``memory`` what the server holds
-after many requests.
+behind one shape), ``worker`` and ``opening`` (one contender in one fresh process), ``peers`` (their environment),
+``machine`` (on what), ``encode`` (all of them in turn), ``report`` (where results are kept and shown),
+``encode_tables`` (ratios, tables, chart).
+
+``serving`` does the same over HTTP with ``servers``, ``plain_service``, ``bare_service`` and ``load``. ``train``
+measures ``trainers``, ``beside`` the service while a job trains, ``memory`` what the server holds after many requests.
 """

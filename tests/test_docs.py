@@ -200,6 +200,17 @@ def test_measured_tables_are_those_that_the_benchmarks_wrote() -> None:
     assert [row for row in rows if row not in every] == []
 
 
+@pytest.mark.parametrize("package", ["tokenizer_core", "service"])
+def test_every_module_has_its_place_in_the_order_of_reading(package: str) -> None:
+    modules = {
+        child.stem
+        for child in (ROOT / package).iterdir()
+        if not child.name.startswith("_") and (child.suffix == ".py" or (child / "__init__.py").exists())
+    }
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Reading the source")[2]
+    assert modules - set(re.findall(r"(\w+)/?`", text)) == set()
+
+
 def headings(page: Path) -> set[str]:
     """Return what links to a page's headings end with, as GitHub makes it."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
