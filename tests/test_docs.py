@@ -16,6 +16,7 @@ from typing import IO, NamedTuple
 import pytest
 from pydantic import BaseModel
 
+import tokenizer_core
 from service import schemas, settings
 from service.app import create_app
 from service.errors import PROBLEMS
@@ -225,6 +226,17 @@ def leads_nowhere(page: Path, target: str) -> bool:
     name, _, heading = target.partition("#")
     file = page.parent / name if name else page
     return not file.exists() or (bool(heading) and heading not in headings(file))
+
+
+def test_names_of_the_library_on_the_pages_are_there() -> None:
+    roots = {"tokenizer_core": tokenizer_core, "Tokenizer": tokenizer_core.Tokenizer}
+    named = {
+        (page.name, root, name)
+        for page in PAGES
+        for root, name in re.findall(r"`(tokenizer_core|Tokenizer)\.(\w+)", page.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert {each for each in named if not hasattr(roots[each[1]], each[2])} == set()
 
 
 def test_links_between_pages_lead_somewhere() -> None:
