@@ -9,7 +9,9 @@ import signal
 import socket
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -46,7 +48,7 @@ def run(settings: Settings) -> None:
             give_back_large()
             app = _settled(create_app(settings))
             with worker_beside(settings):
-                uvicorn.run(app, **_options(settings))
+                uvicorn.run(partial(_told_to_end, app), factory=True, **_options(settings))
         else:
             _run_workers(settings)
     finally:
@@ -112,7 +114,22 @@ def _clear_the_way(path: Path) -> None:
 def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     give_back_large()
-    return _settled(create_app(Settings.load()))
+    return _told_to_end(_settled(create_app(Settings.load())))
+
+
+def _told_to_end(app: FastAPI) -> FastAPI:
+    """Have Ctrl+C end a process at once that has been told to end before; it is called under uvicorn's own handlers.
+
+    uvicorn would cancel what is under way, and log a traceback of each request and of itself.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, partial(_end_at_the_next, signal.getsignal(number)))
+    return app
+
+
+def _end_at_the_next(end: Any, number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end(number, frame)
 
 
 def _settled(app: FastAPI) -> FastAPI:

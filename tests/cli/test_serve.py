@@ -56,6 +56,32 @@ def test_serve_answers_until_it_is_interrupted(home, tokenizer):
             process.kill()
 
 
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_serve_ends_at_once_and_quietly_when_it_is_interrupted_while_it_ends(home, first):
+    with subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "serve", "--port", "0"],
+        cwd=home,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            port = next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
+            with socket.create_connection(("127.0.0.1", port)) as waiting:
+                head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
+                waiting.sendall(head + b"expect: 100-continue\r\n\r\n")
+                # By then the request is under way.
+                assert waiting.recv(100).startswith(b"HTTP/1.1 100")
+                process.send_signal(first)
+                assert any("Waiting for connections" in line for line in process.stderr)
+                process.send_signal(signal.SIGINT)
+                assert process.wait(10) == -signal.SIGINT
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
+
+
 def test_serve_says_in_one_line_that_a_port_is_taken(tokd):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = tokd("serve", "--port", str(taken.getsockname()[1]))
