@@ -8,9 +8,10 @@ memory forever.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sized
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -34,6 +35,10 @@ END_SECONDS = 28
 AT_ONCE = "tokd.at_once"
 """The extension of ASGI by which a hot route sends a whole answer in one call. It is given the media type and the body,
 and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
+
+
+_HOST = re.compile(rb"(\[[-!$&'()*+,.0-9:;=A-Z_a-z~%]+\]|([-!$&'()*+,.0-9;=A-Z_a-z~]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?")
+"""``uri-host [ ":" port ]`` of RFC 9110, section 7.2."""
 
 
 def _head_too_large() -> ServiceError:
@@ -65,7 +70,12 @@ class BoundedProtocol(DirectProtocol):
     _idle_bytes = 0
     _quiet_since: float | None = None
     _in_head = False
-    _head_is_large = False
+    _wrong: ServiceError | None = None
+    """What is wrong with a head that the parser was stopped at."""
+
+    _host: bytes | None = None
+    """The header of the last request that had one as it must be; callers send the same with every request."""
+
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _end_timer: asyncio.TimerHandle | None = None
@@ -99,9 +109,14 @@ class BoundedProtocol(DirectProtocol):
 
     def on_headers_complete(self) -> None:
         if self._idle_bytes > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
-            # The parser stops at an exception; ``send_400_response`` says why.
-            self._head_is_large = True
-            raise ValueError
+            self._stop_at(_head_too_large())
+        hosts, host = 0, b""
+        for name, value in self.headers:
+            if name == b"host":
+                hosts += 1
+                host = value
+        if hosts != 1 or host != self._host:
+            self._require_one_host(hosts, host)
         self._idle_bytes = 0
         self._in_head = False
         self._stop_the_clock()
@@ -118,12 +133,26 @@ class BoundedProtocol(DirectProtocol):
     def _head_bytes(self) -> int:
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
-    def send_400_response(self, _: str) -> None:
-        """Answer what is no HTTP, or has too large a head."""
-        if self._head_is_large:
-            self._refuse(_head_too_large())
+    def _require_one_host(self, hosts: int, host: bytes) -> None:
+        """Do what RFC 9112 wants in section 3.2, of which only HTTP/1.0 may have no host."""
+        if hosts > 1:
+            wrong = "the request has several headers host"
+        elif hosts == 0:
+            wrong = "" if self.parser.get_http_version() == "1.0" else "the request has no header host"
         else:
-            self._refuse(ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
+            wrong = "" if _HOST.fullmatch(host) else "the header host is no name or address, with or without a port"
+            self._host = host
+        if wrong:
+            self._stop_at(ServiceError("invalid_http", f"{wrong}; send one", "header host"))
+
+    def _stop_at(self, error: ServiceError) -> NoReturn:
+        # The parser stops at an exception; ``send_400_response`` says why.
+        self._wrong = error
+        raise ValueError
+
+    def send_400_response(self, _: str) -> None:
+        """Answer what is no HTTP, or has a head that is refused."""
+        self._refuse(self._wrong or ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         cycle.scope["extensions"] = {AT_ONCE: {"send": partial(self._send_at_once, cycle)}}

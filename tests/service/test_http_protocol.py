@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -100,7 +101,7 @@ def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
 def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_ends_is_not() -> None:
     async def story() -> None:
         protocol, transport = connected()
-        protocol.data_received(b"POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\nab")
+        protocol.data_received(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nab")
         protocol.shutdown()
         assert not transport.closed
         await asyncio.wait_for(transport.aborted.wait(), 10)
@@ -120,7 +121,9 @@ def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_en
 def test_whole_head_that_comes_in_one_piece_is_bounded_too(length: int, status: bytes) -> None:
     async def story() -> None:
         protocol, transport = connected()
-        protocol.data_received(b"POST / HTTP/1.1\r\nx: %b\r\ncontent-length: 70000\r\n\r\n" % (b"a" * length))
+        protocol.data_received(
+            b"POST / HTTP/1.1\r\nhost: x\r\nx: %b\r\ncontent-length: 70000\r\n\r\n" % (b"a" * length)
+        )
         protocol.data_received(b"b" * 70_000)
         while b"\r\n\r\n" not in transport.written:  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -134,7 +137,7 @@ def test_whole_head_that_comes_in_one_piece_is_bounded_too(length: int, status: 
 def test_body_behind_a_small_head_is_no_head() -> None:
     async def story() -> None:
         protocol, transport = connected()
-        protocol.data_received(b"POST / HTTP/1.1\r\ncontent-length: 70000\r\n\r\n" + b"b" * 70_000)
+        protocol.data_received(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\n" + b"b" * 70_000)
         while b"\r\n\r\n" not in transport.written:  # noqa: ASYNC110
             await asyncio.sleep(0)
         assert transport.written.startswith(b"HTTP/1.1 204")
@@ -155,6 +158,68 @@ def test_what_is_no_request_waits_for_the_answers_before_it_and_ends_the_connect
         assert not transport.aborted.is_set()
         assert transport.written.count(b"HTTP/1.1 204") == transport.written.count(b"HTTP/1.1 ") == 2
         assert transport.written.count(b"connection: close") == 1
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
+async def answered(head: bytes) -> tuple[bytes, bytes, bool]:
+    """Return status and body of the answer to a head, and whether the connection was ended."""
+    protocol, transport = connected()
+    protocol.data_received(head)
+    while b"\r\n\r\n" not in transport.written:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    protocol.connection_lost(None)
+    first, _, body = transport.written.partition(b"\r\n\r\n")
+    return first.split()[1], body, transport.closed
+
+
+@pytest.mark.parametrize(
+    ("lines", "detail"),
+    [
+        (b"", b"the request has no header host"),
+        (b"accept: */*\r\n", b"the request has no header host"),
+        (b"host: a\r\nHost: a\r\n", b"several headers host"),
+        (b"host: a\r\naccept: */*\r\nHOST: b\r\n", b"several headers host"),
+        (b"host: a b\r\n", b"no name or address"),
+        (b"host: a@b\r\n", b"no name or address"),
+        (b"host: a/b\r\n", b"no name or address"),
+        (b"host: a:http\r\n", b"no name or address"),
+        (b"host: [::1\r\n", b"no name or address"),
+        (b"host: %zz\r\n", b"no name or address"),
+        (b"host: \xc3\xa9\r\n", b"no name or address"),
+    ],
+)
+@pytest.mark.parametrize("target", [b"GET /", b"POST /encode", b"OPTIONS *", b"GET http://a/healthz"])
+def test_request_without_its_one_host_is_refused(target: bytes, lines: bytes, detail: bytes) -> None:
+    status, body, closed = asyncio.run(answered(target + b" HTTP/1.1\r\n" + lines + b"\r\n"))
+    problem = json.loads(body)
+    assert (status, problem["code"], problem["path"], closed) == (b"400", "invalid_http", "header host", True)
+    assert detail in body
+
+
+@pytest.mark.parametrize(
+    "host", ["", "x", "localhost:8000", "a.b-c_d~e", "1.2.3.4:80", "[::1]:8000", "[fe80::1%25eth0]", "a:", "%C3%A9"]
+)
+def test_every_form_of_a_host_is_taken(host: str) -> None:
+    assert asyncio.run(answered(f"GET / HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()))[0] == b"204"
+
+
+def test_http_1_0_may_have_no_host_and_never_two() -> None:
+    assert asyncio.run(answered(b"GET / HTTP/1.0\r\n\r\n"))[0] == b"204"
+    assert asyncio.run(answered(b"GET / HTTP/1.0\r\nhost: a\r\nhost: b\r\n\r\n"))[0] == b"400"
+
+
+def test_host_is_wanted_with_every_request_of_a_connection() -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        protocol.data_received(b"GET / HTTP/1.1\r\n\r\n")
+        while transport.written.count(b"HTTP/1.1 ") < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert transport.written.count(b"HTTP/1.1 400") == 1
         protocol.connection_lost(None)
 
     asyncio.run(story())
