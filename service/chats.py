@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def _policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:
             "add_special_tokens",
         )
     if "special_tokens" not in request.model_fields_set:
-        return cast(Literal["text", "reject", "parse"], settings.chat_literals)
+        return cast(ChatPolicy, settings.chat_literals)
     if request.special_tokens == "parse" and not settings.chat_parse:
         raise ServiceError(
             "invalid_option",

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.corpus import Files
 from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed, TemplateLimit
 from tokenizer_core.formats.files import check_name
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
-from tokenizer_core.reading import Format
 from tokenizer_core.template import Template
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.train_settings import TrainSettings
@@ -232,14 +231,10 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
             raise InvalidSettings(f"{item[:80]!r} is no path", field=field)
     if name == "texts":
         return tuple(items)
-    form = given.get("format")
-    if form is not None and form not in get_args(Format):
-        raise InvalidSettings(f"format is one of {', '.join(get_args(Format))}", field="corpus.format")
-    options = {key: given[key] for key in ("field", "column") if key in given}
-    for key, value in options.items():
-        if not isinstance(value, str):
-            raise InvalidSettings(f"{key} is a string", field=f"corpus.{key}")
-    return Files(paths=tuple(items), format=form, **options)
+    try:
+        return Files(paths=tuple(items), **{key: given[key] for key in ("format", "field", "column") if key in given})
+    except InvalidOption as error:
+        raise _settings_error(error) from None
 
 
 def _corpus_dict(corpus: Files | tuple[str, ...]) -> dict[str, Any]:

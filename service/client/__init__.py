@@ -132,11 +132,6 @@ class _Methods:
     artifact = _Method(job_calls.artifact)
     report = _Method(job_calls.report)
 
-    _patience: httpx.Timeout
-
-    def _as(self, reader: EventReader) -> dict[str, Any]:
-        return {"headers": reader.headers, "timeout": self._patience}
-
 
 class Client(_Methods):
     """A client that waits for every answer. It keeps connections open: use one, in any number of threads, and close it.
@@ -186,7 +181,7 @@ class Client(_Methods):
         reader, failures = EventReader(job_id), 0
         while True:
             try:
-                with self._http.stream("GET", reader.path, **self._as(reader)) as answer:
+                with self._http.stream("GET", reader.path, headers=reader.headers, timeout=self._patience) as answer:
                     if answer.status_code == 204:
                         return
                     if answer.status_code != 200:
