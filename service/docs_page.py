@@ -42,12 +42,18 @@ for (const form of document.forms) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const out = form.querySelector("output");
+    const show = (text) => out.replaceChildren(Object.assign(document.createElement("pre"), { textContent: text }));
+    // The answer before would be taken for that of this request.
+    out.replaceChildren();
     const headers = { "content-type": "application/json" };
     const key = document.getElementById("key")?.value;
     if (key) headers.authorization = "Bearer " + key;
-    const answer = await fetch(form.dataset.path, { method: "POST", headers, body: form.elements.body.value });
-    out.replaceChildren(Object.assign(document.createElement("pre"),
-      { textContent: answer.status + "\\n" + await answer.text() }));
+    try {
+      const answer = await fetch(form.dataset.path, { method: "POST", headers, body: form.elements.body.value });
+      show(answer.status + "\\n" + await answer.text());
+    } catch (error) {
+      show("no answer: " + error.message);
+    }
   });
 }
 """

@@ -120,6 +120,13 @@ def test_page_loads_nothing_from_elsewhere_and_runs_only_its_own_script(client: 
     assert len(answer.content) < 64_000
 
 
+def test_page_shows_no_answer_of_another_request_and_tells_when_none_came(client: TestClient) -> None:
+    script = client.get("/docs").text.rpartition("<script>")[2]
+    before, _, after = script.partition("await fetch(")
+    assert "out.replaceChildren();" in before
+    assert re.search(r"catch \(\w+\) \{\s*show\(", after)
+
+
 def test_page_holds_every_route_field_and_example(client: TestClient, document: dict[str, Any]) -> None:
     page = client.get("/docs").text
     for path in document["paths"]:
