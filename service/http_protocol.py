@@ -80,7 +80,7 @@ class BoundedProtocol(DirectProtocol):
     _write_timer: asyncio.TimerHandle | None = None
     _end_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
         self.flow = _Flow(transport, self.pipeline)
         self._expect_a_head()

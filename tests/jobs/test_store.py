@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,8 @@ from tests.jobs.conftest import MakeSettings
 RECIPE = {"vocab_size": 300, "corpus": ["naïve \0 \ud800 👍"]}
 
 
-def submit(store: JobStore, owner: str = "local", **values: object) -> Job:
-    return store.submit(JobRequest(recipe=RECIPE, owner=owner, **values))[0]  # type: ignore[arg-type]
+def submit(store: JobStore, owner: str = "local", **values: Any) -> Job:
+    return store.submit(JobRequest(recipe=RECIPE, owner=owner, **values))[0]
 
 
 def test_a_submitted_job_is_found_as_it_was(store: JobStore) -> None:

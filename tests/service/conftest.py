@@ -21,8 +21,9 @@ from fastapi.testclient import TestClient
 from tokenizers import Regex, models, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as HfTokenizer
 
-from service.app import create_app
+from service.app import App, create_app
 from service.settings import Settings
+from service.state import State
 from tokenizer_core import Tokenizer
 
 TEMPLATE = (
@@ -97,6 +98,17 @@ def bare(artifacts: tuple[str, str]) -> Tokenizer:
 
 
 MakeClient = Callable[..., TestClient]
+
+
+def app_of(client: TestClient) -> App:
+    """Return the application that a client asks."""
+    assert isinstance(client.app, App)
+    return client.app
+
+
+def state_of(client: TestClient) -> State:
+    """Return what the application of a client runs with."""
+    return app_of(client).tokd
 
 
 @pytest.fixture(scope="session")

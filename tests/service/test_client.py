@@ -236,8 +236,8 @@ def test_other_refusals_say_what_and_where(ask: Ask) -> None:
         (Client.encode("a", tokenizer="nobody"), NotFound, "tokenizer_not_found", "tokenizer"),
         (Client.tokenizer("no/body"), NotFound, "not_found", None),
         (Client.encode_batch(["a"] * 5), TooLarge, "too_many_items", "text"),
-        (Client.encode("a", parts=["idz"]), Refused, "invalid_value", "return[0]"),  # type: ignore[list-item]
-        (Client.count("a", special_token="text"), Refused, "unknown_field", "special_token"),  # type: ignore[call-arg]
+        (Client.encode("a", parts=["idz"]), Refused, "invalid_value", "return[0]"),  # type: ignore[list-item]  # the mistake
+        (Client.count("a", special_token="text"), Refused, "unknown_field", "special_token"),  # type: ignore[call-arg]  # the mistake
     ]:
         with pytest.raises(kind) as caught:
             ask(call)
@@ -247,7 +247,7 @@ def test_other_refusals_say_what_and_where(ask: Ask) -> None:
 
 def test_what_is_no_json_is_the_caller_s_mistake_before_anything_is_sent(ask: Ask) -> None:
     with pytest.raises(TypeError):
-        ask(Client.encode(b"bytes"))  # type: ignore[arg-type]
+        ask(Client.encode(b"bytes"))  # type: ignore[arg-type]  # the mistake
 
 
 def test_methods_are_the_same_on_both_kinds() -> None:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from service.registry import Registry
 from service.routes.compat.prompts import UNKNOWN_LENGTH
 from service.settings import InvalidSetting, Settings
-from tests.service.conftest import MakeClient, RunServer
+from tests.service.conftest import MakeClient, RunServer, state_of
 from tokenizer_core import Tokenizer
 
 TEXTS = ["the quick brown fox", "", "naïve 🙂👍🏽 café\n\n\t", "a<|eos|>b", "\0\x7f\u00ad", "x" * 20_000]
@@ -209,7 +209,7 @@ def test_what_is_no_fault_of_a_body_has_the_shape_too(make_client: MakeClient) -
 
 def test_saturation_names_when_to_come_again(make_client: MakeClient) -> None:
     client = make_client(max_requests=1)
-    client.app.tokd.limits.requests = 1  # type: ignore[attr-defined]
+    state_of(client).limits.requests = 1
     answer = client.post("/tokenize", json={"prompt": "a"})
     vllm_error(answer, 503, "Service Unavailable", None)
     assert answer.headers["retry-after"] == "1"

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from service.routes.compat.anthropic import AnthropicCountAnswer
 from service.routes.compat.openai import OpenaiCountAnswer
-from tests.service.conftest import MakeClient
+from tests.service.conftest import MakeClient, state_of
 from tokenizer_core import Tokenizer
 
 OPENAI, ANTHROPIC = "/v1/responses/input_tokens", "/v1/messages/count_tokens"
@@ -350,7 +350,7 @@ def test_errors_have_the_shape_of_the_peer_whatever_they_are(counting: TestClien
     small = make_client(max_body_bytes=10, max_requests=1)
     openai_error(small.post(OPENAI, json=body), 413, "body_too_large", None)
     anthropic_error(small.post(ANTHROPIC, json=body), 413, "request_too_large", "")
-    small.app.tokd.limits.requests = 1  # type: ignore[attr-defined]
+    state_of(small).limits.requests = 1
     for answer in (small.post(OPENAI, json=body), small.post(ANTHROPIC, json=body)):
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     anthropic_error(answer, 503, "overloaded_error", "")

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from service.limits import Disconnected, Limits
 from service.settings import Settings
-from tests.service.conftest import MakeClient
+from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
 
@@ -46,7 +46,7 @@ def drive(client: TestClient, story: Callable[[httpx.AsyncClient], Coroutine[Any
     """Run a story with many requests at once against an application."""
 
     async def tell() -> None:
-        transport = httpx.ASGITransport(client.app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(client.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://tokd", timeout=60) as many:
             await story(many)
 
@@ -55,7 +55,7 @@ def drive(client: TestClient, story: Callable[[httpx.AsyncClient], Coroutine[Any
 
 def test_saturated_server_says_when_to_come_again(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=1, max_queue=1, inline_bytes=0)
-    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    limits = state_of(client).limits
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
@@ -75,7 +75,7 @@ def test_saturated_server_says_when_to_come_again(make_client: MakeClient, gate:
 
 def test_large_request_does_not_wait_for_a_thread_without_end(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=1, queue_seconds=1, inline_bytes=0)
-    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    limits = state_of(client).limits
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = asyncio.create_task(many.post("/count", json={"text": "fox"}))
@@ -92,7 +92,7 @@ def test_large_request_does_not_wait_for_a_thread_without_end(make_client: MakeC
 
 def test_more_requests_at_once_than_allowed_are_refused(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=4, max_requests=2, inline_bytes=0)
-    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    limits = state_of(client).limits
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = [asyncio.create_task(many.post("/count", json={"text": "fox"})) for _ in range(2)]
@@ -110,7 +110,7 @@ def test_more_requests_at_once_than_allowed_are_refused(make_client: MakeClient,
 
 def test_bytes_held_at_once_are_bounded_and_given_back(make_client: MakeClient, gate: Gate) -> None:
     client = make_client(threads=4, max_body_bytes=1000, max_held_bytes=1500, inline_bytes=0)
-    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    limits = state_of(client).limits
 
     async def story(many: httpx.AsyncClient) -> None:
         taken = asyncio.create_task(many.post("/count", json={"text": "f" * 900}))
@@ -126,7 +126,7 @@ def test_bytes_held_at_once_are_bounded_and_given_back(make_client: MakeClient, 
 
 
 def test_everything_is_given_back_after_any_answer(client: TestClient) -> None:
-    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    limits = state_of(client).limits
     for body in ("{", '{"text":7}', '{"text":"a"}', '{"text":"<|eos|>"}', "[" * 100_000):
         client.post("/encode", content=body, headers={"content-type": "application/json"})
     client.post("/encode", content="x" * 10_000, headers={"content-type": "text/plain"})

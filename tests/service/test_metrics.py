@@ -11,7 +11,7 @@ from service.exchange import Exchange
 from service.limits import Limits
 from service.metrics import _SECONDS, Metrics
 from service.settings import Settings
-from tests.service.conftest import TEXTS, MakeClient
+from tests.service.conftest import TEXTS, MakeClient, state_of
 from tokenizer_core import Tokenizer, train
 
 
@@ -109,6 +109,6 @@ def test_piece_caches_are_as_large_as_the_setting_says(make_client: MakeClient, 
     for size in (0, 100_000, 1_000_000):
         client = make_client(piece_cache_bytes=size)
         answers.append([client.post("/encode", json={"text": text}).json() for text in TEXTS * 2])
-        held.append(client.app.tokd.registry.get(framed.hash).tokenizer.cache_statistics.bytes)  # type: ignore[attr-defined]
+        held.append(state_of(client).registry.get(framed.hash).tokenizer.cache_statistics.bytes)
     assert answers[0] == answers[1] == answers[2]
     assert 0 < held[0] < 10_000 < held[1] <= 100_000 < held[2] <= 1_000_000

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from service.json_body import UNCHECKED_BYTES
 from service.routes.json_route import JsonRoute
-from tests.service.conftest import TEXTS, MakeClient, RunServer
+from tests.service.conftest import TEXTS, MakeClient, RunServer, app_of
 from tokenizer_core import Tokenizer
 
 LIMITS = {"max_items": 5, "max_ids": 40, "max_body_bytes": 4000, "inline_bytes": 1500}
@@ -25,7 +25,7 @@ Ask = Callable[[str, bytes], tuple[Any, Any]]
 
 
 def route_of(client: TestClient, path: str) -> JsonRoute:
-    return client.app._hot[path]  # type: ignore[attr-defined, no-any-return]
+    return app_of(client)._hot[path]
 
 
 @pytest.fixture(scope="module")

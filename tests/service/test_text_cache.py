@@ -16,7 +16,7 @@ from service.schemas import ChatOptions, CountRequest, EncodeRequest, OffsetsReq
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest
 from service.text_cache import TextCache, TextKey
-from tests.service.conftest import TEXTS, MakeClient
+from tests.service.conftest import TEXTS, MakeClient, state_of
 
 BYTES = 20_000
 """Room for some dozen texts: entries are thrown out all the time."""
@@ -85,7 +85,7 @@ def test_cached_equals_uncached(
                 expected.headers,
                 expected.content,
             )
-    assert cached.app.tokd.registry.texts.bytes <= BYTES  # type: ignore[attr-defined]
+    assert state_of(cached).registry.texts.bytes <= BYTES
 
 
 def test_hits_are_counted(make_client: MakeClient) -> None:
@@ -102,7 +102,7 @@ def test_hits_are_counted(make_client: MakeClient) -> None:
 
 def test_cache_is_off_by_default(make_client: MakeClient) -> None:
     client = make_client()
-    assert client.app.tokd.registry.texts is None  # type: ignore[attr-defined]
+    assert state_of(client).registry.texts is None
     assert "tokd_text_cache_bytes 0.0" in client.get("/metrics").text
 
 

@@ -12,7 +12,7 @@ import pytest
 from service import turns
 from service.settings import Settings
 from service.turns import MOST_FIRST, Line, Turns
-from tests.service.conftest import MakeClient
+from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tests.service.test_limits import Gate, drive
 from tokenizer_core import Tokenizer, in_turns
@@ -137,7 +137,7 @@ def test_saturated_renderings_are_refused_and_texts_are_not(
     make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = make_client(max_renderings=1, max_queue=1)
-    limits = client.app.tokd.limits  # type: ignore[attr-defined]
+    limits = state_of(client).limits
     gate = Gate()
     from service import chats
 

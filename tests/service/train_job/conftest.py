@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import App
-from service.auth import entry, new_key
+from service.auth import Scope, entry, new_key
 from service.jobs import JobStore
 from tests.service.conftest import MakeClient
 
@@ -87,8 +87,8 @@ def board(make_board: MakeBoard) -> Board:
 def keys(tmp_path: Path) -> dict[str, dict[str, str]]:
     """The headers of two callers who may train and of one who may everything, of the keys in ``keys.toml``."""
     made = {name: new_key() for name in ("ann", "bob", "boss")}
-    scopes = {"ann": ["train"], "bob": ["train"], "boss": ["admin"]}
-    text = "".join(entry(name, scopes[name], key) for name, key in made.items())  # type: ignore[arg-type]
+    scopes: dict[str, list[Scope]] = {"ann": ["train"], "bob": ["train"], "boss": ["admin"]}
+    text = "".join(entry(name, scopes[name], key) for name, key in made.items())
     (tmp_path / "keys.toml").write_text(text)
     return {name: {"authorization": f"Bearer {key}"} for name, key in made.items()}
 

@@ -23,15 +23,18 @@ Script = Callable[[Any], Awaitable[Any]]
 
 
 @pytest.fixture(scope="module")
-def server(run_server: RunServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def server(run_server: RunServer, home: Path) -> Iterator[Server]:
     scopes: list[Any] = ["encode", "train"]
     (home / "keys.toml").write_text("".join(entry(name, scopes, key) for name, key in KEYS.items()))
     (home / "corpora").mkdir()
     (home / "corpora" / "a.jsonl").write_text('{"body": "low lower lowest"}\n')
     settings = {"trained": str(home / "trained"), "keys": str(home / "keys.toml"), "min_free_bytes": 0}
     with run_server(**settings, corpus_roots=(str(home / "corpora"),), access_log=False, lease_seconds=60) as running:
-        running.home = home
         yield running
         running.stop()
 
@@ -104,9 +107,7 @@ def test_job_of_files_is_trained_watched_fetched_and_used(
     play(script)
 
 
-def test_every_kind_of_corpus_is_the_same_tokenizer(play: Callable[[Script], Any], server: Server) -> None:
-    home: Path = server.home  # type: ignore[attr-defined]
-
+def test_every_kind_of_corpus_is_the_same_tokenizer(play: Callable[[Script], Any], home: Path) -> None:
     async def script(tokd: Any) -> None:
         jobs = [
             await tokd.submit_texts([TEXTS[0]], settings=SETTINGS),
