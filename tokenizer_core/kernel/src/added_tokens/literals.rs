@@ -20,8 +20,8 @@ pub(super) struct Literals {
     search: Search,
     /// By literal.
     tokens: Vec<AddedToken>,
-    /// How many of them are special.
-    specials: usize,
+    /// Whether any of them is not special.
+    has_ordinary: bool,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Literals {
             }
         };
         let tokens: Vec<AddedToken> = literals.iter().map(|(_, token)| (*token).clone()).collect();
-        Ok(Self { search, specials: tokens.iter().filter(|token| token.special).count(), tokens })
+        Ok(Self { search, has_ordinary: tokens.iter().any(|token| !token.special), tokens })
     }
 
     /// Whether there is nothing to look for.
@@ -82,14 +82,9 @@ impl Literals {
         self.tokens.is_empty()
     }
 
-    /// Whether any literal is that of a special token.
-    pub(super) fn has_special(&self) -> bool {
-        self.specials > 0
-    }
-
     /// Whether any literal is that of a token that is not special.
     pub(super) fn has_ordinary(&self) -> bool {
-        self.specials < self.tokens.len()
+        self.has_ordinary
     }
 
     /// Whether a literal may stand in `text`; a glance, which says yes of some texts that have none.

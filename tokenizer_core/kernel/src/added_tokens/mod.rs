@@ -136,32 +136,6 @@ impl AddedTokens {
         self.pass(pass).find(text, 0..text.len()).map(|found| (found.bytes, found.token.id))
     }
 
-    /// Every literal of a special token that `text` holds, with the byte range of the literal and the id, in order.
-    ///
-    /// # Errors
-    /// `step_limit` from the normalizer.
-    pub fn reserved_literals(&self, text: &str, normalizer: &Normalizer) -> Result<Vec<(Range<usize>, u32)>> {
-        let mut reserved = special(self.raw.find(text, 0..text.len()));
-        if self.normalized.has_special() {
-            let mut segments = Vec::new();
-            self.split(text, Pass::Raw, SpecialPolicy::Parse, &mut segments)?;
-            for Segment { bytes, .. } in segments.into_iter().filter(|segment| segment.id.is_none()) {
-                let offset = bytes.start;
-                let rewritten = normalizer.normalize(&text[bytes.clone()])?;
-                let found = match &rewritten {
-                    None => special(self.normalized.find(&text[bytes.clone()], 0..bytes.len())),
-                    Some(new) => special(self.normalized.find(&new.text, 0..new.text.len()))
-                        .into_iter()
-                        .map(|(bytes, id)| (new.alignment.source(bytes), id))
-                        .collect(),
-                };
-                reserved.extend(found.into_iter().map(|(bytes, id)| (bytes.start + offset..bytes.end + offset, id)));
-            }
-            reserved.sort_by_key(|(bytes, _)| bytes.start);
-        }
-        Ok(reserved)
-    }
-
     fn pass(&self, pass: Pass) -> &Literals {
         match pass {
             Pass::Raw => &self.raw,
@@ -219,10 +193,6 @@ fn cut<'t>(
     }
     debug_assert!(segments[first..].iter().all(|segment| !segment.bytes.is_empty()), "a segment is empty");
     Ok(())
-}
-
-fn special<'t>(found: impl Iterator<Item = Found<'t>>) -> Vec<(Range<usize>, u32)> {
-    found.filter(|found| found.token.special).map(|found| (found.bytes, found.token.id)).collect()
 }
 
 fn reserved(token: &AddedToken, bytes: Range<usize>) -> Error {

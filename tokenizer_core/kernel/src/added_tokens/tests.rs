@@ -85,16 +85,6 @@ fn policies_decide_about_special_literals() {
 }
 
 #[test]
-fn reserved_literals_are_found_in_both_passes() {
-    let stages = r#"[{"type":"nfkc"},{"type":"lowercase"}]"#;
-    let compiled = compile(&[("<S>", "sn"), ("<raw>", "s"), ("<t>", "n")], stages).expect("compiles");
-    let stages: Vec<crate::config::NormalizerStage> = serde_json::from_str(stages).expect("stages");
-    let normalizer = Normalizer::new(&stages).expect("compiles");
-    let found = compiled.reserved_literals("ﬁ＜S＞<raw><t><s>", &normalizer).expect("no limit");
-    assert_eq!(found, [(3..10, 0), (10..15, 1), (18..21, 0)]);
-}
-
-#[test]
 fn bad_tokens_are_refused_by_place() {
     let refusal = |tokens: &[(&str, &str)], stages: &str| {
         let error = compile(tokens, stages).expect_err("refused");

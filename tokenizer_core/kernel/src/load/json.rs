@@ -218,14 +218,26 @@ pub fn insert<'de, A: MapAccess<'de>>(
     key: Cow<'de, str>,
     entries: &mut A,
 ) -> std::result::Result<(), A::Error> {
-    reader.enter(Step::Key(key.clone()));
-    if values.contains_key(key.as_ref()) {
+    let is_new = !values.contains_key(key.as_ref());
+    let value = read_once(reader, key.clone(), is_new, |reader| entries.next_value_seed(Checked(reader)))?;
+    values.insert(key.into_owned(), value);
+    Ok(())
+}
+
+/// Go down to `key` and read its value, refusing a key that stood before it already.
+pub fn read_once<'de, T, E: de::Error>(
+    reader: &mut Reader<'de>,
+    key: Cow<'de, str>,
+    is_new: bool,
+    read: impl FnOnce(&mut Reader<'de>) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    reader.enter(Step::Key(key));
+    if !is_new {
         return Err(reader.fail(Code::InvalidFile, "the key stands twice"));
     }
-    let value = entries.next_value_seed(Checked(reader))?;
-    values.insert(key.into_owned(), value);
+    let value = read(reader)?;
     reader.leave();
-    Ok(())
+    Ok(value)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::{Map, Value};
 
 use super::entries::{Entries, Parts};
-use super::json::{self, Reader, Step, Text, insert};
+use super::json::{self, Reader, Step, Text, insert, read_once};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
@@ -83,12 +83,9 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, 'de> {
                 insert(self.reader, &mut self.document.rest, key, &mut entries)?;
                 continue;
             }
-            self.reader.enter(Step::Key(key));
-            if self.document.model.is_some() {
-                return Err(self.reader.fail(Code::InvalidFile, "the key stands twice"));
-            }
-            self.document.model = Some(entries.next_value_seed(ModelSeed(self.reader))?);
-            self.reader.leave();
+            let is_new = self.document.model.is_none();
+            let model = read_once(self.reader, key, is_new, |reader| entries.next_value_seed(ModelSeed(reader)))?;
+            self.document.model = Some(model);
         }
         Ok(self.document)
     }
@@ -111,25 +108,19 @@ impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Model<'de>, A::Error> {
         let (reader, mut model) = (self.0, Model::default());
         while let Some(Text(key)) = entries.next_key()? {
-            let twice = match key.as_ref() {
-                "vocab" => model.vocab.is_some(),
-                "merges" => model.merges.is_some(),
-                _ => {
-                    insert(reader, &mut model.rest, key, &mut entries)?;
-                    continue;
+            match key.as_ref() {
+                "vocab" => {
+                    let is_new = model.vocab.is_none();
+                    let vocab = read_once(reader, key, is_new, |reader| entries.next_value_seed(VocabSeed(reader)))?;
+                    model.vocab = Some(vocab);
                 }
-            };
-            let vocab = key == "vocab";
-            reader.enter(Step::Key(key));
-            if twice {
-                return Err(reader.fail(Code::InvalidFile, "the key stands twice"));
+                "merges" => {
+                    let is_new = model.merges.is_none();
+                    let merges = read_once(reader, key, is_new, |reader| entries.next_value_seed(MergesSeed(reader)))?;
+                    model.merges = Some(merges);
+                }
+                _ => insert(reader, &mut model.rest, key, &mut entries)?,
             }
-            if vocab {
-                model.vocab = Some(entries.next_value_seed(VocabSeed(reader))?);
-            } else {
-                model.merges = Some(entries.next_value_seed(MergesSeed(reader))?);
-            }
-            reader.leave();
         }
         Ok(model)
     }

@@ -41,10 +41,14 @@ impl PyCounter {
     ) -> PyResult<T> {
         run(py, size, || match self.counter.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             Some(counter) => work(counter),
-            None => Err(Error::new(Code::InvalidOption, "the counter is finished; make another one")),
+            None => Err(finished()),
         })
         .map_err(|error| exception(py, &error, None))
     }
+}
+
+fn finished() -> Error {
+    Error::new(Code::InvalidOption, "the counter is finished; make another one")
 }
 
 #[pymethods]
@@ -145,7 +149,7 @@ impl PyCounter {
     fn finish(&self, py: Python<'_>, max_piece_length: Option<usize>) -> PyResult<PyPieceCounts> {
         let finish = || {
             let Some(counter) = self.counter.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-                return Err(Error::new(Code::InvalidOption, "the counter is finished; make another one"));
+                return Err(finished());
             };
             let mut counts = counter.finish()?;
             let limit = max_piece_length.unwrap_or(usize::MAX);

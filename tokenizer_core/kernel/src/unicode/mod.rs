@@ -104,18 +104,6 @@ pub fn is_word(character: char) -> bool {
     class(character) & WORD != 0
 }
 
-/// `\p{N}`.
-#[inline]
-pub fn is_numeric(character: char) -> bool {
-    class(character) & NUMBER != 0
-}
-
-/// `\p{M}`.
-#[inline]
-pub fn is_mark(character: char) -> bool {
-    class(character) & MARK != 0
-}
-
 const fn decode_index() -> [u8; tables::INDEX.len() / 2] {
     let mut index = [0; tables::INDEX.len() / 2];
     let mut at = 0;
