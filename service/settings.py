@@ -93,7 +93,8 @@ class Settings:
     max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
     max_held_bytes: int = _setting(
         512 << 20,
-        "bytes of bodies and large answers that one process holds at once; beyond it 503, alone 413",
+        "bytes of bodies and large answers that one process holds at once; beyond it 503, alone 413. Memory that a "
+        "long piece takes while it is encoded comes on top: see Limits in http.md",
         least=1,
     )
     max_items: int = _setting(16_384, "most texts, or lists of ids, in one request", least=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from service import memory
 from service.exchange import Exchange
 from service.limits import Limits
 from service.settings import Settings
-from tests.service.conftest import RunServer, Server
+from tests.service.conftest import ROOT, RunServer, Server
 
 MOST_MB = 220
 """Far more than a server needs, far less than it would hold if it kept what follows."""
@@ -21,9 +22,13 @@ MOST_MB = 220
 GROWTH_MB = 30
 
 
-def resident(server: Server) -> float:
+def resident(server: Server, line: str = "VmRSS:") -> float:
     status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+    return int(status.partition(line)[2].split()[0]) / 1024
+
+
+def peak(server: Server) -> float:
+    return resident(server, "VmHWM:")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system tells no process its memory in /proc")
@@ -46,6 +51,25 @@ def test_memory_levels_off(run_server: RunServer) -> None:
         assert last < MOST_MB
         assert last - warm < GROWTH_MB
         server.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells no process its memory in /proc")
+def test_text_without_a_border_takes_no_more_than_what_docs_say(run_server: RunServer) -> None:
+    found = re.search(r"up\s+to (\d+) bytes for every byte of a piece", (ROOT / "docs/http.md").read_text("utf-8"))
+    assert found is not None
+    told = int(found[1])
+    artifact = str(ROOT / "artifacts" / "base")
+    with run_server(artifacts=(artifact,), access_log=False, worker=False) as server:
+        body = b'{"text": "' + "😀".encode() * (1 << 20) + b'"}'
+        server.client.post("/count", json={"text": "a" * 200_000})
+        before = resident(server)
+        Path(f"/proc/{server.process.pid}/clear_refs").write_text("5", encoding="ascii")
+        answer = server.client.post("/count", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 200
+        taken = (peak(server) - before) / (len(body) / (1 << 20)) - 1
+        server.stop()
+    # The body itself is counted. What the figure is about must be there, or it would be told too high.
+    assert told / 2 < taken < told + 2
 
 
 def test_what_many_bodies_left_is_given_back_once(monkeypatch: pytest.MonkeyPatch) -> None:
