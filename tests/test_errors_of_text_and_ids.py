@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import signal
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -106,10 +108,59 @@ def test_a_failed_push_leaves_the_stream_as_it_was(tiny: Tokenizer) -> None:
     assert decoder.push(ordered[2:]) == "👍"
 
 
+@every_reader
 @pytest.mark.parametrize("bad", [None, 7, b"text", ["text"], True])
-def test_what_is_no_text_is_refused(tiny: Tokenizer, bad: Any) -> None:
-    with pytest.raises((TypeError, InputError)):
-        tiny.encode(bad)
+def test_what_is_no_text_is_refused(tiny: Tokenizer, reader: str, bad: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        READERS[reader](tiny, bad)
+    assert caught.value.place == {"field": "texts" if reader == "encode_batch" else "text"}
+
+
+OPTIONS: dict[str, dict[str, Callable[[Tokenizer, Any], object]]] = {
+    "special_tokens": {
+        "encode": lambda tokenizer, value: tokenizer.encode("text", special_tokens=value),
+        "encode_json": lambda tokenizer, value: tokenizer.encode_json("text", special_tokens=value),
+        "encode_batch": lambda tokenizer, value: tokenizer.encode_batch(["text"], special_tokens=value),
+        "count": lambda tokenizer, value: tokenizer.count("text", special_tokens=value),
+        "offsets": lambda tokenizer, value: tokenizer.offsets("text", special_tokens=value),
+    },
+    "unit": {"offsets": lambda tokenizer, value: tokenizer.offsets("text", value)},
+    "add_special_tokens": {
+        "encode": lambda tokenizer, value: tokenizer.encode("text", add_special_tokens=value),
+        "encode_json": lambda tokenizer, value: tokenizer.encode_json("text", add_special_tokens=value),
+        "encode_batch": lambda tokenizer, value: tokenizer.encode_batch(["text"], add_special_tokens=value),
+        "count": lambda tokenizer, value: tokenizer.count("text", add_special_tokens=value),
+        "offsets": lambda tokenizer, value: tokenizer.offsets("text", add_special_tokens=value),
+    },
+    "skip_special_tokens": {
+        "decode": lambda tokenizer, value: tokenizer.decode([72], skip_special_tokens=value),
+        "decode_bytes": lambda tokenizer, value: tokenizer.decode_bytes([72], skip_special_tokens=value),
+        "stream_decoder": lambda tokenizer, value: tokenizer.stream_decoder(skip_special_tokens=value),
+    },
+    "threads": {
+        "encode": lambda tokenizer, value: tokenizer.encode("text", threads=value),
+        "encode_batch": lambda tokenizer, value: tokenizer.encode_batch(["text"], threads=value),
+    },
+    "cache_bytes": {"init": lambda tokenizer, value: Tokenizer(tokenizer.parts, cache_bytes=value)},
+}
+WORDS = ("special_tokens", "unit")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *((word, value) for word in WORDS for value in (None, 7, True, b"text", ["text"], "\ud800", "all" * 1000)),
+        *((option, value) for option in OPTIONS if option not in WORDS for value in (None, "true", b"1", [], 1.0)),
+        *((flag, value) for flag in ("add_special_tokens", "skip_special_tokens") for value in (0, 1)),
+        *((size, True) for size in ("threads", "cache_bytes")),
+    ],
+)
+def test_an_option_of_another_type_is_refused_by_its_name(tiny: Tokenizer, option: str, value: Any) -> None:
+    for ask in OPTIONS[option].values():
+        with pytest.raises(InvalidOption, match=f"^{option} ") as caught:
+            ask(tiny, value)
+        assert caught.value.place == {"field": option}
+        assert len(caught.value.message.encode()) < 400
 
 
 @pytest.mark.parametrize(
@@ -147,6 +198,42 @@ def test_an_array_of_arrays_is_no_list_of_ids(tiny: Tokenizer, shape: tuple[int,
 def test_what_has_no_order_is_no_list_of_ids(tiny: Tokenizer, ids: Any) -> None:
     with pytest.raises(InvalidOption, match=f"not {type(ids).__name__}"):
         tiny.decode(ids)
+
+
+@pytest.mark.parametrize("ids", [itertools.count(), range(10**8), iter(range(10**12)), range(10**30)], ids=repr)
+def test_ids_beyond_the_vocabulary_are_told_before_the_rest_is_read(tiny: Tokenizer, ids: Iterable[int]) -> None:
+    with pytest.raises(UnknownTokenId) as caught:
+        tiny.decode(ids)
+    assert caught.value.place == {"index": tiny.vocab_size}
+
+
+def test_more_ids_than_fit_are_refused_before_any_is_read(tiny: Tokenizer) -> None:
+    for ids in (range(10**12), np.broadcast_to(np.int64(72), (2**28 + 1,)), np.broadcast_to(np.uint32(72), (2**40,))):
+        for decode in (tiny.decode, tiny.decode_bytes, tiny.stream_decoder().push):
+            with pytest.raises(InvalidOption, match="in parts"):
+                decode(ids)
+
+
+def test_ids_without_an_end_can_be_interrupted(tiny: Tokenizer) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            tiny.decode(itertools.repeat(72))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    "texts", [range(10**12), memoryview(b"text"), [*"text", None]], ids=lambda texts: str(texts)[:6]
+)
+def test_the_first_text_of_a_batch_that_is_none_is_named(tiny: Tokenizer, texts: Any) -> None:
+    with pytest.raises(InvalidOption, match=r"^texts\[[04]\] is not a string$"):
+        tiny.encode_batch(texts)
 
 
 def test_a_reserved_literal_is_named_with_its_span_and_the_other_choices(tiny: Tokenizer) -> None:

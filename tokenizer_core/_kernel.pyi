@@ -5,7 +5,7 @@ All heavy calls release the GIL. ``special_tokens`` is one of ``"reject"``, ``"t
 """
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, final
 
 import numpy as np
@@ -194,27 +194,31 @@ class Codec:
             uint32, shape (n,).
 
         Raises:
-            ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText
+            ReservedLiteral, InvalidUnicode, InvalidOption, StepLimit, UncoveredText
         """
 
     def count(self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False) -> int:
-        """Count the ids of a text without building them."""
+        """Count the ids of a text without building them; arguments and errors are those of ``encode``."""
 
-    def decode(self, ids: Ids | Sequence[int], *, skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Ids | Iterable[int], *, skip_special_tokens: bool = False) -> str:
         """Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.
+
+        Args:
+            ids: an array of uint32, shape (n,), or at most 2 ** 28 other integers in any iterable that has an order.
+            skip_special_tokens: leave out special tokens.
 
         Raises:
             UnknownTokenId, InvalidOption: with the index of the first id that is none
         """
 
-    def decode_bytes(self, ids: Ids | Sequence[int], *, skip_special_tokens: bool = False) -> bytes:
-        """Join the bytes of all ids: nothing is lost."""
+    def decode_bytes(self, ids: Ids | Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
+        """Join the bytes of all ids: nothing is lost; arguments and errors are those of ``decode``."""
 
 @final
 class StreamDecoder:
     """Decode ids as they come; the joined pushes and the finish equal the whole decode at every split."""
 
-    def push(self, ids: Ids | Sequence[int]) -> str:
+    def push(self, ids: Ids | Iterable[int]) -> str:
         """Return all text that is certain by now."""
 
     def finish(self) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
-from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
 if TYPE_CHECKING:
@@ -306,16 +305,9 @@ class Tokenizer(Codec):
         """Encode many texts over ``threads`` threads, by default one a core; ids do not depend on how many.
 
         Raises:
-            as ``encode``, with the ``row`` of the first text that fails
+            InvalidOption, and as ``encode``: with the ``row`` of the first text that fails
         """
-        try:
-            return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
-        except TypeError:
-            given: Any = texts
-            if isinstance(given, Sequence):
-                raise
-            message = f"texts is a sequence of strings, not {type(given).__name__}; make a list of it"
-            raise InvalidOption(message, field="texts") from None
+        return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
 
     def offsets(
         self,

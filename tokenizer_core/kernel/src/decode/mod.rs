@@ -139,7 +139,7 @@ impl TokenBytes {
                 at += common;
                 let Some(rare) = ids[at..].chunks(COPIED).next() else { break };
                 for id in rare.iter().map(Lent::id) {
-                    let token = self.get(id).ok_or_else(|| self.unknown(id, block * BLOCK + at))?;
+                    let token = self.get(id).ok_or_else(|| self.unknown(&id.to_string(), block * BLOCK + at))?;
                     if !(skip_special_tokens && self.cells.is_special(id)) {
                         bytes.extend_from_slice(token);
                     }
@@ -188,8 +188,9 @@ impl TokenBytes {
         Ok(bytes.into_vec().unwrap_or_else(|bytes| bytes.to_vec()))
     }
 
+    /// The error for an id, as it was given, that no token has.
     #[cold]
-    fn unknown(&self, id: u32, index: usize) -> Error {
+    pub fn unknown(&self, id: &str, index: usize) -> Error {
         let message = format!("no token has the id {id}; ids are below {}", self.id_limit());
         Error::new(Code::UnknownTokenId, message).at_index(index)
     }

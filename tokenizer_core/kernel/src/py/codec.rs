@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use super::pipeline::{Array, PyPipeline, encoded, options};
 use super::raise::{exception, run};
 use super::text::utf8;
-use super::{array, decode, sizes};
+use super::{arguments, array, decode};
 use crate::encode::Pipeline;
 use crate::sink::near::Near;
 use crate::sink::output::Count;
@@ -55,14 +55,14 @@ impl PyCodec {
     ///     uint32, shape (n,).
     ///
     /// Raises:
-    ///     ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText
+    ///     ReservedLiteral, InvalidUnicode, InvalidOption, StepLimit, UncoveredText
     #[pyo3(signature = (text, *, special_tokens="reject", add_special_tokens=false, threads=1))]
     fn encode<'py>(
         &self,
-        text: &Bound<'py, PyString>,
-        special_tokens: &str,
-        add_special_tokens: bool,
-        #[pyo3(from_py_with = sizes::threads)] threads: usize,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
+        #[pyo3(from_py_with = arguments::threads)] threads: usize,
     ) -> PyResult<Array<'py>> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
@@ -78,9 +78,14 @@ impl PyCodec {
         }
     }
 
-    /// Count the ids of a text without building them.
+    /// Count the ids of a text without building them; arguments and errors are those of ``encode``.
     #[pyo3(signature = (text, *, special_tokens="reject", add_special_tokens=false))]
-    fn count(&self, text: &Bound<'_, PyString>, special_tokens: &str, add_special_tokens: bool) -> PyResult<usize> {
+    fn count(
+        &self,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
+    ) -> PyResult<usize> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
@@ -95,16 +100,28 @@ impl PyCodec {
 
     /// Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.
     ///
+    /// Args:
+    ///     ids: an array of uint32, shape (n,), or at most 2 ** 28 other integers in any iterable that has an order.
+    ///     skip_special_tokens: leave out special tokens.
+    ///
     /// Raises:
     ///     UnknownTokenId, InvalidOption: with the index of the first id that is none
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]
-    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyString>> {
+    fn decode<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = arguments::skip_special_tokens)] skip_special_tokens: bool,
+    ) -> PyResult<Bound<'py, PyString>> {
         decode::to_text(ids, self.pipeline()?, skip_special_tokens)
     }
 
-    /// Join the bytes of all ids: nothing is lost.
+    /// Join the bytes of all ids: nothing is lost; arguments and errors are those of ``decode``.
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]
-    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>, skip_special_tokens: bool) -> PyResult<Bound<'py, PyBytes>> {
+    fn decode_bytes<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = arguments::skip_special_tokens)] skip_special_tokens: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         decode::to_bytes(ids, self.pipeline()?, skip_special_tokens)
     }
 }

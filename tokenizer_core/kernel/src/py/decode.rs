@@ -70,7 +70,7 @@ pub fn to_bytes<'py>(
     skip_special_tokens: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
-    let mut ids = Ids::extract(ids)?;
+    let mut ids = Ids::extract(ids, pipeline.tokens())?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
     let from = row.run(py, Row::bytes)?;
     // SAFETY: without a source Python makes an object whose bytes are whatever was there; nobody else has it yet.
@@ -92,7 +92,7 @@ pub fn to_bytes<'py>(
 /// The bytes of all ids, for those who go on with them here.
 pub fn to_vec(ids: &Bound<'_, PyAny>, pipeline: &Pipeline, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
     let py = ids.py();
-    let mut ids = Ids::extract(ids)?;
+    let mut ids = Ids::extract(ids, pipeline.tokens())?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
     row.run(py, |row| row.tokens.decode(row.ids, row.skip_special_tokens))
 }
@@ -104,7 +104,7 @@ pub fn to_text<'py>(
     skip_special_tokens: bool,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
-    let mut ids = Ids::extract(ids)?;
+    let mut ids = Ids::extract(ids, pipeline.tokens())?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
     if row.tokens.wide_in(row.ids) * WIDE_SHARE > row.ids.len()
         && let Some(units) = row.run(py, |row| Ok(row.units(pipeline.path())))?

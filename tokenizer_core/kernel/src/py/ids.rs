@@ -7,11 +7,16 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString};
 
+use super::arguments::{shown, type_name};
 use super::raise::exception;
+use crate::decode::TokenBytes;
 use crate::error::{Code, Error};
 
-/// Room for so many ids is made before they are seen.
+/// Room for so many ids is made before they are seen, and so many are read before signals are looked for.
 const EXPECTED: usize = 1 << 16;
+
+/// The most ids that are converted at once: a gigabyte. An iterator need not have an end.
+const MOST: usize = 1 << 28;
 
 /// Ids that a caller lent, or a copy of them.
 pub enum Ids<'py> {
@@ -23,11 +28,11 @@ pub enum Ids<'py> {
 
 impl<'py> Ids<'py> {
     /// Take ids, checking each for what it is.
-    pub fn extract(ids: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub fn extract(ids: &Bound<'py, PyAny>, tokens: &TokenBytes) -> PyResult<Self> {
         match ids.cast::<PyArray1<u32>>() {
             // A strided array is read item by item.
             Ok(array) if array.is_contiguous() && array.data().is_aligned() => Ok(Self::Lent(array.clone())),
-            _ => extract(ids).map(Self::Taken),
+            _ => extract(ids, tokens).map(Self::Taken),
         }
     }
 
@@ -47,36 +52,48 @@ impl<'py> Ids<'py> {
     }
 }
 
-fn extract(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+fn extract(ids: &Bound<'_, PyAny>, tokens: &TokenBytes) -> PyResult<Vec<u32>> {
     let py = ids.py();
-    let wrong =
-        |message: String, index: usize| exception(py, &Error::new(Code::InvalidOption, message).at_index(index), None);
+    let error = |message: String| Error::new(Code::InvalidOption, message);
+    let wrong = |message: String, index: usize| exception(py, &error(message).at_index(index), None);
     let is_text =
         ids.is_instance_of::<PyBytes>() || ids.is_instance_of::<PyByteArray>() || ids.is_instance_of::<PyString>();
     // What has no order, or two things an item.
     let is_no_row =
         ids.is_instance_of::<PySet>() || ids.is_instance_of::<PyFrozenSet>() || ids.is_instance_of::<PyDict>();
+    let no_row = || format!("ids are a sequence of integers, not {}", type_name(ids));
     if is_text || is_no_row {
-        return Err(wrong(format!("ids are a sequence of integers, not {}", ids.get_type().name()?), 0));
+        return Err(wrong(no_row(), 0));
     }
-    let items = ids.try_iter().map_err(|_| {
-        let name = ids.get_type().name().map_or_else(|_| String::from("this"), |name| name.to_string());
-        exception(py, &Error::new(Code::InvalidOption, format!("ids are a sequence of integers, not {name}")), None)
-    })?;
-    let mut taken = Vec::with_capacity(ids.len().unwrap_or(0).min(EXPECTED));
+    let too_many = || format!("more than {MOST} ids come at once; decode them in parts");
+    let length = ids.len().unwrap_or(0);
+    if length > MOST {
+        return Err(exception(py, &error(too_many()), None));
+    }
+    let items = ids.try_iter().map_err(|_| exception(py, &error(no_row()), None))?;
+    let mut taken = Vec::with_capacity(length.min(EXPECTED));
     for (index, item) in items.enumerate() {
         let item = item?;
         if !item.is_exact_instance_of::<PyInt>() && (item.is_instance_of::<PyBool>() || !item.hasattr("__index__")?) {
-            return Err(wrong(format!("an id is an integer, not {}", item.get_type().name()?), index));
+            return Err(wrong(format!("an id is an integer, not {}", type_name(&item)), index));
         }
         let id = item.extract::<u32>().or_else(|failure| {
             if failure.is_instance_of::<PyOverflowError>(py) {
-                let message = format!("no token has the id {item}");
-                return Err(exception(py, &Error::new(Code::UnknownTokenId, message).at_index(index), None));
+                return Err(exception(py, &tokens.unknown(&shown(&item), index), None));
             }
             // An array has `__index__` whatever its shape.
-            Err(wrong(format!("an id is an integer, not {}", item.get_type().name()?), index))
+            Err(wrong(format!("an id is an integer, not {}", type_name(&item)), index))
         })?;
+        // What has no end has mostly no bound either, and is told before it has filled the memory.
+        if id >= tokens.id_limit() {
+            return Err(exception(py, &tokens.unknown(&id.to_string(), index), None));
+        }
+        if index == MOST {
+            return Err(wrong(too_many(), index));
+        }
+        if index % EXPECTED == EXPECTED - 1 {
+            py.check_signals()?;
+        }
         taken.push(id);
     }
     Ok(taken)

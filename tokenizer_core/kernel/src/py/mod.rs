@@ -1,5 +1,6 @@
 //! All of PyO3: arguments in, arrays and exceptions out. Documentation stands in `_kernel.pyi`.
 
+mod arguments;
 mod array;
 mod body;
 mod chat;
@@ -8,7 +9,6 @@ mod decode;
 mod ids;
 mod pipeline;
 mod raise;
-mod sizes;
 mod text;
 mod train;
 mod vocabulary;
@@ -28,7 +28,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 
 /// See `_kernel.pyi`.
 #[pyfunction]
-fn keep_outputs(#[pyo3(from_py_with = sizes::bytes)] bytes: usize) {
+fn keep_outputs(#[pyo3(from_py_with = arguments::bytes)] bytes: usize) {
     crate::sink::buffer::keep(bytes);
 }
 

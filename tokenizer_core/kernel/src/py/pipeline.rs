@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PySequence, PyString};
 use super::body::{Asked, Outcome};
 use super::raise::{exception, invalid_option, run};
 use super::text::{self, utf8};
-use super::{array, chat, decode, sizes, vocabulary::PyVocabulary};
+use super::{arguments, array, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
 use crate::config::Config;
@@ -36,6 +36,7 @@ pub(super) fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: 
         "parse" => SpecialPolicy::Parse,
         "ordinary" => SpecialPolicy::Ordinary,
         other => {
+            let other = arguments::beginning(other);
             let message = format!("special_tokens is \"reject\", \"text\", \"parse\" or \"ordinary\", not {other:?}");
             return Err(invalid_option(py, message, "special_tokens"));
         }
@@ -48,7 +49,10 @@ fn unit(py: Python<'_>, unit: &str) -> PyResult<Unit> {
         "byte" => Ok(Unit::Byte),
         "char" => Ok(Unit::Char),
         "utf16" => Ok(Unit::Utf16),
-        other => Err(invalid_option(py, format!("unit is \"byte\", \"char\" or \"utf16\", not {other:?}"), "unit")),
+        other => {
+            let other = arguments::beginning(other);
+            Err(invalid_option(py, format!("unit is \"byte\", \"char\" or \"utf16\", not {other:?}"), "unit"))
+        }
     }
 }
 
@@ -60,7 +64,7 @@ impl PyPipeline {
         py: Python<'_>,
         vocabulary: &PyVocabulary,
         config: &str,
-        #[pyo3(from_py_with = sizes::cache_bytes)] cache_bytes: usize,
+        #[pyo3(from_py_with = arguments::cache_bytes)] cache_bytes: usize,
     ) -> PyResult<Self> {
         let vocabulary = Arc::clone(&vocabulary.0);
         let build = || Pipeline::new(vocabulary, &Config::from_json(config)?, cache_bytes);
@@ -83,9 +87,9 @@ impl PyPipeline {
     #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
     fn encode_json<'py>(
         &self,
-        text: &Bound<'py, PyString>,
-        special_tokens: &str,
-        add_special_tokens: bool,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
@@ -129,25 +133,14 @@ impl PyPipeline {
     #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]
     fn encode_batch<'py>(
         &self,
-        texts: &Bound<'py, PySequence>,
-        special_tokens: &str,
-        add_special_tokens: bool,
-        #[pyo3(from_py_with = sizes::threads)] threads: usize,
+        texts: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
+        #[pyo3(from_py_with = arguments::threads)] threads: usize,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray1<i64>>)> {
         let py = texts.py();
         let options = options(py, special_tokens, add_special_tokens)?;
-        if texts.is_instance_of::<PyString>() {
-            return Err(invalid_option(py, String::from("texts is a sequence of strings, not one string"), "texts"));
-        }
-        let rows = texts.to_list()?;
-        let rows: Vec<_> = rows
-            .iter()
-            .enumerate()
-            .map(|(row, text)| {
-                text.cast_into::<PyString>()
-                    .map_err(|_| invalid_option(py, format!("texts[{row}] is not a string"), "texts"))
-            })
-            .collect::<PyResult<_>>()?;
+        let rows = strings(texts)?;
         let texts = text::all(&rows, self.0.path())?;
         let texts = texts.rows();
         let size = texts.iter().map(|text| text.len()).sum();
@@ -159,10 +152,10 @@ impl PyPipeline {
     #[pyo3(signature = (text, unit="char", special_tokens="reject", add_special_tokens=false))]
     fn offsets<'py>(
         &self,
-        text: &Bound<'py, PyString>,
-        unit: &str,
-        special_tokens: &str,
-        add_special_tokens: bool,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
+        #[pyo3(from_py_with = arguments::unit)] unit: &str,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>)> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
@@ -181,22 +174,25 @@ impl PyPipeline {
     #[allow(clippy::type_complexity, reason = "a tuple is what Python gets")]
     fn encode_chat<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
         caller: Vec<(usize, usize)>,
-        unit: &str,
-        add_special_tokens: bool,
+        #[pyo3(from_py_with = arguments::unit)] unit: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Vec<(usize, usize, String)>)> {
         chat::encode(&self.0, text, &caller, self::unit(text.py(), unit)?, add_special_tokens)
     }
 
-    fn pieces(&self, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
+    fn pieces(&self, #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
         let py = text.py();
         let text = &utf8(text, self.0.path())?;
         run(py, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
     }
 
     #[pyo3(signature = (skip_special_tokens=false))]
-    fn stream_decoder(&self, skip_special_tokens: bool) -> PyStreamDecoder {
+    fn stream_decoder(
+        &self,
+        #[pyo3(from_py_with = arguments::skip_special_tokens)] skip_special_tokens: bool,
+    ) -> PyStreamDecoder {
         let state = Mutex::new(StreamDecoder::default());
         PyStreamDecoder { pipeline: Arc::clone(&self.0), skip_special_tokens, state }
     }
@@ -217,6 +213,22 @@ pub(super) fn encoded<T: Send>(
         Ok(output(ids))
     })
     .map_err(|error| exception(py, &error, Some(text)))
+}
+
+/// The texts of a batch; the first that is none ends it.
+fn strings<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let wrong = |message: String| invalid_option(texts.py(), message, "texts");
+    if texts.is_instance_of::<PyString>() {
+        return Err(wrong(String::from("texts is a sequence of strings, not one string")));
+    }
+    if texts.cast::<PySequence>().is_err() {
+        let name = arguments::type_name(texts);
+        return Err(wrong(format!("texts is a sequence of strings, not {name}; make a list of it")));
+    }
+    let row = |(row, text): (usize, PyResult<Bound<'py, PyAny>>)| {
+        text?.cast_into::<PyString>().map_err(|_| wrong(format!("texts[{row}] is not a string")))
+    };
+    texts.try_iter()?.enumerate().map(row).collect()
 }
 
 /// See `_kernel.pyi`.

@@ -60,7 +60,7 @@ impl PyCounter {
         config: &str,
         special_tokens: Vec<String>,
         replace_invalid: bool,
-        #[pyo3(from_py_with = super::sizes::threads)] threads: usize,
+        #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
     ) -> PyResult<Self> {
         let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
         let build = || {

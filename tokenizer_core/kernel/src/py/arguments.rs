@@ -1,0 +1,92 @@
+//! Arguments from Python: what cannot be one is an error that names it.
+
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+
+use super::raise::invalid_option;
+
+/// Characters of a value that an error repeats.
+const REPEATED: usize = 80;
+
+pub fn text<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
+    string(value, "text")
+}
+
+pub fn special_tokens<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    word(value, "special_tokens")
+}
+
+pub fn unit<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    word(value, "unit")
+}
+
+pub fn add_special_tokens(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag(value, "add_special_tokens")
+}
+
+pub fn skip_special_tokens(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    flag(value, "skip_special_tokens")
+}
+
+pub fn threads(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    size(value, "threads")
+}
+
+pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    size(value, "cache_bytes")
+}
+
+pub fn bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    size(value, "bytes")
+}
+
+/// What Python shows of a value, cut short.
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| type_name(value), |text| beginning(&text.to_string_lossy()))
+}
+
+/// What an error repeats of a text.
+pub fn beginning(text: &str) -> String {
+    text.chars().take(REPEATED).collect()
+}
+
+pub fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| String::from("this"), |name| name.to_string())
+}
+
+#[inline]
+fn string<'a, 'py>(value: &'a Bound<'py, PyAny>, field: &str) -> PyResult<&'a Bound<'py, PyString>> {
+    value
+        .cast::<PyString>()
+        .map_err(|_| invalid_option(value.py(), format!("{field} is a string, not {}", type_name(value)), field))
+}
+
+/// One of a few words, none of which holds a lone surrogate.
+#[inline]
+fn word<'a>(value: &'a Bound<'_, PyAny>, field: &str) -> PyResult<&'a str> {
+    let wrong = |_| invalid_option(value.py(), format!("{field} cannot be {}", shown(value)), field);
+    string(value, field)?.to_str().map_err(wrong)
+}
+
+#[inline]
+fn flag(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
+    value.extract().map_err(|_: PyErr| {
+        invalid_option(value.py(), format!("{field} is True or False, not {}", shown(value)), field)
+    })
+}
+
+fn size(value: &Bound<'_, PyAny>, field: &str) -> PyResult<usize> {
+    let py = value.py();
+    let wrong = |range: String| Err(invalid_option(py, format!("{field} is {range}, not {}", shown(value)), field));
+    if value.is_instance_of::<PyBool>() {
+        return wrong(String::from("a whole number"));
+    }
+    value.extract().or_else(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(py) {
+            wrong(format!("0 or more and below 2 ** {}", usize::BITS))
+        } else {
+            wrong(String::from("a whole number"))
+        }
+    })
+}
