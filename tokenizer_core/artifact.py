@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core._kernel import UNICODE_VERSION
+from tokenizer_core.arguments import path_of, place_of
 from tokenizer_core.config import PipelineConfig, Settings, Split, TokenizerParts
 from tokenizer_core.errors import (
     ArtifactError,
@@ -65,12 +66,14 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
 
     Raises:
         InvalidArtifact: ``invalid_name``, or something else stands at ``path``.
+        InvalidOption: no directory can be called so.
+        OSError: the place cannot be written to.
         Unsupported: Hugging Face's layout cannot say this pipeline.
     """
     from tokenizer_core.formats import hf_write
     from tokenizer_core.formats.publish import publish
 
-    path = Path(path)
+    path = place_of(path)
     name = files.name_from(path.absolute()) if name is None else files.check_name(name)
     rendered = hf_write.render(parts)
     if pair_table.wanted(parts):
@@ -104,8 +107,9 @@ def read(path: str | Path) -> TokenizerParts:
         ArtifactNotFound: there is no such directory, or no manifest in it.
         HashMismatch: naming the file, the expected and the found hash.
         InvalidArtifact, Unsupported
+        InvalidOption: it is no path.
     """
-    path = Path(path)
+    path = path_of(path)
     for _ in range(_MAX_REPLACED):
         directory = _open(path)
         try:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizer_core._kernel import learn_merges
-from tokenizer_core.config import whole_number
+from tokenizer_core.arguments import holds_surrogate, place_of, whole_number
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
@@ -47,7 +47,7 @@ class CharacterMerges:
 
     def save(self, directory: str | Path) -> None:
         """Write ``vocab.json`` and ``merges.txt``, as Hugging Face's and subword-nmt's BPE read them."""
-        directory = Path(directory)
+        directory = place_of(directory, "directory")
         directory.mkdir(parents=True, exist_ok=True)
         vocabulary = json.dumps({token: id for id, token in enumerate(self.tokens)}, ensure_ascii=False)
         lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self.merges)]
@@ -86,13 +86,16 @@ def train_characters(
     if limit_alphabet is not None and (limit is None or not 1 <= limit <= MAX_VOCAB_SIZE):
         message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {limit_alphabet!r:.80}"
         raise InvalidOption(message, field="limit_alphabet")
-    if any(character.isspace() for character in end_of_word):
-        raise InvalidOption("end_of_word is a string without white space", field="end_of_word")
+    mark: object = end_of_word
+    if not isinstance(mark, str) or holds_surrogate(mark) or any(character.isspace() for character in mark):
+        raise InvalidOption("end_of_word is a string of Unicode without white space", field="end_of_word")
     wanted = whole_number(vocab_size)
     if wanted is None or wanted < 1:
         raise InvalidOption(f"vocab_size is a whole number from 1, not {vocab_size!r:.80}", field="vocab_size")
+    given: object = special_tokens
+    specials = len(given) if isinstance(given, Sequence) else 0
     settings = TrainSettings(
-        vocab_size=wanted + BYTES + len(special_tokens),
+        vocab_size=wanted + BYTES + specials,
         pattern=pattern,
         special_tokens=special_tokens,
         tie_break=tie_break,

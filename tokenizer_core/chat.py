@@ -195,11 +195,12 @@ class EncodedChat:
 
 def _roles(given: object) -> set[str]:
     """Return the roles of a ``train_on`` that names several."""
-    named = list(given) if isinstance(given, Iterable) else [given]
-    roles = [role for role in named if isinstance(role, str)]
-    if len(roles) < len(named):
-        raise InvalidOption('train_on is "assistant", "last" or roles of messages', field="train_on")
-    return set(roles)
+    roles: set[str] = set()
+    for role in given if isinstance(given, Iterable) else [given]:
+        if not isinstance(role, str):
+            raise InvalidOption('train_on is "assistant", "last" or roles of messages', field="train_on")
+        roles.add(role)
+    return roles
 
 
 def _array(spans: Sequence[tuple[int, int]]) -> Places:

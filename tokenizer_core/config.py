@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_core import patterns
@@ -269,8 +268,3 @@ class TokenizerParts:
     settings: Settings = field(default_factory=Settings)
     name: str = "tokenizer"
     provenance: Mapping[str, Any] = field(default_factory=dict)
-
-
-def whole_number(value: object) -> int | None:
-    """Return an integer as Python's own, also one of NumPy; ``None`` for what is none, such as ``True`` and ``1.0``."""
-    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)

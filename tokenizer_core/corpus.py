@@ -18,6 +18,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any, cast, get_args
 from urllib.parse import urlsplit
 
+from tokenizer_core.arguments import holds_surrogate
 from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
@@ -57,8 +58,9 @@ class Files:
             message = f"format is one of {', '.join(get_args(Format))}, not {self.format!r:.80}"
             raise InvalidOption(message, field="corpus.format")
         for name in ("field", "column"):
-            if not isinstance(getattr(self, name), str):
-                raise InvalidOption(f"{name} is a string, not {getattr(self, name)!r:.80}", field=f"corpus.{name}")
+            text = getattr(self, name)
+            if not isinstance(text, str) or holds_surrogate(text):
+                raise InvalidOption(f"{name} is a string of Unicode, not {text!r:.80}", field=f"corpus.{name}")
 
 
 Corpus = str | os.PathLike[str] | Files | Iterable[str] | Iterable[os.PathLike[str]]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import regex
 
+from tokenizer_core.arguments import check_kind
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.languages import ARTICLE_1
 from tokenizer_core.tokenizer import Tokenizer
@@ -52,11 +53,16 @@ class Fertility:
 def fertility(tokenizer: Tokenizer, texts: Iterable[str]) -> Fertility:
     """Count the tokens of texts, in which literals of special tokens are ordinary text.
 
+    Raises:
+        InvalidOption, InvalidUnicode, StepLimit, UncoveredText
+
     >>> fertility(Tokenizer.open("artifacts/base"), ["Hello, world"]).per_word
     1.5
     """
+    check_kind(tokenizer, Tokenizer, "tokenizer")
     if isinstance(texts, str):
         raise InvalidOption("texts are strings, not one string; make a list of it", field="texts")
+    check_kind(texts, Iterable, "texts")
     tokens = size = characters = words = 0
     for text in texts:
         tokens += tokenizer.count(text, special_tokens="text")
@@ -68,4 +74,5 @@ def fertility(tokenizer: Tokenizer, texts: Iterable[str]) -> Fertility:
 
 def fertility_by_language(tokenizer: Tokenizer, texts: Mapping[str, str] = ARTICLE_1) -> dict[str, Fertility]:
     """Count the tokens of the same two sentences in twenty languages, or of other texts by name."""
+    check_kind(texts, Mapping, "texts")
     return {name: fertility(tokenizer, [text]) for name, text in texts.items()}

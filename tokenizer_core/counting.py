@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 import zstandard
 
 from tokenizer_core._kernel import Counter, PieceCounts
+from tokenizer_core.arguments import place_of
 from tokenizer_core.corpus import Corpus, Files, batches, files_of, sources
 from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
@@ -90,7 +91,7 @@ class Counts:
         Args:
             more: for its first line.
         """
-        path = Path(path)
+        path = place_of(path)
         parts = chain((self._header(more),), self._lines())
         replace(path, _packed(parts) if path.suffix == ".zst" else parts)
 

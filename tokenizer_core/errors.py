@@ -47,10 +47,17 @@ class TokdError(Exception):
     codes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, message: str, *, code: str | None = None, **place: Any) -> None:
-        super().__init__(message)
-        self.message = message
+        # A path or a key can hold a lone surrogate, and no log and no answer could be written with it.
+        self.message = _writable(message)
+        super().__init__(self.message)
         self.code = self.codes[0] if code is None else code
-        self.place: dict[str, Any] = place
+        self.place: dict[str, Any] = {
+            key: _writable(value) if isinstance(value, str) else value for key, value in place.items()
+        }
+
+
+def _writable(text: str) -> str:
+    return text.encode(errors="backslashreplace").decode()
 
 
 class InputError(TokdError):

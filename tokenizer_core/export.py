@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tokenizer_core import patterns
+from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import hf_write, tiktoken, vocab_merges
@@ -36,6 +37,7 @@ def to_huggingface(parts: TokenizerParts) -> dict[str, bytes]:
     Raises:
         Unsupported: with the field that it cannot carry.
     """
+    check_kind(parts, TokenizerParts, "parts")
     return hf_write.render(parts)
 
 
@@ -45,6 +47,7 @@ def to_tiktoken(parts: TokenizerParts) -> tuple[bytes, Beside]:
     Raises:
         Unsupported: with the field that it cannot carry.
     """
+    check_kind(parts, TokenizerParts, "parts")
     beside = _beside(parts.config, "a rank file")
     return tiktoken.render(parts), beside
 
@@ -55,6 +58,7 @@ def to_vocab_merges(parts: TokenizerParts) -> tuple[dict[str, bytes], Beside]:
     Raises:
         Unsupported: with the field that they cannot carry.
     """
+    check_kind(parts, TokenizerParts, "parts")
     beside = _beside(parts.config, "vocab.json with merges.txt")
     vocab, merges = vocab_merges.render(parts)
     return {"vocab.json": vocab, "merges.txt": merges}, beside

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 from tokenizer_core._kernel import VERSION, Vocabulary
@@ -58,13 +59,15 @@ class NewVocabulary:
     """
 
     settings: TrainSettings
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.sizes) <= MAX_SIZES:
-            raise InvalidOption(f"sizes names 1 to {MAX_SIZES} sizes, not {len(self.sizes)}", field="sizes")
+        given: Any = self.sizes
+        named = tuple(islice(given, MAX_SIZES + 1)) if isinstance(given, Iterable) else ()
+        if not 1 <= len(named) <= MAX_SIZES:
+            raise InvalidOption(f"sizes is a list of 1 to {MAX_SIZES} sizes, not {given!r:.80}", field="sizes")
         sizes = []
-        for index, size in enumerate(self.sizes):
+        for index, size in enumerate(named):
             try:
                 sizes.append(replace(self.settings, vocab_size=size).vocab_size)
             except InvalidOption as error:
@@ -147,7 +150,7 @@ class LongerVocabulary:
             max_piece_length=max_piece_length,
             pattern=None,
         )
-        if vocab_size < tokenizer.vocab_size:
+        if settings.vocab_size < tokenizer.vocab_size:
             message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
             raise InvalidOption(message, field="vocab_size")
         vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
@@ -180,7 +183,7 @@ class LongerVocabulary:
         kept = {"vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length"}
         settings = {key: value for key, value in self.settings.to_dict().items() if key in kept}
         provenance = _provenance(settings, corpus, made) | {"extends": self.tokenizer.hash}
-        return [Tokenizer(replace(parts, vocabulary=vocabulary, provenance=provenance))]
+        return [self.tokenizer.with_parts(replace(parts, vocabulary=vocabulary, provenance=provenance))]
 
     @property
     def _literals(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.arguments import holds_surrogate
 from tokenizer_core.corpus import Files
 from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed, TemplateLimit
 from tokenizer_core.formats.files import check_name
@@ -154,7 +155,7 @@ class Recipe:
         chosen = {key: getattr(self, key) for key in _ACCOMPANYING}
         settings = replace(tokenizer.settings, **{key: value for key, value in chosen.items() if value is not None})
         name = tokenizer.parts.name if self.name is None else self.name
-        return Tokenizer(replace(tokenizer.parts, name=name, settings=settings))
+        return tokenizer.with_parts(replace(tokenizer.parts, name=name, settings=settings))
 
     def _check_roles(self, literals: Collection[str]) -> None:
         for role in ("bos", "eos", "pad"):
@@ -225,7 +226,7 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
         field = f"corpus.{name}[{index}]"
         if not isinstance(item, str):
             raise InvalidSettings("not a string", field=field)
-        if any("\ud800" <= character <= "\udfff" for character in item):
+        if holds_surrogate(item):
             raise InvalidSettings("a lone surrogate, which no text holds", field=field)
         if name == "paths" and (not item or "\0" in item):
             raise InvalidSettings(f"{item[:80]!r} is no path", field=field)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 
-from tokenizer_core.config import whole_number
+from tokenizer_core.arguments import whole_number
 from tokenizer_core.corpus import Files, sources
 from tokenizer_core.errors import InvalidCorpus, InvalidOption
 from tokenizer_core.reading import Meter, Source, blocks, lines, rows

@@ -13,7 +13,8 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.config import Side, whole_number
+from tokenizer_core.arguments import whole_number
+from tokenizer_core.config import Side
 from tokenizer_core.errors import InvalidOption
 
 Ids = npt.NDArray[np.uint32]
@@ -129,6 +130,7 @@ def padded_width(
         InvalidOption: with the field: ``padding``, ``max_length`` or ``pad_to_multiple_of``.
     """
     _require_choice("padding", padding, Padding)
+    _require_numbers(max_length=max_length, pad_to_multiple_of=pad_to_multiple_of)
     if pad_to_multiple_of is not None and pad_to_multiple_of < 1:
         raise InvalidOption(
             f"pad_to_multiple_of is {pad_to_multiple_of}; it must be 1 or more", field="pad_to_multiple_of"
@@ -191,12 +193,20 @@ def shape_rows(
     """
     _require_choice("padding_side", padding_side, Side)
     _require_choice("truncation_side", truncation_side, Side)
-    for field, value in (("max_length", max_length), ("pad_to_multiple_of", pad_to_multiple_of), ("pad_id", pad_id)):
-        if value is not None and whole_number(value) is None:
-            raise InvalidOption(f"{field} is a whole number, not {value!r:.80}", field=field)
+    _require_numbers(max_length=max_length, pad_to_multiple_of=pad_to_multiple_of, pad_id=pad_id)
+    for field, value in (("prefix", prefix), ("suffix", suffix)):
+        number = whole_number(value)
+        if number is None or number < 0:
+            raise InvalidOption(f"{field} is a whole number from 0 on, not {value!r:.80}", field=field)
+    given: object = rows
+    if isinstance(given, str | bytes | bytearray) or not isinstance(given, Sequence):
+        raise InvalidOption(f"rows is a list of arrays of ids, not {type(given).__name__}", field="rows")
     if pad_id is not None and not 0 <= pad_id < 1 << 32:
         raise InvalidOption(f"pad_id is from 0 to 2 ** 32 - 1, not {pad_id!r:.80}", field="pad_id")
     for index, row in enumerate(rows):
+        item: object = row
+        if not isinstance(item, np.ndarray) or item.ndim != 1 or item.dtype.kind not in "iu":
+            raise InvalidOption(f"row {index} is no array of ids, shape (n,)", field=f"rows[{index}]")
         if len(row) < prefix + suffix:
             raise InvalidOption(
                 f"row {index} has {len(row)} ids, fewer than its {prefix + suffix} special tokens",
@@ -230,9 +240,16 @@ def _pad(row: Ids, cut: Cut, width: int, side: Side, pad_id: int | None, prefix:
     return Row(np.concatenate((row, pad)), cut, 0, missing, prefix, suffix)
 
 
+def _require_numbers(**values: int | None) -> None:
+    """Refuse what is no whole number; ``None`` says nothing."""
+    for field, value in values.items():
+        if value is not None and whole_number(value) is None:
+            raise InvalidOption(f"{field} is a whole number, not {value!r:.80}", field=field)
+
+
 def _require_choice(field: str, value: str, choices: Any) -> None:
     allowed = get_args(choices)
     if value not in allowed:
         raise InvalidOption(
-            f"{field} is {value!r}; it must be one of {', '.join(f'{choice!r}' for choice in allowed)}", field=field
+            f"{field} is {value!r:.80}; it must be one of {', '.join(f'{choice!r}' for choice in allowed)}", field=field
         )

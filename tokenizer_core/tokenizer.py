@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
+from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
@@ -101,7 +102,7 @@ class Tokenizer(Codec):
     'Hello, world'
     """
 
-    __slots__ = ("__dict__", "_parts", "_pipeline")
+    __slots__ = ("__dict__", "_cache_bytes", "_parts", "_pipeline")
 
     def __init__(self, parts: TokenizerParts, *, cache_bytes: int = CACHE_BYTES) -> None:
         """Build from what a reader returned; the class methods read files.
@@ -109,9 +110,12 @@ class Tokenizer(Codec):
         Args:
             cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
         """
-        pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes)
-        super().__init__(pipeline)
-        self._parts, self._pipeline = parts, pipeline
+        check_kind(parts, TokenizerParts, "parts")
+        self._begin(parts, Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes), cache_bytes)
+
+    def _begin(self, parts: TokenizerParts, pipeline: Pipeline, cache_bytes: int) -> None:
+        Codec.__init__(self, pipeline)
+        self._parts, self._pipeline, self._cache_bytes = parts, pipeline, cache_bytes
 
     @classmethod
     def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Self:
@@ -121,21 +125,29 @@ class Tokenizer(Codec):
             cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
 
         Raises:
-            ArtifactNotFound, HashMismatch, InvalidArtifact, Unsupported
+            ArtifactNotFound, HashMismatch, InvalidArtifact, InvalidOption, Unsupported
         """
         return cls(artifact.read(path), cache_bytes=cache_bytes)
 
     @classmethod
     def from_tiktoken(cls, path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None) -> Self:
-        """Read a rank file; ``pattern`` is the name of a known pattern or a regular expression."""
-        return cls(tiktoken.read(path, pattern=pattern, special_tokens=special_tokens or {}))
+        """Read a rank file.
+
+        Args:
+            pattern: the name of a known pattern, or a regular expression as tiktoken reads it.
+            special_tokens: ids by literal.
+
+        Raises:
+            ArtifactNotFound, InvalidArtifact, InvalidOption
+        """
+        return cls(tiktoken.read(path, pattern=pattern, special_tokens=special_tokens))
 
     @classmethod
     def from_hf(cls, path: str | Path) -> Self:
         """Read a ``tokenizer.json``, or a directory in Hugging Face's layout, whose chat templates are compiled.
 
         Raises:
-            InvalidArtifact, TemplateFailed, Unsupported
+            ArtifactNotFound, InvalidArtifact, InvalidOption, TemplateFailed, Unsupported
         """
         tokenizer = cls(hf_json.read(path))
         _ = tokenizer.templates
@@ -150,8 +162,12 @@ class Tokenizer(Codec):
         pattern: str = "gpt2",
         special_tokens: Mapping[str, int] | None = None,
     ) -> Self:
-        """Read GPT-2's ``vocab.json`` and ``merges.txt``."""
-        return cls(vocab_merges.read(vocab, merges, pattern=pattern, special_tokens=special_tokens or {}))
+        """Read GPT-2's ``vocab.json`` and ``merges.txt``; ``pattern`` and ``special_tokens`` as in ``from_tiktoken``.
+
+        Raises:
+            ArtifactNotFound, InvalidArtifact, InvalidOption
+        """
+        return cls(vocab_merges.read(vocab, merges, pattern=pattern, special_tokens=special_tokens))
 
     def save(self, path: str | Path, *, name: str | None = None) -> None:
         """Write an artifact directory: all of it appears at once, or nothing.
@@ -160,6 +176,10 @@ class Tokenizer(Codec):
             path: the directory; an artifact that stands there is replaced, anything else is left alone, also an
                 artifact in whose directory other files lie.
             name: written into the manifest; by default the directory's name.
+
+        Raises:
+            InvalidArtifact, InvalidOption, Unsupported
+            OSError: the place cannot be written to.
         """
         artifact.write(self._parts, path, name=name)
 
@@ -323,7 +343,7 @@ class Tokenizer(Codec):
     def with_template(self, source: str) -> Self:
         """Return the same tokenizer with another chat template: equal ids for texts, another template hash.
 
-        Of a subclass it has the attributes too, but for cached properties, which are computed again.
+        It is of the same class, as ``with_parts`` says.
 
         Raises:
             TemplateFailed: the source is no Jinja template.
@@ -331,11 +351,21 @@ class Tokenizer(Codec):
         from tokenizer_core import template
 
         template.compiled(source)
-        cls = type(self)
-        twin = Tokenizer.__new__(cls)
         settings = replace(self.settings, chat_template=source, named_templates=())
-        twin._parts, twin._pipeline = replace(self._parts, settings=settings), self._pipeline
-        Codec.__init__(twin, self._pipeline)
+        return self.with_parts(replace(self._parts, settings=settings))
+
+    def with_parts(self, parts: TokenizerParts) -> Self:
+        """Return a tokenizer of other parts that is of the same class, with the same bound of its piece caches.
+
+        Of a subclass it has the attributes too, but for cached properties, which are computed again.
+        """
+        cls, own = type(self), self._parts
+        twin = Tokenizer.__new__(cls)
+        if parts.vocabulary is own.vocabulary and parts.config is own.config:
+            pipeline = self._pipeline
+        else:
+            pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), self._cache_bytes)
+        Tokenizer._begin(twin, parts, pipeline, self._cache_bytes)
         # A copy, because another thread may compute a cached property meanwhile.
         for name, value in vars(self).copy().items():
             if not isinstance(getattr(cls, name, None), cached_property):

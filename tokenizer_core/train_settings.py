@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split, whole_number
+from tokenizer_core.arguments import holds_surrogate, whole_number
+from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
@@ -123,8 +124,9 @@ class TrainSettings:
             elif field.name == "pattern" and not isinstance(value, str | None):
                 raise InvalidOption(f"pattern is a string or nothing, not {type(value).__name__}", field="pattern")
             elif field.name == "initial_merges":
-                if not isinstance(value, Sequence) or isinstance(value, str):
-                    raise InvalidOption("initial_merges is a sequence of pairs of bytes", field="initial_merges")
+                if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_VOCAB_SIZE:
+                    message = f"initial_merges is a sequence of at most {MAX_VOCAB_SIZE} pairs of bytes"
+                    raise InvalidOption(message, field="initial_merges")
                 object.__setattr__(self, field.name, tuple(value))
             elif field.name == "sixteen_bit" and not isinstance(value, bool):
                 raise InvalidOption(f"sixteen_bit is true or false, not {value!r:.80}", field="sixteen_bit")
@@ -137,7 +139,7 @@ class TrainSettings:
                 raise InvalidOption("a special token is empty; give it a text", field=field)
             if literal in seen:
                 raise InvalidOption(f"the special token {literal[:80]!r} stands twice", field=field)
-            if any("\ud800" <= character <= "\udfff" for character in literal):
+            if holds_surrogate(literal):
                 raise InvalidOption("a special token holds a lone surrogate, which no text does", field=field)
             if len(literal) == 1 and ord(literal) < 0x180:
                 raise InvalidOption(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tokenizer_core.arguments import check_call, check_flag, check_kind
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts, count
 from tokenizer_core.errors import InvalidOption
@@ -82,9 +83,14 @@ def train_sizes(
     """Train several sizes in one run: the merges of a smaller one are the first of a larger one.
 
     Args:
-        sizes: in the place of the settings' ``vocab_size``, in any order.
+        sizes: in the place of the settings' ``vocab_size``, in any order; at most 64.
+
+    Raises:
+        InvalidOption: with the field, such as ``sizes[1]``.
+        CorpusError: with the file and the byte, line or row.
     """
-    plan = NewVocabulary(settings, tuple(sizes))
+    check_kind(settings, TrainSettings, "settings")
+    plan = NewVocabulary(settings, sizes)
     return _follow(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
 
 
@@ -103,12 +109,14 @@ def extend(
 ) -> Tokenizer:
     """Learn more merges for a tokenizer: every id keeps its token, new ones follow the highest.
 
-    The corpus is cut as the tokenizer cuts, and its own merges are made first.
+    The corpus is cut as the tokenizer cuts, and its own merges are made first. The longer tokenizer is of the same
+    class, as ``Tokenizer.with_parts`` says.
 
     Raises:
         InvalidOption: with the field.
         Unsupported: the vocabulary has entries that are not bytes.
     """
+    check_kind(tokenizer, Tokenizer, "tokenizer")
     plan = LongerVocabulary.of(
         tokenizer,
         vocab_size,
@@ -133,6 +141,7 @@ def counted(
     Raises:
         InvalidOption: the corpus is counts that were made by other rules.
     """
+    check_kind(settings, TrainSettings, "settings")
     plan = NewVocabulary(settings, (settings.vocab_size,))
     return _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
 
@@ -151,6 +160,8 @@ def _follow(
 def _counted(
     plan: Plan, corpus: Corpus | Counts, *, replace_invalid: bool, threads: int, progress: Report | None
 ) -> Counts:
+    check_flag(replace_invalid, "replace_invalid")
+    check_call(progress, "progress")
     rules = plan.rules(replace_invalid=replace_invalid, threads=threads)
     if not isinstance(corpus, Counts):
         counts = count(corpus, rules, max_piece_length=plan.max_piece_length, progress=progress)

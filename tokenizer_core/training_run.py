@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tokenizer_core import durable
 from tokenizer_core._kernel import VERSION
+from tokenizer_core.arguments import check_call, check_kind, place_of
 from tokenizer_core.artifact import holds
 from tokenizer_core.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus import Files, sources
@@ -82,7 +83,10 @@ class TrainingRun:
             ArtifactError: the artifact to extend cannot be opened.
             InvalidSettings
         """
-        self._directory = Path(directory)
+        check_kind(recipe, Recipe, "recipe")
+        check_kind(bounds, Bounds, "bounds")
+        check_call(on_progress, "on_progress")
+        self._directory = place_of(directory, "directory")
         self._recipe = recipe
         self._bounds = bounds
         self._report = on_progress
@@ -153,7 +157,7 @@ class TrainingRun:
 
         Another size stands in ``<target>-<size>``.
         """
-        target = Path(target)
+        target = place_of(target, "target")
         made = self._made()
         places = [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]
         self._put(made, places, self._recipe.name)
@@ -164,8 +168,9 @@ class TrainingRun:
 
         What stands there already is left alone: the same tokenizer is published once, however often this is called.
         """
+        root = place_of(root, "root")
         made = self._made()
-        places = [Path(root) / self._directory_name(tokenizer) for tokenizer in made]
+        places = [root / self._directory_name(tokenizer) for tokenizer in made]
         self._put(made, places, self._recipe.name or "trained")
         return places[0]
 

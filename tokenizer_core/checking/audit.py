@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tokenizer_core.arguments import check_kind, path_of, whole_number
 from tokenizer_core.checking.atomic_specials import atomic_specials
 from tokenizer_core.checking.determinism import determinism
 from tokenizer_core.checking.embedding import embedding
@@ -44,11 +45,12 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
         embedding_rows: the rows of the model's embedding table.
 
     Raises:
-        InvalidOption: ``embedding_rows`` is under 1. What goes wrong in a point is that point's failure.
+        InvalidOption: ``embedding_rows`` is no whole number from 1 on, or ``path`` is no path. What goes wrong in a
+            point is that point's failure.
     """
-    if embedding_rows is not None and embedding_rows < 1:
-        raise InvalidOption(f"embedding_rows is {embedding_rows}; it must be 1 or more", field="embedding_rows")
-    directory = None if path is None else Path(path)
+    check_kind(tokenizer, Tokenizer, "tokenizer")
+    rows = _rows(embedding_rows)
+    directory = None if path is None else path_of(path)
     findings = (
         _guard(lambda: round_trip(tokenizer)),
         _guard(lambda: atomic_specials(tokenizer)),
@@ -57,7 +59,7 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
         _guard(lambda: reserved_literals(tokenizer)),
         _guard(lambda: padding(tokenizer)),
         _guard(lambda: file_hashes(tokenizer, directory)),
-        _guard(lambda: embedding(tokenizer, embedding_rows)),
+        _guard(lambda: embedding(tokenizer, rows)),
         _guard(lambda: offsets(tokenizer)),
         _guard(lambda: throughput(tokenizer)),
         _guard(lambda: determinism(tokenizer)),
@@ -71,6 +73,7 @@ def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> Ch
     Raises:
         ArtifactNotFound, InvalidArtifact, Unsupported, and InvalidOption as of ``check``
     """
+    rows = _rows(embedding_rows)
     try:
         tokenizer = Tokenizer.open(path)
     except HashMismatch as error:
@@ -78,7 +81,16 @@ def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> Ch
         broken = failed(error.message, code=error.code, **error.place)
         findings = tuple(broken if name == "file hashes" else unread for name in NAMES)
         return _report(None, Path(path).resolve().name, findings)
-    return check(tokenizer, path=path, embedding_rows=embedding_rows)
+    return check(tokenizer, path=path, embedding_rows=rows)
+
+
+def _rows(given: int | None) -> int | None:
+    """Return the rows of an embedding as Python's own integer, if any are given."""
+    rows = whole_number(given)
+    if given is not None and (rows is None or rows < 1):
+        message = f"embedding_rows is a whole number and must be 1 or more, not {given!r:.80}"
+        raise InvalidOption(message, field="embedding_rows")
+    return rows
 
 
 def _guard(point: Callable[[], Finding]) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tokenizer_core.arguments import holds_surrogate, whole_number
 from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 from tokenizer_core.formats.fields import Fields, identifier
@@ -25,22 +26,28 @@ def read_added_token(value: object, path: str, *, id: int | None = None) -> Adde
     return AddedToken(id=number, content=content, **flags)
 
 
-def special(literals: Mapping[str, int]) -> tuple[AddedToken, ...]:
-    """Make special tokens of literals and ids."""
+def special(literals: Mapping[str, int] | None) -> tuple[AddedToken, ...]:
+    """Make special tokens of literals and ids, if there are any."""
+    if literals is None:
+        return ()
     given: Any = literals
     if not isinstance(given, Mapping) or not all(isinstance(literal, str) for literal in given):
         raise InvalidOption("special_tokens is a mapping of literals to their ids", field="special_tokens")
     for index, literal in enumerate(literals):
-        try:
-            literal.encode("utf-8")
-        except UnicodeEncodeError:
+        if holds_surrogate(literal):
             raise InvalidArtifact(
                 "the literal holds a lone surrogate, which no text does", field=f"added_tokens[{index}].content"
-            ) from None
+            )
     return tuple(
-        AddedToken(id=identifier(id, f"added_tokens[{index}].id"), content=literal, special=True)
+        AddedToken(id=_number(id, f"added_tokens[{index}].id"), content=literal, special=True)
         for index, (literal, id) in enumerate(literals.items())
     )
+
+
+def _number(value: object, path: str) -> int:
+    """Return an id that a caller gives, also as one of NumPy's integers."""
+    number = whole_number(value)
+    return identifier(value if number is None else number, path)
 
 
 def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken]) -> Vocabulary:

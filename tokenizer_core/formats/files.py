@@ -53,6 +53,8 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             # A file may change after it was measured: not more than one byte too many is read.
             data = file.read(status.st_size + 1)
+    except OSError as error:
+        raise InvalidArtifact(f"{path.name} cannot be read: {reason(error)}", field=path.name) from None
     finally:
         os.close(descriptor)
     if len(data) != status.st_size:

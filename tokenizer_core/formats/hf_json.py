@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.arguments import path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
@@ -37,8 +38,9 @@ def read(path: str | Path) -> TokenizerParts:
 
     Raises:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the file and the path of the field.
+        InvalidOption: it is no path.
     """
-    path = Path(path)
+    path = path_of(path)
     # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.
     if not os.path.isdir(path):  # noqa: PTH112
         data = files.read(path)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.arguments import path_of
 from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
@@ -22,10 +23,11 @@ def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | 
 
     Raises:
         ArtifactNotFound, InvalidArtifact: with the line.
+        InvalidOption: with the argument that is of another type.
     """
-    path = Path(path)
+    path = path_of(path)
     data = files.read(path)
-    added = special(special_tokens or {})
+    added = special(special_tokens)
     vocabulary = reserve(Vocabulary.from_tiktoken(data), added)
     config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), ignore_merges=True, added_tokens=added)
     provenance = {"imported_from": {"format": "tiktoken", "files": {path.name: files.sha256(data)}}}

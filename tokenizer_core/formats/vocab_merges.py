@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.arguments import path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Split, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files
@@ -30,13 +31,15 @@ def read(
 
     Raises:
         ArtifactNotFound, InvalidArtifact: with the file and the entry or line.
+        InvalidOption: with the argument that is of another type.
     """
-    data = [files.read(Path(path)) for path in (vocab, merges)]
-    parts = parse(*data, pattern=pattern, added=special(special_tokens or {}))
+    paths = [path_of(vocab, "vocab"), path_of(merges, "merges")]
+    data = [files.read(path) for path in paths]
+    parts = parse(*data, pattern=pattern, added=special(special_tokens))
     hashes = {name: files.sha256(content) for name, content in zip(("vocab.json", "merges.txt"), data, strict=True)}
     return dataclasses.replace(
         parts,
-        name=files.name_from(Path(vocab)),
+        name=files.name_from(paths[0]),
         provenance={"imported_from": {"format": "vocab_merges", "files": hashes}},
     )
 

@@ -71,30 +71,31 @@ fn extract(ids: &Bound<'_, PyAny>, tokens: &TokenBytes) -> PyResult<Vec<u32>> {
         return Err(exception(py, &error(too_many()), None));
     }
     let items = ids.try_iter().map_err(|_| exception(py, &error(no_row()), None))?;
+    let limit = tokens.id_limit();
     let mut taken = Vec::with_capacity(length.min(EXPECTED));
     for (index, item) in items.enumerate() {
         let item = item?;
         if !item.is_exact_instance_of::<PyInt>() && (item.is_instance_of::<PyBool>() || !item.hasattr("__index__")?) {
             return Err(wrong(format!("an id is an integer, not {}", type_name(&item)), index));
         }
-        let id = item.extract::<u32>().or_else(|failure| {
+        let id = item.extract::<u32>().map_err(|failure| {
             if failure.is_instance_of::<PyOverflowError>(py) {
-                return Err(exception(py, &tokens.unknown(&shown(&item), index), None));
+                return exception(py, &tokens.unknown(&shown(&item), index), None);
             }
             // An array has `__index__` whatever its shape.
-            Err(wrong(format!("an id is an integer, not {}", type_name(&item)), index))
+            wrong(format!("an id is an integer, not {}", type_name(&item)), index)
         })?;
         // What has no end has mostly no bound either, and is told before it has filled the memory.
-        if id >= tokens.id_limit() {
+        if id >= limit {
             return Err(exception(py, &tokens.unknown(&id.to_string(), index), None));
         }
-        if index == MOST {
-            return Err(wrong(too_many(), index));
-        }
-        if index % EXPECTED == EXPECTED - 1 {
-            py.check_signals()?;
-        }
         taken.push(id);
+        if taken.len() % EXPECTED == 0 {
+            py.check_signals()?;
+            if taken.len() > MOST {
+                return Err(wrong(too_many(), MOST));
+            }
+        }
     }
     Ok(taken)
 }

@@ -1,0 +1,85 @@
+"""What callers give: numbers, flags, paths and calls, taken as what they are or refused by their name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core.errors import InvalidOption
+
+
+def whole_number(value: object) -> int | None:
+    """Return an integer as Python's own, also one of NumPy; ``None`` for what is none, such as ``True`` and ``1.0``."""
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+
+
+def holds_surrogate(text: str) -> bool:
+    """Return whether a string is no Unicode text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def check_flag(value: object, field: str) -> None:
+    """Refuse what is neither true nor false: ``"false"`` would be true.
+
+    Raises:
+        InvalidOption
+    """
+    if not isinstance(value, bool):
+        raise InvalidOption(f"{field} is True or False, not {value!r:.80}", field=field)
+
+
+def check_kind(value: object, kind: type, field: str) -> None:
+    """Refuse what is no object of a class of this package.
+
+    Raises:
+        InvalidOption
+    """
+    if not isinstance(value, kind):
+        raise InvalidOption(f"{field} is a {kind.__name__}, not {type(value).__name__}", field=field)
+
+
+def check_call(value: Callable[..., object] | None, field: str) -> None:
+    """Refuse what cannot be called and is not ``None``.
+
+    Raises:
+        InvalidOption
+    """
+    given: Any = value
+    if given is not None and not callable(given):
+        raise InvalidOption(f"{field} is a function, not {given!r:.80}", field=field)
+
+
+def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
+    """Return a path; an empty one would be the working directory.
+
+    Raises:
+        InvalidOption: it is no path.
+    """
+    given: Any = value
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else given
+    if not isinstance(text, str) or not text:
+        raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {given!r:.80}", field=field)
+    return Path(text)
+
+
+def place_of(value: str | os.PathLike[str], field: str = "path") -> Path:
+    """Return the path of what is to be written.
+
+    Raises:
+        InvalidOption: no file can be called so.
+    """
+    path = path_of(value, field)
+    try:
+        is_name = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise InvalidOption(f"{field} cannot be {str(path)!r:.80}: no file is called so", field=field)
+    return path
