@@ -31,6 +31,12 @@ KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = END_SECONDS + 2
 """After so long uvicorn cancels what is still under way; connections have been given up by then."""
 
+HUNG_SECONDS = 30
+"""After so long without a sign one of several processes is ended and another begun. One that starts gives none until it
+has imported all it needs, which on a machine with much else to do takes longer than uvicorn's 5 seconds: each would be
+ended before it is there.
+"""
+
 
 def run(settings: Settings) -> None:
     """Serve until a signal ends it; SIGTERM is the ordinary end, with status 0.
@@ -152,4 +158,5 @@ def _options(settings: Settings) -> dict[str, Any]:
         "proxy_headers": False,
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
+        "timeout_worker_healthcheck": HUNG_SECONDS,
     }

@@ -169,7 +169,8 @@ def run_server(artifacts: tuple[str, str]) -> RunServer:
     @contextmanager
     def run(**settings: Any) -> Iterator[Server]:
         chosen: dict[str, Any] = {"artifacts": artifacts, "port": 0, **settings}
-        env = {**os.environ, "PYTHONPATH": str(ROOT), **Settings(**chosen).environment()}
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        env = {**os.environ, "PYTHONPATH": path, **Settings(**chosen).environment()}
         code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
         with TemporaryFile() as log:
             process = subprocess.Popen(

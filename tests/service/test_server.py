@@ -102,6 +102,18 @@ def test_several_processes_on_a_unix_socket_say_that_they_run_once_they_answer(
     assert not path.exists()
 
 
+def test_processes_that_take_long_to_start_are_waited_for(
+    run_server: RunServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Python imports it before anything else; a process that is one of several knows by its arguments.
+    slow = "import sys, time\nif '--multiprocessing-fork' in sys.orig_argv:\n    time.sleep(7)\n"
+    (tmp_path / "sitecustomize.py").write_text(slow, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with run_server(workers=2, worker=False) as server:
+        assert b"died" not in server.log()
+        server.stop()
+
+
 def test_several_processes_are_one_server_with_one_page_of_metrics(run_server: RunServer) -> None:
     with run_server(workers=2) as server:
         for _ in range(40):
