@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import tokenizers
+import unicodedata2
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -284,6 +285,22 @@ def test_normalizers_know_the_characters_of_unicode_16(folder: Path) -> None:
     # U+32FF is of Unicode 12: Hugging Face 0.23.3, whose tables are of Unicode 9, leaves it as it is.
     ours = load(tiny({"type": "NFKC"}), folder)
     assert ours.decode(ours.encode("\u32ff")) == "令和"
+
+
+@pytest.mark.parametrize(("form", "count"), [("NFC", 141), ("NFKD", 311)])
+def test_a_form_is_that_of_the_pinned_unicode_where_hugging_face_is_older(folder: Path, form: Any, count: int) -> None:
+    ours, theirs = load(tiny({"type": form}), folder), peer(tiny({"type": form})).normalizer
+    apart = set()
+    for character in map(chr, (*range(0xD800), *range(0xE000, 0x110000))):
+        parts = unicodedata2.normalize("NFKD", character)
+        if unicodedata2.combining(character) or parts != character:
+            texts = parts, character, f"a\u0301{character}b", f"a{character}\u0323\u0301b"
+            normal = [unicodedata2.normalize(form, text) for text in texts]
+            if [theirs.normalize_str(text) for text in texts] != normal:
+                apart.add(character)
+                assert [ours.decode(ours.encode(text, special_tokens="parse")) for text in texts] == normal
+    assert len(apart) == count, "docs/exactness.md gives the number"
+    assert not any(map(is_old, apart))
 
 
 def bad(tokens: list[Json], normalizer: Json | None = None) -> Json:
