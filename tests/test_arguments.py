@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from tokenizer_core import (
+    AddedToken,
     Files,
     Recipe,
+    Settings,
     Tokenizer,
     TrainingRun,
     TrainSettings,
@@ -145,6 +147,37 @@ def test_a_lone_surrogate_in_an_option_is_named_with_its_field(ranks: Path, surf
         ask(ranks)
     assert caught.value.place["field"] == field
     caught.value.message.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("id", value) for value in (None, True, 1.0, "1", SURROGATE)),
+        *(("content", value) for value in (None, 5, b"text", SURROGATE)),
+        *((flag, value) for flag in ("special", "lstrip") for value in (None, 1, "true")),
+    ],
+)
+def test_an_added_token_is_checked_when_it_is_made(field: str, value: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        AddedToken(**({"id": 300, "content": "<a>"} | {field: value}))
+    assert caught.value.place == {"field": field}
+    assert AddedToken(id=np.int64(300), content="<a>") == AddedToken(id=300, content="<a>")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("field", ["bos", "eos", "pad", "unk", "chat_template"])
+@pytest.mark.parametrize("value", [5, True, b"text", SURROGATE])
+def test_what_accompanies_a_tokenizer_is_unicode(field: str, value: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        Settings(**{field: value})
+    assert caught.value.place == {"field": field}
+
+
+@pytest.mark.parametrize("field", ["settings", "bos", "eos", "pad"])
+@pytest.mark.parametrize("value", [5, True, b"text", SURROGATE])
+def test_a_recipe_is_checked_when_it_is_made(field: str, value: Any) -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        Recipe(**({"corpus": tuple(TEXTS), "settings": TrainSettings()} | {field: value}))
+    assert caught.value.path == field
 
 
 @pytest.mark.parametrize("rows", [1.5, True, "7", float("nan"), 0, -1, b"7", [7]])

@@ -25,6 +25,16 @@ def holds_surrogate(text: str) -> bool:
     return False
 
 
+def check_unicode(value: object, field: str) -> None:
+    """Refuse what is no string, and a string with a lone surrogate.
+
+    Raises:
+        InvalidOption
+    """
+    if not isinstance(value, str) or holds_surrogate(value):
+        raise InvalidOption(f"{field} is a string of Unicode, not {value!r:.80}", field=field)
+
+
 def check_flag(value: object, field: str) -> None:
     """Refuse what is neither true nor false: ``"false"`` would be true.
 

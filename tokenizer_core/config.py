@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_core import patterns
+from tokenizer_core.arguments import check_flag, check_unicode, whole_number
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 
 if TYPE_CHECKING:
@@ -164,7 +165,11 @@ PretokenizerStage = Split | Digits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedToken:
-    """A literal with an id of its own; the flags are those of Hugging Face."""
+    """A literal with an id of its own; the flags are those of Hugging Face.
+
+    Raises:
+        InvalidOption: a field is of another type, or the literal no Unicode text.
+    """
 
     id: int
     content: str
@@ -173,6 +178,15 @@ class AddedToken:
     rstrip: bool = False
     single_word: bool = False
     normalized: bool = False
+
+    def __post_init__(self) -> None:
+        id = whole_number(self.id)
+        if id is None:
+            raise InvalidOption(f"the id of an added token is a whole number, not {self.id!r:.80}", field="id")
+        object.__setattr__(self, "id", id)
+        check_unicode(self.content, "content")
+        for flag in ("special", "lstrip", "rstrip", "single_word", "normalized"):
+            check_flag(getattr(self, flag), flag)
 
     def _json(self) -> dict[str, Any]:
         return {
@@ -234,6 +248,9 @@ class Settings:
         named_templates: further templates by name, such as ``tool_use``.
         pair_template: ids, ``"A"`` and ``"B"`` with their type ids, as the source frames a pair; kept for export.
         extra: what else the source's ``tokenizer_config.json`` says, as JSON text by key; kept for export.
+
+    Raises:
+        InvalidOption: a literal or the template is no string of Unicode.
     """
 
     bos: str | None = None
@@ -247,6 +264,11 @@ class Settings:
     named_templates: tuple[tuple[str, str], ...] = ()
     pair_template: tuple[tuple[int | Literal["A", "B"], int], ...] | None = None
     extra: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("bos", "eos", "pad", "unk", "chat_template"):
+            if (value := getattr(self, name)) is not None:
+                check_unicode(value, name)
 
     @property
     def templates(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import holds_surrogate
+from tokenizer_core.arguments import check_kind, check_unicode, holds_surrogate
 from tokenizer_core.corpus import Files
 from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed, TemplateLimit
 from tokenizer_core.formats.files import check_name
@@ -62,6 +62,10 @@ class Recipe:
         try:
             if self.name is not None:
                 check_name(self.name)
+            check_kind(self.settings, TrainSettings, "settings")
+            for role in ("bos", "eos", "pad"):
+                if (literal := getattr(self, role)) is not None:
+                    check_unicode(literal, role)
             plan = NewVocabulary(self.settings, self.sizes or (self.settings.vocab_size,))
         except (InvalidOption, InvalidArtifact) as error:
             raise _settings_error(error) from None
