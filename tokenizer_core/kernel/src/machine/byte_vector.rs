@@ -9,6 +9,9 @@ mod plain;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
+/// Places that are written at once, wanted or not.
+const STRIDE: usize = 8;
+
 /// As many bytes as one register holds. Comparisons give 0xFF where they hold and 0 elsewhere.
 ///
 /// All functions are unsafe for the same reason: the machine must have the instructions of the vector.
@@ -52,6 +55,23 @@ pub(crate) trait ByteVector: Copy {
     /// # Safety
     /// As above.
     unsafe fn high_bits(self) -> u64;
+
+    /// Write the place of every bit of `bits`, counted from `at`. What is written behind the last means nothing.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn write_places(mut bits: u64, at: u32, room: &mut [u32; u64::BITS as usize]) {
+        for places in room.chunks_exact_mut(STRIDE) {
+            if bits == 0 {
+                break;
+            }
+            for place in places {
+                *place = at.wrapping_add((bits | 1 << 63).trailing_zeros());
+                bits &= bits.wrapping_sub(1);
+            }
+        }
+    }
 }
 
 /// What every machine has.

@@ -3,6 +3,8 @@
 pub(crate) mod branch;
 pub(crate) mod byte_vector;
 pub(crate) mod greatest;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod lanes;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;

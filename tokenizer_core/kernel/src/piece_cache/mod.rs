@@ -17,5 +17,5 @@ pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
 pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
 pub use long::{Kept, LongCache, Spot};
 pub use short::ShortCache;
-pub(crate) use short::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT};
+pub(crate) use short::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT, UNCOUNTED};
 pub use wide::{Wide, WideCache};

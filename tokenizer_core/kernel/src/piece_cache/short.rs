@@ -15,6 +15,9 @@ pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
 
+/// The word of a bucket above which never stands a count. What is not in a bucket is read from here.
+pub(crate) const UNCOUNTED: usize = 1;
+
 /// Two pieces of up to four ids, or one of up to eight.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
@@ -52,14 +55,14 @@ impl Bucket {
         let (second, second_ids) = if stays { (self.keys[0], self.ids[0]) } else { (0, [0; HALF]) };
         let [a, b, c, d, e, f, g, h] = *ids;
         self.keys = [key.0, second];
-        self.ids = [[a | count << COUNT_SHIFT, b, c, d], if is_small { second_ids } else { [e, f, g, h] }];
+        self.ids = [[a | count << COUNT_SHIFT, b & ID, c, d], if is_small { second_ids } else { [e, f, g, h] }];
         evicted
     }
 }
 
 /// Where ids are kept, in the place of ids: with the count 0.
 fn words(Kept { start, count, generation }: Kept) -> [u32; HALF] {
-    [start, count, generation, 0]
+    [start, 0, count, generation]
 }
 
 /// A place is told in words of eight bytes, which an address takes without another step.
@@ -150,7 +153,7 @@ impl ShortCache {
     pub fn kept(&self, place: usize, key: Key) -> Option<Kept> {
         let bucket = self.bucket(place);
         let half = bucket.keys.iter().position(|other| *other == key.0)?;
-        let [start, count, generation, _] = bucket.ids[half];
+        let [start, _, count, generation] = bucket.ids[half];
         (bucket.count(half) == 0).then_some(Kept { start, count, generation })
     }
 

@@ -1,16 +1,16 @@
 //! Keys of eight pieces at once, both keys of a bucket compared at once, eight ids copied at once.
 
 use core::arch::x86_64::{
-    __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_loadl_epi64, _mm_loadu_si128,
-    _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_blend_epi32,
-    _mm256_broadcastsi128_si256, _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps,
-    _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32,
-    _mm256_cvtepu8_epi32, _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_max_epu32, _mm256_min_epu32,
-    _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_or_si256,
-    _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_shuffle_ps, _mm256_slli_epi32,
-    _mm256_srl_epi32, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _pext_u32,
+    __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm256_add_epi32,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_blend_epi32, _mm256_broadcastsi128_si256,
+    _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32,
+    _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_max_epu32, _mm256_min_epu32, _mm256_movemask_pd,
+    _mm256_movemask_ps, _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_or_si256, _mm256_permutevar8x32_epi32,
+    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_srl_epi32,
+    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
+    _mm256_unpacklo_epi64, _pext_u32,
 };
 use std::ops::Range;
 
@@ -18,6 +18,7 @@ use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, last_bytes};
+use crate::machine::lanes::lanes_of;
 use crate::merging::white::White;
 use crate::piece_cache::{ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
@@ -65,24 +66,6 @@ static WITHIN: Vector<[u8; 32]> = {
 /// The highest byte of a key, in the last of its words of four bytes.
 const TAG: i32 = 0xFF00_0000_u32 as i32;
 
-/// By a bit for each lane: those that have one.
-static LANES: Vector<[[u8; GROUP]; 256]> = {
-    let mut lanes = [[0; GROUP]; 256];
-    let mut bits = 0;
-    while bits < 256 {
-        let (mut lane, mut to) = (0, 0);
-        while lane < GROUP {
-            if bits >> lane & 1 != 0 {
-                lanes[bits][to] = lane as u8;
-                to += 1;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    Vector(lanes)
-};
-
 /// By which halves of the two keys of a bucket are equal.
 static HALVES: Equal<16> = Equal::new();
 
@@ -90,7 +73,7 @@ pub(super) struct Avx2;
 
 impl ReadBucket for Avx2 {
     #[inline(always)]
-    unsafe fn find(bucket: *const u64, key: &Key) -> (usize, usize) {
+    unsafe fn find(bucket: *const u64, key: &Key) -> usize {
         // SAFETY: the caller's promise; a key has sixteen bytes, and those of a bucket are two.
         let equal = unsafe {
             let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
@@ -116,7 +99,12 @@ impl LookUp for Avx2 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, room: &mut Keys) {
         // SAFETY: the caller's promise.
-        unsafe { keys(pieces, caches, white, room) };
+        unsafe {
+            match pieces.parts {
+                [] => keys::<false>(pieces, caches, white, room),
+                _ => keys::<true>(pieces, caches, white, room),
+            }
+        }
     }
 
     #[inline(always)]
@@ -190,13 +178,27 @@ unsafe fn make(
     }
 }
 
-/// As [`LookUp::keys`]: apart, so that it has all registers.
+/// What the tags of the next pieces have for those that are parts.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+unsafe fn part_tags(parts: &[bool]) -> __m256i {
+    let word = match parts.first_chunk::<GROUP>() {
+        Some(parts) => u64::from_le_bytes(parts.map(u8::from)),
+        None => parts.iter().rev().fold(0, |word, part| word << 8 | u64::from(*part)),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_slli_epi32::<{ PART_BIT as i32 }>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(word as i64))) }
+}
+
+/// As [`LookUp::keys`], where some are `PARTS` or none is: apart, so that it has all registers.
 ///
 /// # Safety
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
+unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
     let (text, count) = (pieces.text, pieces.count());
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last_bytes = last_bytes(text);
@@ -214,10 +216,6 @@ unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys:
                 &few
             }
         };
-        let parts = pieces.parts.get(group..).map_or(0, |parts| match parts.first_chunk::<GROUP>() {
-            Some(parts) => u64::from_le_bytes(parts.map(u8::from)),
-            None => parts.iter().rev().fold(0, |word, part| word << 8 | u64::from(*part)),
-        });
         // SAFETY: the caller's promise.
         let (words, wide, blank, is_near, starts) = unsafe {
             let last = load(ends);
@@ -228,9 +226,10 @@ unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys:
             let most = _mm256_set1_epi32(BYTES as i32);
             let clipped = _mm256_min_epu32(lengths, most);
             let wide = _mm256_cmpeq_epi32(clipped, most);
-            let parts = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(parts as i64));
-            let tags =
-                _mm256_or_si256(_mm256_andnot_si256(wide, clipped), _mm256_slli_epi32::<{ PART_BIT as i32 }>(parts));
+            let mut tags = _mm256_andnot_si256(wide, clipped);
+            if PARTS && let Some(parts) = pieces.parts.get(group..) {
+                tags = _mm256_or_si256(tags, part_tags(parts));
+            }
             let words = _mm256_or_si256(clipped, _mm256_slli_epi32::<8>(tags));
             let bits = |lanes| _mm256_movemask_ps(_mm256_castsi256_ps(lanes)) as u32;
             let blank = _mm256_cmpgt_epi32(clipped, _mm256_set1_epi32(RUN_FROM as i32 - 1));
@@ -272,8 +271,7 @@ unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys:
         if let Some(room) = keys.longer.places[longer..].first_chunk_mut::<GROUP>() {
             // SAFETY: the caller's promise; there is room for eight places.
             unsafe {
-                let lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(LANES.0[wide as usize % 256].as_ptr().cast()));
-                let places = _mm256_add_epi32(lanes, _mm256_set1_epi32(group as i32));
+                let places = _mm256_add_epi32(lanes_of(wide as u8), _mm256_set1_epi32(group as i32));
                 _mm256_storeu_si256(room.as_mut_ptr().cast(), places);
             }
         }

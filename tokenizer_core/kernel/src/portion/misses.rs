@@ -197,7 +197,7 @@ impl Misses {
         self.lost.clear();
         let mut known = 0;
         let mut kept = 0;
-        for (miss, piece) in misses.iter().map(|miss| miss.at()).enumerate() {
+        for (miss, piece) in misses.iter().map(|miss| miss.at as usize).enumerate() {
             let range = pieces.range(piece);
             let lost = Lost {
                 key: keys.keys[piece],

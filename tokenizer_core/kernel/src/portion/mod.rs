@@ -49,8 +49,6 @@ const MORE: usize = 8 * PIECES;
 /// Room for all of them, and for a vector more.
 const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
 
-const _: () = assert!(ROOM <= u16::MAX as usize);
-
 /// The pieces of one portion, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Pieces<'a> {
@@ -112,25 +110,11 @@ struct Found {
     missed: usize,
 }
 
-/// A piece that is not known, and above it how many of the ids that are stand before: written as one word.
+/// A piece that is not known, and how many of the ids that are stand before.
 #[derive(Debug, Clone, Copy, Default)]
-struct Miss(u32);
-
-impl Miss {
-    #[inline(always)]
-    fn new(at: usize, end: usize) -> Self {
-        Self(at as u32 | (end as u32) << u16::BITS)
-    }
-
-    #[inline(always)]
-    fn at(self) -> usize {
-        usize::from(self.0 as u16)
-    }
-
-    #[inline(always)]
-    fn end(self) -> usize {
-        (self.0 >> u16::BITS) as usize
-    }
+struct Miss {
+    at: u32,
+    end: u32,
 }
 
 /// What is known of each piece of a portion.
@@ -248,7 +232,7 @@ impl Portion {
         }
         let mut given = 0;
         for (miss, resolved) in resolved {
-            let end = miss.end();
+            let end = miss.end as usize;
             self.row.put(ids, given..end);
             given = end;
             match resolved {

@@ -3,24 +3,21 @@
 use std::ops::Range;
 
 use super::{Found, Keys, Miss};
-use crate::piece_cache::{COUNT_SHIFT, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT};
+use crate::piece_cache::{COUNT_SHIFT, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::scratch::Caches;
 
-/// Where the ids of the second piece of a bucket begin, in words of eight bytes.
-pub(super) const SECOND: usize = HALF * size_of::<u32>() / size_of::<u64>();
-
-/// Where its keys begin.
-pub(super) const KEYS: usize = 2 * SECOND;
+/// Where the keys of a bucket begin, in words of eight bytes.
+pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();
 
 const _: () = assert!(1 << PLACE_SHIFT == 2 * KEYS && IDS_LIMIT == 2 * HALF);
 
 /// How each path reads a bucket.
 pub(super) trait ReadBucket {
-    /// Where in a bucket the ids of the piece with a key begin, in words of eight bytes, and ones if it is there at all.
+    /// Where in a bucket the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not there.
     ///
     /// # Safety
     /// The machine has the path; `bucket` is one.
-    unsafe fn find(bucket: *const u64, key: &Key) -> (usize, usize);
+    unsafe fn find(bucket: *const u64, key: &Key) -> usize;
 
     /// Copy eight ids, the first without the count above it, and return the first with the count.
     ///
@@ -46,15 +43,14 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
     for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
         // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before them
-        // two times four ids, so that eight from the second four on are in it too. There is room for eight ids and a miss of
+        // two times four ids, so that eight from the second four on are in it too, or from any word before. There is room for eight ids and a miss of
         // every piece.
         unsafe {
             let bucket = buckets.add(*place as usize);
-            let (at_ids, hit) = R::find(bucket, key);
-            let from = bucket.add(at_ids).cast::<u32>();
+            let from = bucket.cast::<u32>().add(R::find(bucket, key));
             let first = if COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
-            let known = (first >> COUNT_SHIFT) as usize & hit;
-            misses.add(missed).write(Miss::new(at, end));
+            let known = (first >> COUNT_SHIFT) as usize;
+            misses.add(missed).write(Miss { at: at as u32, end: end as u32 });
             missed += usize::from(known == 0);
             end += known;
         }
@@ -72,7 +68,7 @@ pub(super) struct Portable;
 impl ReadBucket for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn find(bucket: *const u64, key: &Key) -> (usize, usize) {
+    unsafe fn find(bucket: *const u64, key: &Key) -> usize {
         use core::arch::x86_64::{
             __m128i, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
         };
@@ -90,10 +86,16 @@ impl ReadBucket for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn find(bucket: *const u64, key: &Key) -> (usize, usize) {
+    unsafe fn find(bucket: *const u64, key: &Key) -> usize {
         // SAFETY: the keys of a bucket are two.
         let [first, second] = unsafe { bucket.add(KEYS).cast::<[Key; 2]>().read() }.map(|other| other == *key);
-        (usize::from(second) * SECOND, usize::from(first | second).wrapping_neg())
+        if first {
+            0
+        } else if second {
+            HALF
+        } else {
+            UNCOUNTED
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -123,37 +125,30 @@ impl ReadBucket for Portable {
     }
 }
 
-/// What it means that some stretches of the two keys of a bucket are equal, by a bit for each stretch, of which each key has half.
+/// By which stretches of the two keys of a bucket are equal, a bit for each, of which each key has half: where the ids begin.
 #[cfg(target_arch = "x86_64")]
-pub(super) struct Equal<const N: usize> {
-    /// Where in the bucket the piece's ids begin, in words of eight bytes.
-    ids: [u8; N],
-    /// Ones if all of either key is.
-    hit: [i8; N],
-}
+pub(super) struct Equal<const N: usize>([u8; N]);
 
 #[cfg(target_arch = "x86_64")]
 impl<const N: usize> Equal<N> {
     pub(super) const fn new() -> Self {
         let bits = N.ilog2() / 2;
-        let (first, mut equal) = ((1 << bits) - 1, 0);
-        let (mut ids, mut hit) = ([0; N], [0; N]);
+        let (all, mut equal) = ((1 << bits) - 1, 0);
+        let mut ids = [UNCOUNTED as u8; N];
         while equal < N {
-            let is_second = equal >> bits == first;
-            if is_second {
-                ids[equal] = SECOND as u8;
-            }
-            if is_second || equal & first == first {
-                hit[equal] = -1;
+            if equal >> bits == all {
+                ids[equal] = HALF as u8;
+            } else if equal & all == all {
+                ids[equal] = 0;
             }
             equal += 1;
         }
-        Self { ids, hit }
+        Self(ids)
     }
 
     /// What [`ReadBucket::find`] says.
     #[inline(always)]
-    pub(super) fn find(&self, equal: usize) -> (usize, usize) {
-        (usize::from(self.ids[equal % N]), self.hit[equal % N] as usize)
+    pub(super) fn find(&self, equal: usize) -> usize {
+        usize::from(self.0[equal % N])
     }
 }

@@ -36,7 +36,7 @@ fn said(portion: &Portion, count: usize) -> Said {
         wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
         long: longer.long().map(|(place, spot)| (place, *spot)).collect(),
         ids: ids[..*end].to_vec(),
-        misses: misses[..*missed].iter().map(|miss| (miss.at(), miss.end())).collect(),
+        misses: misses[..*missed].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
     }
 }
 
@@ -190,7 +190,11 @@ proptest! {
             let range = pieces.range(at);
             if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
                 match Few::new(&ids) {
-                    Some(few) => caches.short.insert(key, &few),
+                    Some(mut few) => {
+                        // Of no meaning.
+                        few.ids[ids.len()..].fill(u32::MAX);
+                        caches.short.insert(key, &few)
+                    }
                     // Known, but not here: missed on every path.
                     None => caches.short.insert_kept(key, caches.long.keep(&ids)),
                 };

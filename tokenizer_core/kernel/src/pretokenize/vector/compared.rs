@@ -12,9 +12,6 @@ use crate::unicode::{CASELESS, LOWER, MARK, NUMBER, SPACE, UPPER};
 /// With vectors `V`.
 pub(crate) struct Compared<V>(PhantomData<V>);
 
-/// Ends that are written at once, wanted or not.
-const STRIDE: usize = 8;
-
 /// The highest bit of each of 64 bytes after `test`.
 ///
 /// # Safety
@@ -123,16 +120,10 @@ impl<V: ByteVector> Block for Compared<V> {
     }
 
     #[inline(always)]
-    unsafe fn write(mut bits: u64, at: u32, ends: &mut [u32; ROOM]) {
-        for ends in ends.chunks_exact_mut(STRIDE) {
-            if bits == 0 {
-                break;
-            }
-            for end in ends {
-                // Behind the last bit this is of no meaning, and written over by the next window.
-                *end = at.wrapping_add((bits | 1 << 63).trailing_zeros());
-                bits &= bits.wrapping_sub(1);
-            }
+    unsafe fn write(bits: u64, at: u32, ends: &mut [u32; ROOM]) {
+        if let Some(room) = ends.first_chunk_mut() {
+            // SAFETY: the caller's promise.
+            unsafe { V::write_places(bits, at, room) };
         }
     }
 }

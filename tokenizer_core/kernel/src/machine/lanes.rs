@@ -1,0 +1,37 @@
+//! Which of eight lanes have a bit.
+
+use core::arch::x86_64::{__m256i, _mm_loadl_epi64, _mm256_cvtepu8_epi32};
+
+/// Lanes that are told at once.
+const COUNT: usize = 8;
+
+/// By a bit for each lane: those that have one. In whole cache lines.
+#[repr(align(64))]
+struct Table([[u8; COUNT]; 1 << COUNT]);
+
+static LANES: Table = {
+    let mut lanes = [[0; COUNT]; 1 << COUNT];
+    let mut bits = 0;
+    while bits < lanes.len() {
+        let (mut lane, mut to) = (0, 0);
+        while lane < COUNT {
+            if bits >> lane & 1 != 0 {
+                lanes[bits][to] = lane as u8;
+                to += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    Table(lanes)
+};
+
+/// The numbers of the lanes that have a bit, in order, with zeros behind them.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+pub(crate) unsafe fn lanes_of(bits: u8) -> __m256i {
+    // SAFETY: the caller's promise; eight bytes are half a vector.
+    unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(LANES.0[usize::from(bits)].as_ptr().cast())) }
+}
