@@ -200,7 +200,11 @@ def test_what_has_no_order_is_no_list_of_ids(tiny: Tokenizer, ids: Any) -> None:
         tiny.decode(ids)
 
 
-@pytest.mark.parametrize("ids", [itertools.count(), range(10**8), iter(range(10**12)), range(10**30)], ids=repr)
+@pytest.mark.parametrize(
+    "ids",
+    [itertools.count(), range(10**8), iter(range(10**12)), range(10**30)],
+    ids=["without an end", "a range", "an iterator", "a range without a length"],
+)
 def test_ids_beyond_the_vocabulary_are_told_before_the_rest_is_read(tiny: Tokenizer, ids: Iterable[int]) -> None:
     with pytest.raises(UnknownTokenId) as caught:
         tiny.decode(ids)
