@@ -67,14 +67,16 @@ def check_call(value: Callable[..., object] | None, field: str) -> None:
 
 
 def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
-    """Return a path; an empty one would be the working directory.
+    """Return a path.
 
     Raises:
         InvalidOption: it is no path.
     """
     given: Any = value
     text = os.fspath(given) if isinstance(given, str | os.PathLike) else given
-    if not isinstance(text, str) or not text:
+    if text == "":
+        raise InvalidOption(f'{field} is empty; the working directory is "."', field=field)
+    if not isinstance(text, str):
         raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {given!r:.80}", field=field)
     return Path(text)
 

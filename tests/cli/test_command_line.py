@@ -57,7 +57,7 @@ def test_a_wrong_command_line_is_one_line_and_status_2(tokd, arguments):
         (["encode", "a", "-t", "nowhere"], b"", "artifact_not_found", ["nowhere: no such file"]),
         (["encode", "a", "-t", "hf"], b"", "artifact_not_found", ["hf", "manifest.json", "tokd import"]),
         (["encode", "a", "-t", "hf/tokenizer.json"], b"", "artifact_not_found", ["tokenizer.json"]),
-        (["encode", "a", "-t", ""], b"", "artifact_not_found", []),
+        (["encode", "a", "-t", ""], b"", "invalid_option", ["path is empty"]),
         (["decode", "1", "two"], b"", "invalid_id", ["'two'", "index 1"]),
         (["decode", "--", "-1"], b"", "invalid_id", ["'-1'"]),
         (["decode", "1.5"], b"", "invalid_id", ["'1.5'"]),
