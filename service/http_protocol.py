@@ -141,9 +141,9 @@ class BoundedProtocol(DirectProtocol):
             wrong = "" if self.parser.get_http_version() == "1.0" else "the request has no header host"
         else:
             wrong = "" if _HOST.fullmatch(host) else "the header host is no name or address, with or without a port"
-            self._host = host
         if wrong:
             self._stop_at(ServiceError("invalid_http", f"{wrong}; send one", "header host"))
+        self._host = host
 
     def _stop_at(self, error: ServiceError) -> NoReturn:
         # The parser stops at an exception; ``send_400_response`` says why.

@@ -112,4 +112,35 @@ mod tests {
             }
         }
     }
+
+    /// The places that `V` writes, counted from 1,000.
+    ///
+    /// # Safety
+    /// The machine has `V`.
+    unsafe fn places<V: ByteVector>(bits: u64) -> Vec<u32> {
+        let mut room = [0; 64];
+        // SAFETY: the caller's promise.
+        unsafe { V::write_places(bits, 1_000, &mut room) };
+        room[..bits.count_ones() as usize].to_vec()
+    }
+
+    #[test]
+    fn places_are_those_of_the_bits_on_every_path() {
+        // As many bits as there are, then all kinds of bytes: the word is mixed as a hash is.
+        let mixed = (0..20_000_u64).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
+        let sparse = mixed.clone().map(|bits| bits & bits >> 7 & bits >> 13);
+        let dense = mixed.clone().map(|bits| bits | bits << 5 | bits << 11);
+        for bits in
+            (0..=64).map(|count| u64::MAX.checked_shr(count).unwrap_or(0)).chain(mixed).chain(sparse).chain(dense)
+        {
+            let truth: Vec<u32> = (0..64).filter(|at| bits >> at & 1 != 0).map(|at| 1_000 + at).collect();
+            // SAFETY: every machine has these.
+            unsafe { assert_eq!([places::<Portable>(bits), places::<Sixteen>(bits)], [truth.clone(), truth.clone()]) };
+            #[cfg(target_arch = "x86_64")]
+            if crate::machine::path::Path::Avx2.is_available() {
+                // SAFETY: the machine has it.
+                assert_eq!(unsafe { places::<core::arch::x86_64::__m256i>(bits) }, truth);
+            }
+        }
+    }
 }

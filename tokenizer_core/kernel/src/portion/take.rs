@@ -43,8 +43,8 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
     for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
         // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before them
-        // two times four ids, so that eight from the second four on are in it too, or from any word before. There is room for eight ids and a miss of
-        // every piece.
+        // two times four ids, so that eight from the second four on, or from any word before, are in it too. There is room
+        // for eight ids and a miss of every piece.
         unsafe {
             let bucket = buckets.add(*place as usize);
             let from = bucket.cast::<u32>().add(R::find(bucket, key));
