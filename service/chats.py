@@ -12,7 +12,7 @@ from service.answers import Answer, Rows, Writer, hold, write
 from service.encoding import IGNORED_LABEL, PARTS, Ids, truncated
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
-from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest, Unit
+from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest
 from service.schemas.requests import TextOrChatRequest
 from service.settings import Settings
 from tokenizer_core import (
@@ -24,6 +24,7 @@ from tokenizer_core import (
     Row,
     TokdError,
     Tokenizer,
+    Unit,
 )
 
 Chat = Sequence[Mapping[str, Any]]

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from service.answers import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
 from service.errors import ServiceError, from_core
 from service.registry import Loaded
-from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest, Unit
+from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest
 from service.text_cache import TextKey
-from tokenizer_core import Offsets, Row, TokdError, Tokenizer, padded_width, shape_rows
+from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]
 Array = npt.NDArray[Any]

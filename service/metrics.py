@@ -231,7 +231,7 @@ class Metrics:
             return generate_latest(self._registry)
         _forget_dead_processes(Path(self._directory))
         merged = CollectorRegistry()
-        MultiProcessCollector(merged, path=self._directory)  # type: ignore[no-untyped-call]  # prometheus_client says no types of it
+        MultiProcessCollector(merged, path=self._directory)
         return generate_latest(merged)
 
 
@@ -250,6 +250,6 @@ def _forget_dead_processes(directory: Path) -> None:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
-            mark_process_dead(pid, str(directory))  # type: ignore[no-untyped-call]  # prometheus_client says no types of it
+            mark_process_dead(pid, str(directory))
         except PermissionError:
             continue

@@ -9,7 +9,6 @@ answer from here is byte for byte the models', and nothing is ever refused here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from service.answers import Answer, Block
 from service.errors import ServiceError
@@ -17,6 +16,7 @@ from service.json_body import MAX_COST
 from service.registry import Loaded, Registry, Unopened
 from service.schemas import INLINE_ITEMS
 from service.settings import Settings
+from tokenizer_core import TextRoute
 
 Shortcut = Callable[[bytes, bool], Answer | None]
 """Answers a body, or leaves it to the models. Unless it may take long, it leaves them bodies with many items."""
@@ -25,7 +25,6 @@ _VALUE_COST = 230
 _MAX_VALUES = (MAX_COST - (1 << 17)) // _VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
 
-TextRoute = Literal["encode", "count", "offsets"]
 _Given = tuple[Block, int] | str | None
 
 

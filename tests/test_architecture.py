@@ -4,7 +4,9 @@ import ast
 import inspect
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -72,6 +74,34 @@ def test_no_source_file_is_over_500_lines() -> None:
     lengths = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in SOURCES}
     assert lengths
     assert {name: length for name, length in lengths.items() if length > 500} == {}
+
+
+def test_no_line_is_over_120_characters() -> None:
+    """The linter lets lines that end in a pragma be; a mark that is drawn above or below its letter takes no place."""
+
+    def width(line: str) -> int:
+        return sum(unicodedata.category(each)[0] != "M" for each in line)
+
+    places = {
+        f"{relative(path)}:{number}": width(line)
+        for path in SOURCES
+        if path.suffix != ".rs"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    }
+    assert {place: columns for place, columns in places.items() if columns > 120} == {}
+
+
+def test_the_service_writes_no_set_of_choices_again_that_the_core_offers() -> None:
+    offered = {
+        get_args(value): name for name in tokenizer_core.__all__ if get_args(value := getattr(tokenizer_core, name))
+    }
+    written = {}
+    for path in SERVICE:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+                choices = ast.literal_eval(node.slice)
+                written[f"{relative(path)}:{node.lineno}"] = offered.get(choices)
+    assert {place: name for place, name in written.items() if name is not None} == {}
 
 
 def test_the_top_level_holds_only_what_the_design_names() -> None:

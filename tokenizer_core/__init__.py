@@ -39,7 +39,7 @@ from tokenizer_core.errors import (
     UnknownTokenId,
     Unsupported,
 )
-from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, TextRoute, Tokenizer
 
 if TYPE_CHECKING:
     from tokenizer_core.bounds import Bounds
@@ -117,6 +117,7 @@ __all__ = [
     "TemplateLimit",
     "TemplateMissing",
     "TemplateUntrackable",
+    "TextRoute",
     "TokdError",
     "Tokenizer",
     "TrainSettings",

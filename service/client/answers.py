@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from service.schemas.fields import Side
+from tokenizer_core import Side
 
 
 class Fields:

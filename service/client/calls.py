@@ -13,8 +13,8 @@ import numpy.typing as npt
 import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
-from service.schemas.fields import Part, Side, SpecialTokens, Unit
-from tokenizer_core import InvalidOption, InvalidUnicode
+from service.schemas.fields import Part, SpecialTokens
+from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
 
 _SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 

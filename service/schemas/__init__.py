@@ -12,7 +12,7 @@ from service.schemas.answers import (
     TokenizerInfo,
     TokenizerList,
 )
-from service.schemas.fields import Part, Side, SpecialTokens, Unit
+from service.schemas.fields import Part, SpecialTokens
 from service.schemas.requests import (
     INLINE_ITEMS,
     ChatOptions,
@@ -64,13 +64,11 @@ __all__ = [
     "Request",
     "RequestBody",
     "Requests",
-    "Side",
     "SpecialTokens",
     "TextRequest",
     "TokenizerInfo",
     "TokenizerList",
     "TrainJobRequest",
     "TrainingSettings",
-    "Unit",
     "under_limits",
 ]

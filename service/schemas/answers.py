@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.schemas.fields import Side, Span
+from service.schemas.fields import Span
+from tokenizer_core import Side
 
 
 def _drop_default(schema: dict[str, Any]) -> None:

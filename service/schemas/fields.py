@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-Side = Literal["left", "right"]
 SpecialTokens = Literal["reject", "text", "parse"]
-Unit = Literal["byte", "char", "utf16"]
 Part = Literal[
     "ids",
     "count",

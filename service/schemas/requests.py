@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from service.schemas.fields import MAX_POSITION, Id, Object, Part, Side, Span, SpecialTokens, Unit
+from service.schemas.fields import MAX_POSITION, Id, Object, Part, Span, SpecialTokens
+from tokenizer_core import Padding, Side, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
@@ -184,9 +185,7 @@ class EncodeRequest(TextOrChatRequest):
     truncation_side: Side | None = Field(
         None, description="The end that `max_length` cuts; by default the tokenizer's own."
     )
-    padding: Literal["none", "longest", "max_length"] = Field(
-        "none", description="Pad every text to the longest of the request, or to `max_length`."
-    )
+    padding: Padding = Field("none", description="Pad every text to the longest of the request, or to `max_length`.")
     padding_side: Side | None = Field(None, description="The end that is padded; by default the tokenizer's own.")
     pad_to_multiple_of: Annotated[int, Field(ge=1, le=MAX_POSITION)] | None = Field(
         None, description="Round the padded length up to a multiple of this."

@@ -232,12 +232,14 @@ def test_input_error_is_the_one_that_the_library_raises(ask: Ask, framed: Tokeni
 
 
 def test_other_refusals_say_what_and_where(ask: Ask) -> None:
+    misspelt = Client.encode("a", parts=["idz"])  # type: ignore[list-item]
+    unknown = Client.count("a", special_token="text")  # type: ignore[call-arg]
     for call, kind, code, path in [
         (Client.encode("a", tokenizer="nobody"), NotFound, "tokenizer_not_found", "tokenizer"),
         (Client.tokenizer("no/body"), NotFound, "not_found", None),
         (Client.encode_batch(["a"] * 5), TooLarge, "too_many_items", "text"),
-        (Client.encode("a", parts=["idz"]), Refused, "invalid_value", "return[0]"),  # type: ignore[list-item]  # the mistake
-        (Client.count("a", special_token="text"), Refused, "unknown_field", "special_token"),  # type: ignore[call-arg]  # the mistake
+        (misspelt, Refused, "invalid_value", "return[0]"),
+        (unknown, Refused, "unknown_field", "special_token"),
     ]:
         with pytest.raises(kind) as caught:
             ask(call)

@@ -219,7 +219,7 @@ class TrackingEnvironment(PlainEnvironment):
         parsed: nodes.Template = _Growth().visit(super()._parse(source, name, filename))
         return parsed
 
-    def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - Jinja's names
+    def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - Jinja's
         meter.charge(1 + meter.size_of(args))
         owner = getattr(__obj, "__self__", None)
         if isinstance(__obj, (MethodType, BuiltinMethodType)) and owner is not None:

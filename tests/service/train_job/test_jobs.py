@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +175,11 @@ def test_one_idempotency_key_of_two_callers_is_two_jobs(
     make_board: MakeBoard, tmp_path: Path, keys: dict[str, dict[str, str]]
 ) -> None:
     board = make_board(keys=str(tmp_path / "keys.toml"))
-    submit: Callable[[str], str] = lambda name: board.submit(headers=keys[name] | {"idempotency-key": "k"})["id"]  # noqa: E731
+
+    def submit(name: str) -> str:
+        submitted: str = board.submit(headers=keys[name] | {"idempotency-key": "k"})["id"]
+        return submitted
+
     assert submit("ann") == submit("ann") != submit("bob")
 
 
