@@ -67,6 +67,9 @@ class BoundedProtocol(DirectProtocol):
     _is_over = False
     """Whether nothing that still comes is read."""
 
+    _running: RequestResponseCycle | None = None
+    """The request that is answered; the last one may still wait in line behind it."""
+
     _idle_bytes = 0
     _quiet_since: float | None = None
     _in_head = False
@@ -92,6 +95,18 @@ class BoundedProtocol(DirectProtocol):
         if self._end_timer is not None:
             self._end_timer.cancel()
         super().connection_lost(exc)
+        running = self._running
+        if running is not None and not running.response_complete:
+            # uvicorn tells only the last request, and one that waits for its caller to go would wait forever.
+            running.disconnected = True
+            running.message_event.set()
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn ends every connection here
+        """Answer a caller who closes the sending side behind whole requests; if it is gone, to write the answer fails.
+
+        A stream of events ends at once: it may have nothing to write for long, and who watches one closes both sides.
+        """
+        return self._ending_event() is None and self._end_behind_the_last()
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
@@ -155,6 +170,7 @@ class BoundedProtocol(DirectProtocol):
         self._refuse(self._wrong or ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
         cycle.scope["extensions"] = {AT_ONCE: {"send": partial(self._send_at_once, cycle)}}
         super()._start_asgi_task(cycle, app)
 
@@ -204,10 +220,14 @@ class BoundedProtocol(DirectProtocol):
         """Let the request at hand end, for a time, and a stream of events at once."""
         super().shutdown()
         self._end_timer = self.loop.call_later(END_SECONDS, self.transport.abort)
-        cycle: RequestResponseCycle | None = self.cycle
-        ending: Any = None if cycle is None else cycle.scope.get("ending")
+        ending = self._ending_event()
         if ending is not None:
             ending.set()
+
+    def _ending_event(self) -> asyncio.Event | None:
+        """Return what ends the answer at hand, if it is a stream of events."""
+        running: Any = self._running
+        return None if running is None or running.response_complete else running.scope.get("ending")
 
     def timeout_keep_alive_handler(self) -> None:
         """End a quiet connection at once: one whose caller does not read its answer would never close by itself."""
@@ -233,16 +253,22 @@ class BoundedProtocol(DirectProtocol):
             return
         self._is_over = True
         refused = refusal(error)
-        last: RequestResponseCycle | None = self.cycle
-        if last is not None and not last.more_body and not last.response_complete:
-            # A refusal would be taken for the answer to what came before, or stand in the middle of it.
-            last.keep_alive = False
-            self._stop_the_clock()
-        else:
+        # A refusal would be taken for the answer to what came before, or stand in the middle of it.
+        if not self._end_behind_the_last():
             self._send_refusal(refused)
         note = getattr(self.app, "note_refused", None)
         if note is not None:
             note(refused)
+
+    def _end_behind_the_last(self) -> bool:
+        """End the connection behind the answer to a whole request, and tell whether there is one to wait for."""
+        last: RequestResponseCycle | None = self.cycle
+        if last is None or last.more_body or last.response_complete:
+            return False
+        self._is_over = True
+        last.keep_alive = False
+        self._stop_the_clock()
+        return True
 
     def _send_refusal(self, refused: Refusal) -> None:
         head = STATUS_LINE[refused.status] + (

@@ -48,7 +48,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def connected() -> tuple[BoundedProtocol, Transport]:
+def connected(app: Any = app) -> tuple[BoundedProtocol, Transport]:
     protocol = BoundedProtocol(Config(app, log_config=None, timeout_keep_alive=1000), ServerState(), {})
     transport = Transport()
     protocol.connection_made(transport)
@@ -159,6 +159,51 @@ def test_what_is_no_request_waits_for_the_answers_before_it_and_ends_the_connect
         assert transport.written.count(b"HTTP/1.1 204") == transport.written.count(b"HTTP/1.1 ") == 2
         assert transport.written.count(b"connection: close") == 1
         protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("behind", [b"", b"GET / HT", b"no HTTP\r\n\r\n"])
+def test_whole_requests_are_answered_behind_the_end_of_what_a_caller_sends(behind: bytes) -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 3 + behind)
+        assert protocol.eof_received()
+        while not transport.closed:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert not transport.aborted.is_set()
+        assert transport.written.count(b"HTTP/1.1 204") == 3
+        assert transport.written.count(b"connection: close") == 1
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nab"])
+def test_end_of_what_a_caller_sends_ends_the_connection_where_no_request_is_whole(sent: bytes) -> None:
+    async def story() -> None:
+        protocol, _ = connected()
+        protocol.data_received(sent)
+        assert not protocol.eof_received()
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
+def test_request_with_others_behind_it_is_told_that_its_caller_is_gone() -> None:
+    async def story() -> None:
+        gone = asyncio.Event()
+
+        async def waits(scope: Any, receive: Any, send: Any) -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+
+        protocol, _ = connected(waits)
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 2)
+        await asyncio.sleep(0)
+        protocol.connection_lost(None)
+        await asyncio.wait_for(gone.wait(), 10)
 
     asyncio.run(story())
 

@@ -211,6 +211,26 @@ def test_requests_sent_in_one_go_are_answered_in_order(server: Server) -> None:
     assert len(set(counts)) == len(counts)
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET /tokenizers HTTP/1.1\r\nhost: x\r\n\r\n",
+        head("/count", "content-length: 14") + b'{"text":"fox"}',
+        head("/render", "content-length: 48") + b'{"messages":[{"role":"user","content":"a fox"}]}',
+        head("/count", "content-length: 10") + b'{"text":7}',
+    ],
+    ids=["cold", "at once", "in a thread", "an error"],
+)
+def test_caller_who_closes_the_sending_side_reads_the_answers(server: Server, request_: bytes) -> None:
+    with connect(server) as connection:
+        connection.sendall(request_ * 2)
+        connection.shutdown(socket.SHUT_WR)
+        data = b""
+        while got := connection.recv(65536):
+            data += got
+    assert data.count(b"HTTP/1.1 ") == 2
+
+
 def test_two_lengths_are_refused(server: Server) -> None:
     with connect(server) as connection:
         connection.sendall(head("/count", "content-length: 14", "content-length: 15") + b'{"text":"fox"} ')
