@@ -12,7 +12,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import uvicorn
 from fastapi import FastAPI
@@ -90,6 +90,14 @@ class _Processes(Multiprocess):
         finally:
             self._log.removeFilter(self._hold_back)
         super().__init__(config, [bound])
+        _interrupt_twice(self._end_at_once)
+
+    def _end_at_once(self, *_: object) -> NoReturn:
+        """End the processes, which the terminal's Ctrl+C would reach by itself, and tidy up behind them."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for process in self.processes:
+            process.kill()
+        raise KeyboardInterrupt
 
     def _hold_back(self, record: logging.LogRecord) -> bool:
         if record.levelno == logging.INFO:
@@ -124,17 +132,22 @@ def create_worker() -> FastAPI:
 
 
 def _told_to_end(app: FastAPI) -> FastAPI:
-    """Have Ctrl+C end a process at once that has been told to end before; it is called under uvicorn's own handlers.
-
-    uvicorn would cancel what is under way, and log a traceback of each request and of itself.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, partial(_end_at_the_next, signal.getsignal(number)))
+    _interrupt_twice(signal.SIG_DFL)
     return app
 
 
-def _end_at_the_next(end: Any, number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _interrupt_twice(at_once: Any) -> None:
+    """Have Ctrl+C end a process at once that has been told to end before; it is called under uvicorn's own handlers.
+
+    uvicorn would cancel what is under way, and log a traceback of each request and of itself; over several processes it
+    would wait for them.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, partial(_end_at_the_next, signal.getsignal(number), at_once))
+
+
+def _end_at_the_next(end: Any, at_once: Any, number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, at_once)
     end(number, frame)
 
 

@@ -1,10 +1,12 @@
 """``tokd serve``: a real server, and settings that are refused before it starts."""
 
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -80,6 +82,37 @@ def test_serve_ends_at_once_and_quietly_when_it_is_interrupted_while_it_ends(hom
             assert process.stderr.read() == ""
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_several_processes_end_at_once_when_the_one_above_them_is_interrupted_while_it_ends(home, tmp_path, first):
+    path = tmp_path / "tokd.sock"
+    with subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "serve", "--workers", "2", "--uds", str(path)],
+        cwd=home,
+        env=environment(TMPDIR=str(tmp_path)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            assert any("running on unix socket" in line for line in process.stderr)
+            with socket.socket(socket.AF_UNIX) as waiting:
+                waiting.connect(str(path))
+                head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
+                waiting.sendall(head + b"expect: 100-continue\r\n\r\n")
+                assert waiting.recv(100).startswith(b"HTTP/1.1 100")
+                process.send_signal(first)
+                assert any("Waiting for child process" in line for line in process.stderr)
+                process.send_signal(signal.SIGINT)
+                assert process.wait(10) == 130
+                assert waiting.recv(1) == b""
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_serve_says_in_one_line_that_a_port_is_taken(tokd):
