@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.shaping import MAX_PADDED_IDS, plan_cut, shape_rows
+from tokenizer_core.shaping import MAX_PADDED_IDS, padded_width, plan_cut, shape_rows
 
 PAD, BOS, EOS = 0, 1, 2
 SIDES = st.sampled_from(["left", "right"])
@@ -192,6 +192,13 @@ def test_a_bad_option_is_named(options, field):
     assert caught.value.code == "invalid_option"
     assert caught.value.place == {"field": field}
     assert not caught.value.message.endswith(".")
+
+
+def test_rows_that_need_no_padding_may_be_longer_than_padding_makes_them():
+    assert padded_width([MAX_PADDED_IDS + 1], padding="longest") == MAX_PADDED_IDS + 1
+    with pytest.raises(InvalidOption, match=f"2 rows padded to {MAX_PADDED_IDS} ids") as caught:
+        padded_width([MAX_PADDED_IDS, 1], padding="longest")
+    assert caught.value.place == {"field": "padding"}
 
 
 def test_a_bad_max_length_is_named_even_without_rows():

@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.uint8]
 Padding = Literal["none", "longest", "max_length"]
 
 MAX_PADDED_IDS = 1 << 24
-"""No padding makes more ids than this (64 MiB), whatever ``max_length`` or ``pad_to_multiple_of`` says."""
+"""No padding makes more ids than this (64 MiB), however long the longest row is and whatever the options say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +154,12 @@ def padded_width(
             raise InvalidOption('padding "max_length" needs max_length', field="max_length")
         width, field = max_length, "max_length"
     else:
-        width, field = -(-max(lengths, default=0) // multiple) * multiple, "pad_to_multiple_of"
-    if width > max(lengths, default=0) and width * len(lengths) > MAX_PADDED_IDS:
+        width = -(-max(lengths, default=0) // multiple) * multiple
+        field = "padding" if pad_to_multiple_of is None else "pad_to_multiple_of"
+    if width * len(lengths) > max(MAX_PADDED_IDS, sum(lengths)):
         raise InvalidOption(
             f"{len(lengths)} rows padded to {width} ids are more than {MAX_PADDED_IDS} ids; "
-            f"lower {field} or send fewer rows",
+            "pad to less or send fewer rows",
             field=field,
         )
     return width
