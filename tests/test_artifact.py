@@ -97,6 +97,12 @@ def test_whatever_can_change_an_id_changes_the_hash(parts, change):
     assert artifact.tokenizer_hash(other) != artifact.tokenizer_hash(parts)
 
 
+def test_another_version_of_unicode_changes_the_hash(parts, monkeypatch):
+    before = artifact.tokenizer_hash(parts)
+    monkeypatch.setattr(artifact, "UNICODE_VERSION", "99.0.0")
+    assert artifact.tokenizer_hash(parts) != before
+
+
 def test_names_templates_and_provenance_do_not_change_the_hash(parts):
     other = dataclasses.replace(parts, name="other", provenance={}, settings=Settings())
     assert artifact.tokenizer_hash(other) == artifact.tokenizer_hash(parts)
@@ -144,6 +150,21 @@ def test_a_link_to_the_very_file_is_refused_too(saved, tmp_path):
     (saved / "tokenizer.json").rename(tmp_path / "elsewhere.json")
     (saved / "tokenizer.json").symlink_to(tmp_path / "elsewhere.json")
     assert refusal(saved).code == "invalid_file"
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "growing").write_bytes(b"{}")
+    measure = os.fstat
+
+    def measured_before(descriptor: int) -> os.stat_result:
+        status = measure(descriptor)
+        with (tmp_path / "growing").open("ab") as file:
+            file.write(b" ")
+        return status
+
+    monkeypatch.setattr(os, "fstat", measured_before)
+    with pytest.raises(TokdError, match="changed while it was read"):
+        files.read(tmp_path / "growing")
 
 
 @pytest.mark.parametrize("stranger", ["vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates"])
