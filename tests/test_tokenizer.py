@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests import vocabularies
 from tokenizer_core import InvalidOption, Tokenizer
+from tokenizer_core.config import Digits
 
 CALLS = {
     "encode": ("once upon a time",),
@@ -113,6 +115,13 @@ def test_a_twin_with_another_template_has_the_class_and_the_attributes_of_its_or
     assert (twin.label, twin.hash, len(twin.templates)) == ("mine", origin.hash, 1)
     assert twin.seal == f"mine {twin.template_hash}" != origin.seal
     assert repr(twin).startswith("Labelled('")
+
+
+def test_a_twin_of_another_pipeline_encodes_by_it(tiny: Tokenizer) -> None:
+    digits = replace(tiny.config, pretokenizer=(Digits(individual=True), *tiny.config.pretokenizer))
+    twin = tiny.with_parts(replace(tiny.parts, config=digits))
+    assert twin.pieces("1234") == list("1234") != tiny.pieces("1234")
+    assert twin.encode("1234").tolist() == [int(tiny.encode(digit)[0]) for digit in "1234"]
 
 
 def test_threads_share_the_calls_of_one_object(tiny: Tokenizer) -> None:

@@ -105,10 +105,24 @@ def test_a_template_and_roles_are_published_with_the_artifact(tmp_path: Path, sh
     assert tokenizer.render_chat([{"role": "user", "content": "hi"}]).text == "hi<|end|>"
     before = place.stat().st_ino
     assert run.publish_under(tmp_path / "artifacts").stat().st_ino == before
-    other = TrainingRun(tmp_path / "run", recipe(shards, eos="<|end|>", chat_template="{{ messages }}"))
-    other.merge()
-    other.publish_under(tmp_path / "artifacts")
-    assert Tokenizer.open(place).settings.chat_template == "{{ messages }}"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"bos": "<|end|>"},
+        {"eos": None},
+        {"pad": "<|end|>"},
+        {"chat_template": "{{ messages }}"},
+        {"max_token_length": 10_000},
+    ],
+)
+def test_what_goes_with_the_same_ids_is_published_anew(tmp_path: Path, shards: Path, other: dict[str, Any]) -> None:
+    asked = {"eos": "<|end|>"}
+    place = TrainingRun(tmp_path / "run", recipe(shards, **asked)).publish_under(tmp_path / "artifacts")
+    run = TrainingRun(tmp_path / "run", recipe(shards, **(asked | other)))
+    assert run.publish_under(tmp_path / "artifacts") == place
+    assert contents(place) == contents(run.publish_under(tmp_path / "elsewhere"))
 
 
 def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
