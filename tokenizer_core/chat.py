@@ -69,7 +69,7 @@ class EncodedChat:
     @cached_property
     def message_index(self) -> npt.NDArray[np.int64]:
         """Return the message that a token has its first character of a caller from; -1 where it has none."""
-        written = [span for span in self.rendered.spans if span.message is not None and span.start < span.end]
+        written = [span for span in self.rendered.spans if span.message is not None]
         starts, ends = _array([(span.start, span.end) for span in written]).T
         # Spans are in order and disjoint, so the first that ends behind a token's beginning is the only one to look at.
         first = np.searchsorted(ends, self.spans[:, 0], side="right")

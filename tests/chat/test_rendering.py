@@ -154,6 +154,9 @@ def test_a_final_message_is_continued_behind_its_last_character() -> None:
     assert chat.text == "<user>q</user><user>half an ans"
     assert chat.spans[-1][:2] == (1, "content")
     assert chat.spans[-1].end == len(chat.text)
+    block = "{% for m in messages %}{% generation %}{{ m.content }}</s>{% endgeneration %}{% endfor %}"
+    chat = chat_of(block, "q", "half", continue_final_message=True)
+    assert (chat.text, chat.generated) == ("q</s>half", ((0, 9),))
     with pytest.raises(InvalidOption, match="choose one"):
         chat_of(template, "q", continue_final_message=True, add_generation_prompt=True)
     with pytest.raises(InvalidOption, match="cannot be continued"):

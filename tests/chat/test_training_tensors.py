@@ -57,6 +57,12 @@ def test_all_that_is_generated_is_trained_whoever_wrote_it(said: str) -> None:
     assert trained(chat, "assistant") == trained(chat, "last") == trained(chat, ["assistant"]) == f"{said}<|end|>"
 
 
+def test_a_block_behind_what_the_assistant_says_is_trained_alone() -> None:
+    chat = encoded(OUTSIDE)
+    assert trained(chat, "assistant") == trained(chat, ["assistant"]) == "<|end|><|end|>"
+    assert trained(chat, "last") == "<|end|>"
+
+
 def test_a_token_that_straddles_is_trained() -> None:
     chat = encoded("{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}")
     straddling = chat.rendered.text.index("atwo!")
@@ -84,6 +90,10 @@ BLOCKS = (
     "{% for m in messages %}{{ m.role }}{% if m.role == 'assistant' %}{% generation %}!{% endgeneration %}"
     "{{ m.content }}{% generation %}{{ m.content }}<|end|>{% endgeneration %}"
     "{% else %}{{ m.content }}{% endif %}\n{% endfor %}"
+)
+OUTSIDE = (
+    "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}{% generation %}<|end|>{% endgeneration %}"
+    "{% endif %}{% endfor %}"
 )
 SAID = st.sampled_from(["", "a", "aaa", "the fox", " ", "<|end|>", "日本", "👍\n\n", "\n"])
 MESSAGES = st.lists(
@@ -116,7 +126,7 @@ def turn_of(chat: EncodedChat, message: int) -> list[tuple[int, int]]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(template=st.sampled_from([PLAIN, MARKED, TURNED, BARE, BLOCKS]), messages=MESSAGES)
+@given(template=st.sampled_from([PLAIN, MARKED, TURNED, BARE, BLOCKS, OUTSIDE]), messages=MESSAGES)
 def test_masks_are_what_the_characters_say(template: str, messages: list[dict[str, str]]) -> None:
     chat = encoded(template, messages)
     tokens = [set(range(start, end)) for start, end in chat.spans.tolist()]
