@@ -22,8 +22,6 @@ from service.settings import InvalidSetting
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-MAX_KEY_BYTES = 256
-
 SETTLED_NANOSECONDS = 2_000_000_000
 """A file that changed less than this before it was read may change again without another time of change."""
 
@@ -155,8 +153,6 @@ def _presented(headers: Headers) -> bytes:
             raise _unauthorized("the header authorization has another scheme; send Bearer and a key", _CHALLENGE)
     if not plain:
         raise _unauthorized("this server needs a key; send the header authorization: Bearer and a key", _CHALLENGE)
-    if len(plain) > MAX_KEY_BYTES:
-        raise _unauthorized("this is no key: it is too long", _WRONG)
     return plain
 
 

@@ -43,6 +43,13 @@ def test_only_loopback_needs_no_keys(host: str, loopback: bool) -> None:
         require_keys(Settings(host=host, keys="keys.toml"))
 
 
+def test_a_name_is_loopback_only_if_all_of_its_addresses_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for addresses, loopback in ((["127.0.0.1", "::1%lo"], True), (["127.0.0.1", "10.0.0.1"], False), ([], False)):
+        found = [(0, 0, 0, "", (address, 0)) for address in addresses]
+        monkeypatch.setattr("service.auth.address.socket.getaddrinfo", lambda *_, found=found, **__: found)
+        assert is_loopback("name") is loopback
+
+
 def test_server_refuses_to_start_where_others_reach_it(artifacts: tuple[str, str]) -> None:
     with pytest.raises(InvalidSetting, match="tokd key new"):
         run(Settings(artifacts=artifacts, host="0.0.0.0", port=0))
