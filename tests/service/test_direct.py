@@ -316,6 +316,18 @@ def test_limits_count_for_answers_at_once(make_client: MakeClient, limit: dict[s
     asyncio.run(story())
 
 
+def test_a_small_body_that_is_larger_than_a_body_may_be_is_refused(make_client: MakeClient) -> None:
+    app: Any = make_client(max_body_bytes=len(FOX) - 1).app
+
+    async def story() -> None:
+        caller = Caller(app)
+        await caller.send(request())
+        assert caller.transport.written.startswith(b"HTTP/1.1 413 ")
+        await caller.leave()
+
+    asyncio.run(story())
+
+
 def test_large_answers_go_at_the_pace_of_their_reader(make_client: MakeClient) -> None:
     """A small body may have a large answer, which is not written before anybody reads."""
     app: Any = make_client().app

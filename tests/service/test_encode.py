@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from fastapi.testclient import TestClient
@@ -94,6 +96,22 @@ def test_every_option_gives_what_the_slow_way_gives(client: TestClient, framed: 
         assert {part: body[part] for part in PARTS} == {part: [row[part] for row in expected] for part in PARTS}, option
         tried += 1
     assert tried > 100
+
+
+@pytest.mark.parametrize("option", ["truncation_side", "padding_side"])
+def test_sides_are_those_of_the_tokenizer_unless_told_otherwise(
+    make_client: MakeClient, framed: Tokenizer, tmp_path: Path, option: Literal["truncation_side", "padding_side"]
+) -> None:
+    chosen = replace(framed.settings, **{option: "left"})
+    framed.with_parts(replace(framed.parts, settings=chosen)).save(tmp_path / "left")
+    client = make_client(artifacts=(str(tmp_path / "left"),))
+    short, long = {"role": "user", "content": "fox"}, {"role": "user", "content": "the quick brown fox"}
+    for subject in ({"text": ["fox", "the quick brown fox"]}, {"messages": [[short], [long]]}):
+        body = {**subject, "padding": "longest", **({"max_length": 7} if option == "truncation_side" else {})}
+        default, left, right = (
+            client.post("/encode", json=body | told).json()["ids"] for told in ({}, {option: "left"}, {option: "right"})
+        )
+        assert default == left != right
 
 
 @pytest.mark.parametrize("text", TEXTS)

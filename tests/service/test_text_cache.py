@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -12,11 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service import media
+from service.encoding import encode
+from service.registry import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, OffsetsRequest, Part
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest
 from service.text_cache import TextCache, TextKey
 from tests.service.conftest import TEXTS, MakeClient, state_of
+from tests.service.problems import assert_problem
+from tokenizer_core import Tokenizer
+from tokenizer_core.config import Digits
 
 BYTES = 20_000
 """Room for some dozen texts: entries are thrown out all the time."""
@@ -123,6 +130,25 @@ def test_entry_is_found_only_under_all_that_it_depends_on() -> None:
     assert others.keys() == set(TextKey._fields)
     for name, value in others.items():
         assert cache.get(key._replace(**{name: value})) is None
+
+
+def test_tokenizers_with_one_template_share_no_entry(bare: Tokenizer) -> None:
+    cache = TextCache(1 << 20)
+    digits = replace(bare.config, pretokenizer=(Digits(individual=True), *bare.config.pretokenizer))
+    others = (bare, bare.with_parts(replace(bare.parts, config=digits)))
+    request = EncodeRequest.model_validate({"text": "1234567890", "return": ("ids", "spans")})
+    for tokenizer in others * 2:
+        loaded = Loaded(tokenizer, "", "any", tokenizer.hash, cache)
+        (found,) = encode(loaded, request, max_ids=100, threads=1).blocks
+        assert json.loads(bytes(found))["ids"] == tokenizer.encode("1234567890").tolist()
+    assert (cache.misses, cache.hits) == (2, 2)
+
+
+def test_text_that_is_refused_beside_known_ones_is_named_by_its_place(make_client: MakeClient) -> None:
+    client = make_client(text_cache_bytes=1 << 20)
+    assert client.post("/encode", json={"text": ["the fox", "the dog"]}).status_code == 200
+    answer = client.post("/encode", json={"text": ["the fox", "the dog", "a<|eos|>b"]})
+    assert_problem(answer, "reserved_literal", "text[2]")
 
 
 def test_cache_keeps_within_its_bytes() -> None:

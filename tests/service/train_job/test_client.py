@@ -202,7 +202,11 @@ def event(version: int, state: str) -> str:
     return f"id: {version}\nevent: job\ndata: {httpx.Response(200, json=job).text}\n\n"
 
 
-def scripted(*answers: httpx.Response | Exception) -> tuple[Client, list[str | None]]:
+Told = Callable[[], list[Job]]
+
+
+def scripted(kind: str, *answers: httpx.Response | Exception) -> tuple[Told, list[str | None]]:
+    """Return what either kind of client tells of a job's events, and the events it said it had seen."""
     asked: list[str | None] = []
     left = list(answers)
 
@@ -213,49 +217,67 @@ def scripted(*answers: httpx.Response | Exception) -> tuple[Client, list[str | N
             raise answer
         return answer
 
-    return Client(transport=httpx.MockTransport(reply)), asked
+    def told() -> list[Job]:
+        async def main() -> list[Job]:
+            transport = httpx.MockTransport(reply)
+            tokd = AsyncClient(transport=transport) if kind == "async" else Awaited(Client(transport=transport))
+            return [job async for job in tokd.events("j")]
+
+        return asyncio.run(main())
+
+    return told, asked
+
+
+BOTH = pytest.mark.parametrize("kind", ["sync", "async"])
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(_: float) -> None:
+        pass
+
     monkeypatch.setattr("service.client.time.sleep", lambda _: None)
+    monkeypatch.setattr("service.client.asyncio.sleep", at_once)
 
 
+@BOTH
 @pytest.mark.usefixtures("impatient")
-def test_broken_streams_are_taken_up_where_they_ended() -> None:
+def test_broken_streams_are_taken_up_where_they_ended(kind: str) -> None:
     busy = {"type": "", "title": "", "status": 503, "detail": "busy", "code": "saturated", "path": None}
-    tokd, asked = scripted(
+    told, asked = scripted(
+        kind,
         httpx.Response(503, json=busy),
         httpx.Response(200, text="retry: 1\n\n" + event(3, "queued") + "id: 4\ndata: {"),
         httpx.ConnectError("gone"),
         httpx.Response(200, text=": keep-alive\n\n" + event(7, "running")),
         httpx.Response(200, text=event(9, "failed") + event(10, "queued")),
     )
-    found: list[Job] = list(tokd.events("j"))
-    assert [job.state for job in found] == ["queued", "running", "failed"]
+    assert [job.state for job in told()] == ["queued", "running", "failed"]
     assert asked == [None, None, "3", "3", "7"]
 
 
+@BOTH
 @pytest.mark.usefixtures("impatient")
-def test_patience_with_broken_streams_ends() -> None:
-    tokd, asked = scripted(*[httpx.ConnectError("gone")] * 5)
+def test_patience_with_broken_streams_ends(kind: str) -> None:
+    told, asked = scripted(kind, *[httpx.ConnectError("gone")] * 5)
     with pytest.raises(Unreachable):
-        list(tokd.events("j"))
+        told()
     assert len(asked) == 3
-    tokd, asked = scripted(*[httpx.Response(503)] * 5)
+    told, asked = scripted(kind, *[httpx.Response(503)] * 5)
     with pytest.raises(Saturated):
-        list(tokd.events("j"))
+        told()
     assert len(asked) == 3
-    tokd, _ = scripted(httpx.Response(204))
-    assert list(tokd.events("j")) == []
-    tokd, _ = scripted(httpx.Response(200, text="id: 1\ndata: <html>\n\n"))
+    told, _ = scripted(kind, httpx.Response(204))
+    assert told() == []
+    told, _ = scripted(kind, httpx.Response(200, text="id: 1\ndata: <html>\n\n"))
     with pytest.raises(ServerFault):
-        list(tokd.events("j"))
+        told()
 
 
 def test_full_queue_is_told_with_the_time_to_come_again() -> None:
     problem = {"type": "", "title": "", "status": 429, "detail": "full", "code": "queue_full", "path": None}
-    tokd, _ = scripted(httpx.Response(429, json=problem, headers={"retry-after": "30"}))
+    full = httpx.Response(429, json=problem, headers={"retry-after": "30"})
+    tokd = Client(transport=httpx.MockTransport(lambda _: full))
     with pytest.raises(Saturated) as caught:
         tokd.submit_texts(TEXTS)
     assert (caught.value.code, caught.value.retry_after) == ("queue_full", 30)
