@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.jobs import Artifact, JobFinished, JobRequest, JobsUnavailable, Phase, State
+from service.jobs.attempt import Workshop, attempt
 from service.jobs.leases import Leases
+from service.jobs.limits import JobLimits
 from service.jobs.worker import Worker
 from tests.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.jobs.pretender import PHASES
@@ -273,3 +278,19 @@ def test_a_job_is_let_go_of_when_the_store_stays_away_longer_than_the_lease(
     away.clear()
     assert bench.wait(job).state is State.SUCCEEDED
     assert "start overlap" not in bench.log(job)
+
+
+@SQLITE
+def test_a_process_is_told_to_end_before_its_lease_does(
+    bench: Bench, leases: Leases, make_settings: MakeSettings, tmp_path: Path
+) -> None:
+    """So that it is gone when another worker takes the job, however late either is woken."""
+    bench.submit()
+    lease = leases.take("worker")
+    assert lease is not None
+    copied = tmp_path / "order.json"
+    command = (sys.executable, "-c", f"import shutil, sys; shutil.copy(sys.argv[1], {str(copied)!r})")
+    limits = JobLimits.of(make_settings())
+    shop = Workshop(leases, limits, bench.store.directory, bench.trained, stopping=lambda: False, command=command)
+    attempt(shop, lease)
+    assert json.loads(copied.read_text())["until"] <= lease.until - leases.seconds / 10
