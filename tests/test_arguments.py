@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from tokenizer_core import (
     AddedToken,
     Files,
+    PipelineConfig,
     Recipe,
     Settings,
     Tokenizer,
@@ -25,6 +27,7 @@ from tokenizer_core import (
     extend,
     fertility,
     fertility_by_language,
+    overlapping,
     padded_width,
     shape_rows,
     to_huggingface,
@@ -34,6 +37,7 @@ from tokenizer_core import (
     train_characters,
     train_sizes,
 )
+from tokenizer_core.config import Digits, Pattern, Prepend, Replace, Rewrite, Split, Strip, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TokdError
 
 TEXTS = ["low lower lowest"]
@@ -163,6 +167,78 @@ def test_an_added_token_is_checked_when_it_is_made(field: str, value: Any) -> No
         AddedToken(**({"id": 300, "content": "<a>"} | {field: value}))
     assert caught.value.place == {"field": field}
     assert AddedToken(id=np.int64(300), content="<a>") == AddedToken(id=300, content="<a>")  # type: ignore[arg-type]
+
+
+WORD = Pattern("regex", "a+")
+PIPELINE: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "kind": ("kind", lambda value: Pattern(value, "a+")),
+    "text": ("text", lambda value: Pattern("regex", value)),
+    "type": ("type", Rewrite),
+    "replaced": ("pattern", lambda value: Replace(value, "b")),
+    "content": ("content", lambda value: Replace(WORD, value)),
+    "prefix": ("prefix", Prepend),
+    "left": ("left", lambda value: Strip(left=value, right=True)),
+    "right": ("right", lambda value: Strip(left=True, right=value)),
+    "split": ("pattern", Split),
+    "behavior": ("behavior", lambda value: Split(WORD, value)),
+    "invert": ("invert", lambda value: Split(WORD, invert=value)),
+    "individual": ("individual", lambda value: Digits(individual=value)),
+    **{
+        field: (field, lambda value, field=field: PipelineConfig(**{field: value}))
+        for field in (
+            *("normalizer", "pretokenizer", "added_tokens", "prefix_ids", "suffix_ids"),
+            *("prefix_space", "ignore_merges"),
+        )
+    },
+    **{
+        f"{field}[0]": (f"{field}[0]", lambda value, field=field: PipelineConfig(**{field: [value]}))
+        for field in ("normalizer", "pretokenizer", "added_tokens", "prefix_ids", "suffix_ids")
+    },
+}
+
+
+@pytest.mark.parametrize("made", PIPELINE)
+@pytest.mark.parametrize("value", [None, 1.5, SURROGATE, b"a", {}, object], ids=repr)
+def test_a_pipeline_is_checked_when_it_is_made(made: str, value: Any) -> None:
+    field, make = PIPELINE[made]
+    with pytest.raises(InvalidOption, match=f"^{re.escape(field)} is ") as caught:
+        make(value)
+    assert caught.value.place == {"field": field}
+
+
+def test_a_pipeline_of_lists_and_of_ids_of_numpy_is_that_of_tuples_and_integers() -> None:
+    token = AddedToken(id=300, content="<a>")
+    given: Any = {"normalizer": [Rewrite("nfc")], "added_tokens": [token], "prefix_ids": [np.int64(300)]}
+    config = PipelineConfig(normalizer=(Rewrite("nfc"),), added_tokens=(token,), prefix_ids=(300,))
+    assert PipelineConfig(**given) == config
+    assert hash(PipelineConfig(**given)) == hash(config)
+    assert PipelineConfig(**given).to_json() == config.to_json()
+
+
+@pytest.mark.parametrize("field", ["vocabulary", "config", "settings", "name", "provenance"])
+@pytest.mark.parametrize("value", [5, None, [], SURROGATE])
+def test_the_parts_of_a_tokenizer_are_checked_when_they_are_put_together(
+    tiny: Tokenizer, field: str, value: Any
+) -> None:
+    given: dict[str, Any] = {"vocabulary": tiny.parts.vocabulary, "config": tiny.config}
+    with pytest.raises(InvalidOption) as caught:
+        TokenizerParts(**(given | {field: value}))
+    assert caught.value.place == {"field": field}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "place"),
+    [
+        *((side, value, side) for side in ("padding_side", "truncation_side") for value in (None, 5, "middle", ROW)),
+        *(("model_max_length", value, "model_max_length") for value in ("5", 1.5, True)),
+        *(("named_templates", value, "named_templates") for value in (None, 5, {"tool_use": "source"})),
+        *(("named_templates", (value,), "named_templates[0]") for value in ("ab", ("a",), ("a", 5), ("a", SURROGATE))),
+    ],
+)
+def test_a_choice_beside_a_tokenizer_is_of_its_type(field: str, value: Any, place: str) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        Settings(**{field: value})
+    assert caught.value.place == {"field": place}
 
 
 @pytest.mark.parametrize("field", ["bos", "eos", "pad", "unk", "chat_template"])
@@ -316,11 +392,42 @@ def test_rows_are_arrays_of_ids(rows: Any, field: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["max_length", "pad_to_multiple_of"])
-@pytest.mark.parametrize("value", ["8", 8.0, True, [8]])
+@pytest.mark.parametrize("value", ["8", 8.0, True, [8], -8])
 def test_a_width_is_a_whole_number(field: str, value: Any) -> None:
     with pytest.raises(InvalidOption) as caught:
         padded_width([1, 2], padding="longest", **{field: value})
     assert caught.value.place == {"field": field}
+
+
+@pytest.mark.parametrize(
+    "lengths", [None, 5, "12", {1: 2}, {1}, [1.5], ["1"], [None], [-1], range(10**12), ROW.astype(float)], ids=str
+)
+def test_lengths_are_a_list_of_a_few_whole_numbers(lengths: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        padded_width(lengths, padding="longest")
+    assert caught.value.place == {"field": "lengths"}
+    assert padded_width(ROW, padding="longest") == 2  # type: ignore[arg-type]
+
+
+SPANS = np.array([[0, 2], [2, 3]])
+
+
+@pytest.mark.parametrize("field", ["spans", "targets"])
+@pytest.mark.parametrize("value", [None, [[0, 2]], "02", SPANS[0], SPANS[:, :1], SPANS[None], SPANS / 2, SPANS > 1])
+def test_what_is_no_array_of_spans_overlaps_nothing(field: str, value: Any) -> None:
+    with pytest.raises(InvalidOption, match=f"^{field} is an array of integers") as caught:
+        overlapping(**({"spans": SPANS, "targets": SPANS} | {field: value}))
+    assert caught.value.place == {"field": field}
+
+
+@pytest.mark.parametrize("size", [None, True, 1.5, "1", 0, -1])
+def test_a_shard_has_a_whole_number_of_bytes(tmp_path: Path, size: Any) -> None:
+    recipe = Recipe.from_dict({"corpus": {"texts": TEXTS}, "vocab_size": 258})
+    with pytest.raises(InvalidOption) as caught:
+        TrainingRun(tmp_path, recipe, shard_bytes=size)
+    assert caught.value.place == {"field": "shard_bytes"}
+    run = TrainingRun(tmp_path, recipe, shard_bytes=np.int64(1))  # type: ignore[arg-type]
+    assert run.tokenizers()[0].vocab_size == 258
 
 
 def test_roles_to_train_on_are_refused_at_the_first_that_is_none(tiny: Tokenizer) -> None:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 from tokenizer_core.errors import InvalidOption
 
@@ -14,6 +15,22 @@ from tokenizer_core.errors import InvalidOption
 def whole_number(value: object) -> int | None:
     """Return an integer as Python's own, also one of NumPy; ``None`` for what is none, such as ``True`` and ``1.0``."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+
+
+def integer_of(value: object, field: str, least: int | None = None) -> int:
+    """Return an integer as Python's own.
+
+    Args:
+        least: the smallest that is taken.
+
+    Raises:
+        InvalidOption: it is none, or smaller.
+    """
+    number = whole_number(value)
+    if number is None or (least is not None and number < least):
+        range = "" if least is None else f" from {least} on"
+        raise InvalidOption(f"{field} is a whole number{range}, not {value!r:.80}", field=field)
+    return number
 
 
 def holds_surrogate(text: str) -> bool:
@@ -45,14 +62,37 @@ def check_flag(value: object, field: str) -> None:
         raise InvalidOption(f"{field} is True or False, not {value!r:.80}", field=field)
 
 
-def check_kind(value: object, kind: type, field: str) -> None:
-    """Refuse what is no object of a class of this package.
+def check_choice(value: object, choices: Any, field: str) -> None:
+    """Refuse what is none of the words of a ``Literal``.
+
+    Raises:
+        InvalidOption
+    """
+    words = get_args(choices)
+    if not isinstance(value, str) or value not in words:
+        raise InvalidOption(f"{field} is one of {', '.join(map(repr, words))}, not {value!r:.80}", field=field)
+
+
+def check_kind(value: object, kind: type | UnionType, field: str) -> None:
+    """Refuse what is no object of a class of this package, or of one of several.
 
     Raises:
         InvalidOption
     """
     if not isinstance(value, kind):
-        raise InvalidOption(f"{field} is a {kind.__name__}, not {type(value).__name__}", field=field)
+        names = " or a ".join(one.__name__ for one in get_args(kind) or (kind,))
+        raise InvalidOption(f"{field} is a {names}, not {type(value).__name__}", field=field)
+
+
+def several(values: Any, field: str) -> tuple[Any, ...]:
+    """Return what a list or tuple holds.
+
+    Raises:
+        InvalidOption: it is neither.
+    """
+    if not isinstance(values, list | tuple):
+        raise InvalidOption(f"{field} is a tuple or a list, not {type(values).__name__}", field=field)
+    return tuple(values)
 
 
 def check_call(value: Callable[..., object] | None, field: str) -> None:

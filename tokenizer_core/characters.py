@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizer_core._kernel import learn_merges
-from tokenizer_core.arguments import holds_surrogate, place_of, whole_number
+from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whole_number
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
@@ -89,9 +89,7 @@ def train_characters(
     mark: object = end_of_word
     if not isinstance(mark, str) or holds_surrogate(mark) or any(character.isspace() for character in mark):
         raise InvalidOption("end_of_word is a string of Unicode without white space", field="end_of_word")
-    wanted = whole_number(vocab_size)
-    if wanted is None or wanted < 1:
-        raise InvalidOption(f"vocab_size is a whole number from 1, not {vocab_size!r:.80}", field="vocab_size")
+    wanted = integer_of(vocab_size, "vocab_size", 1)
     given: object = special_tokens
     specials = len(given) if isinstance(given, Sequence) else 0
     settings = TrainSettings(

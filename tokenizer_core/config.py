@@ -1,25 +1,24 @@
 """The frozen description of a tokenizer: what the kernel runs, what only accompanies it, and both with a vocabulary.
 
 ``PipelineConfig`` is the Python side of the kernel's ``config.rs``: field for field the same. Everything in it can
-change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is.
+change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is. A field of another type is refused by
+its name (``InvalidOption``) wherever one of these is made.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tokenizer_core import patterns
-from tokenizer_core.arguments import check_flag, check_unicode, whole_number
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.arguments import check_choice, check_flag, check_kind, check_unicode, integer_of, several
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tokenizer_core._kernel import Vocabulary
-
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+Rewriting = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
 Side = Literal["left", "right"]
 Unit = Literal["byte", "char", "utf16"]
 """Of spans."""
@@ -36,6 +35,8 @@ class Pattern:
     text: str
 
     def __post_init__(self) -> None:
+        check_choice(self.kind, Literal["name", "regex", "string"], "kind")
+        check_unicode(self.text, "text")
         if self.kind == "name":
             object.__setattr__(self, "text", patterns.ALIASES.get(self.text, self.text))
 
@@ -50,16 +51,11 @@ class Pattern:
         """Take what a caller gives: the name of a known pattern, or a regular expression as tiktoken reads it.
 
         Raises:
-            InvalidOption: it is no string.
+            InvalidOption: it is no string of Unicode.
             InvalidArtifact: ``invalid_pattern`` for a word that is no known name, since as a regular expression it
                 would only match itself; and for what cannot be written into a ``tokenizer.json``.
         """
-        given: Any = text
-        if not isinstance(given, str):
-            raise InvalidOption(
-                f"pattern is the name of a known pattern or a regular expression, not {type(given).__name__}",
-                field="pattern",
-            )
+        check_unicode(text, "pattern")
         if text in patterns.PATTERNS or text in patterns.ALIASES:
             return cls("name", text)
         if text.replace("-", "_").isidentifier() or not text:
@@ -81,7 +77,10 @@ class Pattern:
 class Rewrite:
     """A normalizer without settings."""
 
-    type: Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
+    type: Rewriting
+
+    def __post_init__(self) -> None:
+        check_choice(self.type, Rewriting, "type")
 
     def _json(self) -> dict[str, Any]:
         return {"type": self.type}
@@ -94,6 +93,10 @@ class Replace:
     pattern: Pattern
     content: str
 
+    def __post_init__(self) -> None:
+        check_kind(self.pattern, Pattern, "pattern")
+        check_unicode(self.content, "content")
+
     def _json(self) -> dict[str, Any]:
         return {"type": "replace", "pattern": self.pattern._json(), "content": self.content}
 
@@ -103,6 +106,9 @@ class Prepend:
     """``prefix`` is put before a text that is not empty."""
 
     prefix: str
+
+    def __post_init__(self) -> None:
+        check_unicode(self.prefix, "prefix")
 
     def _json(self) -> dict[str, Any]:
         return {"type": "prepend", "prefix": self.prefix}
@@ -115,6 +121,10 @@ class Strip:
     left: bool
     right: bool
 
+    def __post_init__(self) -> None:
+        check_flag(self.left, "left")
+        check_flag(self.right, "right")
+
     def _json(self) -> dict[str, Any]:
         return {"type": "strip", "left": self.left, "right": self.right}
 
@@ -126,6 +136,11 @@ class Split:
     pattern: Pattern
     behavior: Behavior = "isolated"
     invert: bool = False
+
+    def __post_init__(self) -> None:
+        check_kind(self.pattern, Pattern, "pattern")
+        check_choice(self.behavior, Behavior, "behavior")
+        check_flag(self.invert, "invert")
 
     @classmethod
     def into_matches(cls, text: str) -> Split:
@@ -155,6 +170,9 @@ class Digits:
 
     individual: bool
 
+    def __post_init__(self) -> None:
+        check_flag(self.individual, "individual")
+
     def _json(self) -> dict[str, Any]:
         return {"type": "digits", "individual": self.individual}
 
@@ -180,10 +198,7 @@ class AddedToken:
     normalized: bool = False
 
     def __post_init__(self) -> None:
-        id = whole_number(self.id)
-        if id is None:
-            raise InvalidOption(f"the id of an added token is a whole number, not {self.id!r:.80}", field="id")
-        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "id", integer_of(self.id, "id"))
         check_unicode(self.content, "content")
         for flag in ("special", "lstrip", "rstrip", "single_word", "normalized"):
             check_flag(getattr(self, flag), flag)
@@ -213,6 +228,21 @@ class PipelineConfig:
     suffix_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        for name, kind in (
+            ("normalizer", NormalizerStage),
+            ("pretokenizer", PretokenizerStage),
+            ("added_tokens", AddedToken),
+        ):
+            stages = several(getattr(self, name), name)
+            for index, stage in enumerate(stages):
+                check_kind(stage, kind, f"{name}[{index}]")
+            object.__setattr__(self, name, stages)
+        for name in ("prefix_ids", "suffix_ids"):
+            ids = several(getattr(self, name), name)
+            ids = tuple(integer_of(id, f"{name}[{index}]") for index, id in enumerate(ids))
+            object.__setattr__(self, name, ids)
+        for flag in ("prefix_space", "ignore_merges"):
+            check_flag(getattr(self, flag), flag)
         # The order changes no id, so it must not change the hash either.
         object.__setattr__(self, "added_tokens", tuple(sorted(self.added_tokens, key=lambda token: token.id)))
 
@@ -250,7 +280,7 @@ class Settings:
         extra: what else the source's ``tokenizer_config.json`` says, as JSON text by key; kept for export.
 
     Raises:
-        InvalidOption: a literal or the template is no string of Unicode.
+        InvalidOption: a literal or a template is no string of Unicode, or a field of another type.
     """
 
     bos: str | None = None
@@ -269,6 +299,15 @@ class Settings:
         for name in ("bos", "eos", "pad", "unk", "chat_template"):
             if (value := getattr(self, name)) is not None:
                 check_unicode(value, name)
+        check_choice(self.padding_side, Side, "padding_side")
+        check_choice(self.truncation_side, Side, "truncation_side")
+        if self.model_max_length is not None:
+            object.__setattr__(self, "model_max_length", integer_of(self.model_max_length, "model_max_length"))
+        for index, pair in enumerate(several(self.named_templates, "named_templates")):
+            if len(several(pair, place := f"named_templates[{index}]")) != 2:
+                raise InvalidOption(f"{place} is a name and a template, not {len(pair)} parts", field=place)
+            for text in pair:
+                check_unicode(text, place)
 
     @property
     def templates(self) -> dict[str, str]:
@@ -290,3 +329,10 @@ class TokenizerParts:
     settings: Settings = field(default_factory=Settings)
     name: str = "tokenizer"
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_kind(self.vocabulary, Vocabulary, "vocabulary")
+        check_kind(self.config, PipelineConfig, "config")
+        check_kind(self.settings, Settings, "settings")
+        check_unicode(self.name, "name")
+        check_kind(self.provenance, Mapping, "provenance")

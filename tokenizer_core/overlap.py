@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tokenizer_core.errors import InvalidOption
+
 Spans = npt.NDArray[Any]
 
 
@@ -16,7 +18,14 @@ def overlapping(spans: Spans, targets: Spans) -> npt.NDArray[np.bool_]:
     Args:
         spans: shape (n, 2).
         targets: shape (m, 2), in any order, overlapping or not.
+
+    Raises:
+        InvalidOption: one of them is no such array of integers.
     """
+    for field, value in (("spans", spans), ("targets", targets)):
+        given: object = value
+        if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu" or given.shape[1:] != (2,):
+            raise InvalidOption(f"{field} is an array of integers, shape (n, 2), not {given!r:.80}", field=field)
     mask = np.zeros(len(spans), np.bool_)
     targets = targets[targets[:, 0] < targets[:, 1]]
     if not len(targets):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.arguments import whole_number
+from tokenizer_core.arguments import check_choice, integer_of
 from tokenizer_core.config import Side
 from tokenizer_core.errors import InvalidOption
 
@@ -104,9 +104,7 @@ def plan_cut(length: int, max_length: int, *, side: Side = "right", prefix: int 
     Raises:
         InvalidOption: ``max_length`` has no room for the special tokens, or an unknown side.
     """
-    _require_choice("truncation_side", side, Side)
-    if max_length < 0:
-        raise InvalidOption(f"max_length is {max_length}; it must be 0 or more", field="max_length")
+    check_choice(side, Side, "truncation_side")
     if max_length < prefix + suffix:
         raise InvalidOption(
             f"max_length {max_length} has no room for the {prefix + suffix} special tokens round the text; "
@@ -127,14 +125,11 @@ def padded_width(
     """Return the width that every shorter row is padded to; 0 for no padding.
 
     Raises:
-        InvalidOption: with the field: ``padding``, ``max_length`` or ``pad_to_multiple_of``.
+        InvalidOption: with the field: ``lengths``, ``padding``, ``max_length`` or ``pad_to_multiple_of``.
     """
-    _require_choice("padding", padding, Padding)
-    _require_numbers(max_length=max_length, pad_to_multiple_of=pad_to_multiple_of)
-    if pad_to_multiple_of is not None and pad_to_multiple_of < 1:
-        raise InvalidOption(
-            f"pad_to_multiple_of is {pad_to_multiple_of}; it must be 1 or more", field="pad_to_multiple_of"
-        )
+    check_choice(padding, Padding, "padding")
+    max_length = _optional(max_length, "max_length", 0)
+    pad_to_multiple_of = _optional(pad_to_multiple_of, "pad_to_multiple_of", 1)
     if padding == "none":
         if pad_to_multiple_of is not None:
             raise InvalidOption(
@@ -149,6 +144,7 @@ def padded_width(
             f"{max_length + multiple - max_length % multiple}",
             field="pad_to_multiple_of",
         )
+    lengths = _lengths(lengths)
     if padding == "max_length":
         if max_length is None:
             raise InvalidOption('padding "max_length" needs max_length', field="max_length")
@@ -163,6 +159,12 @@ def padded_width(
             field=field,
         )
     return width
+
+
+def _lengths(lengths: Any) -> list[int]:
+    if not isinstance(lengths, Sequence | np.ndarray) or len(lengths) > MAX_PADDED_IDS:
+        raise InvalidOption(f"lengths is a list of at most {MAX_PADDED_IDS} lengths", field="lengths")
+    return [integer_of(length, "lengths", 0) for length in lengths]
 
 
 def shape_rows(
@@ -192,17 +194,16 @@ def shape_rows(
     Raises:
         InvalidOption: with the option as field.
     """
-    _require_choice("padding_side", padding_side, Side)
-    _require_choice("truncation_side", truncation_side, Side)
-    _require_numbers(max_length=max_length, pad_to_multiple_of=pad_to_multiple_of, pad_id=pad_id)
-    for field, value in (("prefix", prefix), ("suffix", suffix)):
-        number = whole_number(value)
-        if number is None or number < 0:
-            raise InvalidOption(f"{field} is a whole number from 0 on, not {value!r:.80}", field=field)
+    check_choice(padding_side, Side, "padding_side")
+    check_choice(truncation_side, Side, "truncation_side")
+    max_length = _optional(max_length, "max_length", 0)
+    pad_to_multiple_of = _optional(pad_to_multiple_of, "pad_to_multiple_of", 1)
+    pad_id = _optional(pad_id, "pad_id", 0)
+    prefix, suffix = integer_of(prefix, "prefix", 0), integer_of(suffix, "suffix", 0)
     given: object = rows
     if isinstance(given, str | bytes | bytearray) or not isinstance(given, Sequence):
         raise InvalidOption(f"rows is a list of arrays of ids, not {type(given).__name__}", field="rows")
-    if pad_id is not None and not 0 <= pad_id < 1 << 32:
+    if pad_id is not None and pad_id >= 1 << 32:
         raise InvalidOption(f"pad_id is from 0 to 2 ** 32 - 1, not {pad_id!r:.80}", field="pad_id")
     for index, row in enumerate(rows):
         item: object = row
@@ -241,16 +242,5 @@ def _pad(row: Ids, cut: Cut, width: int, side: Side, pad_id: int | None, prefix:
     return Row(np.concatenate((row, pad)), cut, 0, missing, prefix, suffix)
 
 
-def _require_numbers(**values: int | None) -> None:
-    """Refuse what is no whole number; ``None`` says nothing."""
-    for field, value in values.items():
-        if value is not None and whole_number(value) is None:
-            raise InvalidOption(f"{field} is a whole number, not {value!r:.80}", field=field)
-
-
-def _require_choice(field: str, value: str, choices: Any) -> None:
-    allowed = get_args(choices)
-    if value not in allowed:
-        raise InvalidOption(
-            f"{field} is {value!r:.80}; it must be one of {', '.join(f'{choice!r}' for choice in allowed)}", field=field
-        )
+def _optional(value: int | None, field: str, least: int) -> int | None:
+    return None if value is None else integer_of(value, field, least)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.arguments import holds_surrogate, whole_number
+from tokenizer_core.arguments import check_choice, holds_surrogate, integer_of
 from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 
@@ -60,17 +60,14 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         self._check_types()
-        for field, values in (
-            ("tie_break", get_args(TieBreak)),
-            ("id_layout", get_args(IdLayout)),
-        ):
-            _choice(field, getattr(self, field), values)
+        check_choice(self.tie_break, TieBreak, "tie_break")
+        check_choice(self.id_layout, IdLayout, "id_layout")
         if len(self.normalizer) > MAX_REWRITES:
             raise InvalidOption(
                 f"normalizer has at most {MAX_REWRITES} steps, not {len(self.normalizer)}", field="normalizer"
             )
         for index, name in enumerate(self.normalizer):
-            _choice(f"normalizer[{index}]", name, get_args(Normalization))
+            check_choice(name, Normalization, f"normalizer[{index}]")
         for field in ("max_token_length", "max_piece_length"):
             value = getattr(self, field)
             if value is not None and value < 1:
@@ -110,9 +107,7 @@ class TrainSettings:
             if field.name in numbers | optional:
                 if value is None and field.name in optional:
                     continue
-                whole = whole_number(value)
-                if whole is None:
-                    raise InvalidOption(f"{field.name} is a whole number, not {value!r:.80}", field=field.name)
+                whole = integer_of(value, field.name)
                 if abs(whole) >= 1 << 32:
                     raise InvalidOption(f"{field.name} is 0 or more and less than 2 ** 32", field=field.name)
                 object.__setattr__(self, field.name, whole)
@@ -183,9 +178,3 @@ class TrainSettings:
         except ArtifactError as error:
             place = str(error.place.get("field", "")).removeprefix("added_tokens").removesuffix(".content")
             raise InvalidOption(error.message, field=f"special_tokens{place}") from error
-
-
-def _choice(field: str, value: object, values: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in values:
-        names = ", ".join(f"{known!r}" for known in values)
-        raise InvalidOption(f"{field} is one of {names}, not {value!r:.80}", field=field)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tokenizer_core import durable
 from tokenizer_core._kernel import VERSION
-from tokenizer_core.arguments import check_call, check_kind, place_of
+from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of
 from tokenizer_core.artifact import holds
 from tokenizer_core.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus import Files, sources
@@ -90,7 +90,7 @@ class TrainingRun:
         self._recipe = recipe
         self._bounds = bounds
         self._report = on_progress
-        self._shard_bytes = shard_bytes
+        self._shard_bytes = integer_of(shard_bytes, "shard_bytes", 1)
         self._plan: Plan = recipe.plan()
         self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
         self._counts_directory = self._directory / "counts"

@@ -154,7 +154,7 @@ def test_special_tokens_that_cannot_be_are_refused(special, code, tmp_path):
 @pytest.mark.parametrize("pattern", [None, 5, b"cl100k_base"])
 def test_a_pattern_is_a_string(pattern, tmp_path):
     (tmp_path / "ranks.tiktoken").write_bytes(lines(BYTES))
-    with pytest.raises(TokdError, match="not " + type(pattern).__name__) as caught:
+    with pytest.raises(TokdError, match="pattern is a string") as caught:
         Tokenizer.from_tiktoken(tmp_path / "ranks.tiktoken", pattern=pattern)
     assert (caught.value.code, caught.value.place["field"]) == ("invalid_option", "pattern")
 
