@@ -112,7 +112,7 @@ class Registry:
         )
         self._by_reference: Mapping[str, Loaded] = self._index()
         if default is not None and default not in self._by_reference:
-            raise InvalidSetting(f"default_tokenizer {quote(default)} is none of the loaded: {self._names()}")
+            raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")
         self.default = self.loaded[0] if default is None else self._by_reference[default]
         self._by_model = dict(map(self._read_model, models))
 
@@ -208,14 +208,14 @@ class Registry:
     def _read_model(self, setting: str) -> tuple[str, Loaded]:
         model, _, reference = setting.rpartition("=")
         if not model or reference not in self._by_reference:
-            raise InvalidSetting(f"models has {quote(setting)}; write model=tokenizer, with one of {self._names()}")
+            raise InvalidSetting("models", f"has {quote(setting)}; write model=tokenizer, with one of {self._names()}")
         return model, self._by_reference[reference]
 
     def _index(self) -> dict[str, Loaded]:
         index: dict[str, Loaded] = {}
         for loaded in self.loaded:
             if loaded.name in index:
-                raise InvalidSetting(f"two artifacts are named {quote(loaded.name)}; rename one or leave it out")
+                raise InvalidSetting("artifacts", f"has two named {quote(loaded.name)}; rename one or leave it out")
             index[loaded.name] = loaded
             index[f"{loaded.name}@{loaded.hash}"] = loaded
             # The same tokenizer under two names: either gives the same ids.

@@ -115,14 +115,14 @@ def _clear_the_way(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_socket():
-        raise InvalidSetting(f"uds {path} is a file that is no socket; name another path")
+        raise InvalidSetting("uds", f"{path} is a file that is no socket; name another path")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))
         except ConnectionRefusedError:
             path.unlink()
             return
-    raise InvalidSetting(f"uds {path}: another server listens there; end it or name another path")
+    raise InvalidSetting("uds", f"{path}: another server listens there; end it or name another path")
 
 
 def create_worker() -> FastAPI:

@@ -26,16 +26,32 @@ KERNEL_VARIABLE = "TOKD_KERNEL"
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
+_MOST = (1 << 53) - 1
+"""Every reader of JSON takes numbers up to this one; a server's limits stand in its OpenAPI document."""
+
+_DAY_SECONDS = 86_400
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+
+
 class InvalidSetting(ValueError):
-    """A setting is unknown, cannot be read or lies outside its range; the message names its source."""
+    """A setting is unknown, cannot be read or lies outside its range.
+
+    Args:
+        source: the setting, or the variable or flag that gave it.
+        wrong: the rest of the message, which begins with the source.
+    """
+
+    def __init__(self, source: str, wrong: str) -> None:
+        super().__init__(f"{source} {wrong}")
+        self.source, self.wrong = source, wrong
 
 
 def _setting(
     default: Any,
     meaning: str,
     *,
-    least: int | None = None,
-    most: int | None = None,
+    least: int = 0,
+    most: int = _MOST,
     item: str = "",
     separator: str = "",
     choices: tuple[str, ...] = (),
@@ -88,7 +104,7 @@ class Settings:
     workers: int = _setting(1, "server processes", least=1, most=1024)
     threads: int = _setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
     max_queue: int = _setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
-    queue_seconds: int = _setting(10, "time a large request waits for a thread; then 503", least=1)
+    queue_seconds: int = _setting(10, "time a large request waits for a thread; then 503", least=1, most=_DAY_SECONDS)
     max_requests: int = _setting(1024, "requests of one process at once; more are answered 503", least=1)
     max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
     max_held_bytes: int = _setting(
@@ -113,9 +129,12 @@ class Settings:
     inline_bytes: int = _setting(
         128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
     )
-    body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1)
+    body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
     upload_seconds: int = _setting(
-        3600, "time for the corpus of a job to arrive, as long as it never stands still for `body_seconds`", least=1
+        3600,
+        "time for the corpus of a job to arrive, as long as it never stands still for `body_seconds`",
+        least=1,
+        most=30 * _DAY_SECONDS,
     )
     trained: str | None = _setting(
         None,
@@ -162,27 +181,26 @@ class Settings:
     def __post_init__(self) -> None:
         for row in table():
             value = getattr(self, row.name)
-            if isinstance(value, int) and not isinstance(value, bool):
-                if row.least is not None and value < row.least:
-                    raise InvalidSetting(f"{row.name} is {value}; it must be {row.least} or more")
-                if row.most is not None and value > row.most:
-                    raise InvalidSetting(f"{row.name} is {value}; it must be {row.most} or less")
+            if row.type is int and not row.least <= value <= row.most:
+                raise InvalidSetting(row.name, f"is {value}; it must be {row.range_text}")
             if row.choices and value not in row.choices:
-                raise InvalidSetting(f"{row.name} is {str(value)[:40]!r}; it must be one of {', '.join(row.choices)}")
+                raise InvalidSetting(row.name, f"is {str(value)[:40]!r}; it must be one of {', '.join(row.choices)}")
+            if value == "" or (isinstance(value, tuple) and "" in value):
+                raise InvalidSetting(row.name, "is empty, or a part of it; give a value or leave it out")
         if self.chat_literals == "parse" and not self.chat_parse:
-            raise InvalidSetting("chat_literals is parse, which chat_parse must allow")
-        if not self.artifacts or not all(self.artifacts):
-            raise InvalidSetting("artifacts is empty; name at least one artifact directory")
-        if self.uds == "":
-            raise InvalidSetting("uds is empty; name a path or leave it out")
-        if self.keys == "":
-            raise InvalidSetting("keys is empty; name a file or leave it out")
+            raise InvalidSetting("chat_literals", "is parse, which chat_parse must allow")
+        if not self.artifacts:
+            raise InvalidSetting("artifacts", "is empty; name at least one artifact directory")
+        for scheme in self.corpus_schemes:
+            if _SCHEME.fullmatch(scheme) is None:
+                raise InvalidSetting("corpus_schemes", f"has {scheme[:40]!r}; a scheme is a name such as https")
         if self.keys is not None and self.no_auth:
-            raise InvalidSetting("keys and no_auth contradict each other; leave one out")
+            raise InvalidSetting("keys", "and no_auth contradict each other; leave one out")
         if self.max_held_bytes < self.max_body_bytes:
             raise InvalidSetting(
-                f"max_held_bytes is {self.max_held_bytes}, less than max_body_bytes {self.max_body_bytes}; "
-                "a body of the allowed size could never be held"
+                "max_held_bytes",
+                f"is {self.max_held_bytes}, less than max_body_bytes {self.max_body_bytes}; "
+                "a body of the allowed size could never be held",
             )
 
     @classmethod
@@ -197,7 +215,7 @@ class Settings:
         for name in env:
             ours = name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
             if ours and name not in rows:
-                raise InvalidSetting(f"{name} is no setting; the settings are {', '.join(rows)}")
+                raise InvalidSetting(name, f"is no setting; the settings are {', '.join(rows)}")
         values = {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
         for row in rows.values():
             given = (flags or {}).get(row.name)
@@ -220,11 +238,16 @@ class Row(NamedTuple):
     env: str
     flag: str
     meaning: str
-    least: int | None
-    most: int | None
+    least: int
+    most: int
     item: str
     separator: str
     choices: tuple[str, ...]
+
+    @property
+    def range_text(self) -> str:
+        """What a number may be, as an error says it."""
+        return f"a whole number from {self.least} to {self.most}"
 
     @property
     def default_text(self) -> str:
@@ -239,6 +262,14 @@ class Row(NamedTuple):
 def table() -> tuple[Row, ...]:
     """Return every setting, in the order of the documentation."""
     return _TABLE
+
+
+def source_of(name: str, flags: Mapping[str, Any]) -> str:
+    """Return what gave a setting to ``load``: its flag, or its variable; if neither did, or it is none, its name."""
+    for row in table():
+        if row.name == name:
+            return row.flag if flags.get(name) is not None else row.env if row.env in os.environ else name
+    return name
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -274,11 +305,11 @@ def _read(row: Row, text: str, source: str) -> Any:
         lowered = text.strip().lower()
         if lowered in _TRUE + _FALSE:
             return lowered in _TRUE
-        raise InvalidSetting(f"{source} is {text!r}; it must be true or false")
+        raise InvalidSetting(source, f"is {text[:40]!r}; it must be true or false")
     if row.type is int:
         if re.fullmatch(r"[0-9]{1,18}", text.strip()):
             return int(text)
-        raise InvalidSetting(f"{source} is {text[:40]!r}; it must be a whole number")
+        raise InvalidSetting(source, f"is {text[:40]!r}; it must be {row.range_text}")
     return text
 
 

@@ -17,8 +17,9 @@ def require_keys(settings: Settings) -> None:
     if settings.keys is not None or settings.no_auth or settings.uds is not None or is_loopback(settings.host):
         return
     raise InvalidSetting(
-        f"host {settings.host} can be reached by others, and there are no keys; give --keys FILE (`tokd key new` makes "
-        "a key), or --no-auth if everybody who reaches it may do everything"
+        "host",
+        f"{settings.host} can be reached by others, and there are no keys; give --keys FILE (`tokd key new` makes "
+        "a key), or --no-auth if everybody who reaches it may do everything",
     )
 
 
@@ -29,7 +30,7 @@ def is_loopback(host: str) -> bool:
     except ValueError:
         pass
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return False
     return bool(found) and all(ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)

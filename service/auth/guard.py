@@ -53,7 +53,7 @@ class Guard:
             try:
                 self._load(self._path)
             except (InvalidKeys, OSError) as error:
-                raise InvalidSetting(f"keys {path}: {_reason(error)}; `tokd key new` writes entries") from None
+                raise InvalidSetting("keys", f"{path}: {_reason(error)}; `tokd key new` writes entries") from None
 
     @property
     def needs_keys(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-from service.cli.streams import usage
+from service.cli.streams import CommandError, usage
+from service.settings import InvalidSetting, source_of
 
 DEFAULT_ARTIFACT = "artifacts/base"
 
@@ -58,3 +59,8 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the tokenizer's own special tokens round the text",
     )
+
+
+def refused_setting(error: InvalidSetting, args: argparse.Namespace) -> CommandError:
+    """Say which flag or variable gave a setting that cannot be."""
+    return CommandError("invalid_setting", f"{source_of(error.source, vars(args))} {error.wrong}", status=2)

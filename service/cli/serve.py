@@ -7,9 +7,10 @@ import os
 import socket
 from pathlib import Path
 
-from service.cli.options import Parser
+from service.cli.options import Parser, refused_setting
 from service.cli.streams import CommandError, reason
-from service.settings import InvalidSetting, Settings, add_flags
+from service.settings import InvalidSetting, Settings, add_flags, source_of
+from tokenizer_core import ArtifactError
 
 _MAX_UDS_BYTES = 107
 """What Linux takes."""
@@ -34,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
         _require_address(settings)
         serve(settings)
     except InvalidSetting as error:
-        raise CommandError("invalid_setting", str(error), status=2) from None
+        raise refused_setting(error, args) from None
+    except ArtifactError as error:
+        error.place.setdefault("field", source_of("artifacts", vars(args)))
+        raise
     return 0
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 
-from service.cli.options import Parser
-from service.cli.streams import CommandError
+from service.cli.options import Parser, refused_setting
 from service.settings import InvalidSetting, Settings, add_flags
 
 
@@ -32,5 +31,5 @@ def run(args: argparse.Namespace) -> int:
         logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
         work(settings)
     except InvalidSetting as error:
-        raise CommandError("invalid_setting", str(error), status=2) from None
+        raise refused_setting(error, args) from None
     return 0

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from service.jobs.job import Job, JobRequest, Page, Prepared
 from service.jobs.port import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.states import Event, Stage, State, stages_of, state_of
 from service.jobs.table import JOBS, Database, Now, changed, job_of, translated
-from service.settings import Settings
+from service.settings import InvalidSetting, Settings
 from service.trained import trained_directory
 
 DIRECTORY = ".jobs"
@@ -47,9 +48,13 @@ class JobStore:
         """Find the store that the settings name; nothing is made, and no server asked, before the first job.
 
         Errors:
-            InvalidSetting: the URL is that of no store, or the file is damaged.
+            InvalidSetting: the URL is that of no store, the file is damaged, or a path is no directory.
         """
-        directory = trained_directory(settings) / DIRECTORY
+        for root in settings.corpus_roots:
+            _require_directory("corpus_roots", Path(root))
+        trained = trained_directory(settings)
+        _require_directory("trained", trained)
+        directory = trained / DIRECTORY
         url = f"sqlite:///{directory / FILE}" if settings.jobs_url is None else settings.jobs_url
         database = Database(url)
         database.verify()
@@ -178,6 +183,18 @@ class JobStore:
             if row is not None and owner in (None, row.owner):
                 return row
         raise UnknownJob(job_id)
+
+
+def _require_directory(setting: str, path: Path) -> None:
+    """Refuse what can be none; one that is not there may come, or lie on the hosts of workers."""
+    try:
+        is_directory = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InvalidSetting(setting, f"{quote(path)}: {error.strerror}; name a directory") from None
+    if not is_directory:
+        raise InvalidSetting(setting, f"{quote(path)} is no directory; name one")
 
 
 def is_id(word: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -40,6 +41,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from service.errors import quote
 from service.jobs.job import Artifact, Job, JobError, JobProgress
 from service.jobs.port import JobsUnavailable
 from service.jobs.states import TRANSITIONS, Event, Stage
@@ -133,8 +135,16 @@ class Database:
             InvalidSetting
         """
         file = self._file()
-        if file is None or not file.is_file():
+        if file is None:
             return
+        try:
+            is_file = stat.S_ISREG(file.stat().st_mode)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InvalidSetting("jobs_url", f"{quote(self.name)}: {error.strerror}; name a file") from None
+        if not is_file:
+            raise InvalidSetting("jobs_url", f"{quote(self.name)} is no file; name one")
         try:
             # Opened as what is there: one that goes away meanwhile is not made again.
             url = f"{file.absolute().as_uri()}?mode=rw"
@@ -149,7 +159,7 @@ class Database:
             said, tables = str(error), 0
         if said != "ok" or not tables:
             wrong = "the file is empty" if said == "ok" else said
-            raise InvalidSetting(f"jobs_url {self.name} is no store of jobs: {wrong}; put back a copy, or remove it")
+            raise InvalidSetting("jobs_url", f"{self.name} is no store of jobs: {wrong}; put back a copy, or remove it")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -235,7 +245,7 @@ def _parse(url: str) -> URL:
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if backend != "sqlite" or not parsed.database or parsed.database == ":memory:":
-        raise InvalidSetting("jobs_url must be sqlite:///path/to/file or postgresql://user@host/database")
+        raise InvalidSetting("jobs_url", "must be sqlite:///path/to/file or postgresql://user@host/database")
     return parsed
 
 

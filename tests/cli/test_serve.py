@@ -24,7 +24,22 @@ RUNNING = re.compile(r"running on http://127\.0\.0\.1:([0-9]+)")
         (["--workers", "0"], {}, ["workers"]),
         (["--default-tokenizer", "ghost"], {}, ["ghost"]),
         ([], {"TOKD_PROT": "80"}, ["TOKD_PROT", "TOKD_PORT"]),
-        ([], {"TOKD_MAX_BODY_BYTES": "many"}, ["TOKD_MAX_BODY_BYTES"]),
+        ([], {"TOKD_MAX_BODY_BYTES": "many"}, ["TOKD_MAX_BODY_BYTES is 'many'"]),
+        ([], {"TOKD_WORKERS": "0"}, ["TOKD_WORKERS is 0", "from 1 to 1024"]),
+        ([], {"TOKD_DEFAULT_TOKENIZER": "ghost"}, ["TOKD_DEFAULT_TOKENIZER 'ghost'", "base"]),
+        (["--port", "0"], {"TOKD_MODELS": "ghost", "TOKD_PORT": "1"}, ["TOKD_MODELS has 'ghost'"]),
+        (["--model", "ghost"], {"TOKD_MODELS": "a=base"}, ["--model has 'ghost'"]),
+        ([], {"TOKD_HOST": ""}, ["TOKD_HOST is empty"]),
+        ([], {"TOKD_HOST": "0.0.0.0"}, ["TOKD_HOST 0.0.0.0", "--keys"]),
+        ([], {"TOKD_UDS": "/"}, ["TOKD_UDS / is a file"]),
+        ([], {"TOKD_KEYS": "/"}, ["TOKD_KEYS /", "no regular file"]),
+        ([], {"TOKD_TRAINED": "/dev/null"}, ["TOKD_TRAINED '/dev/null' is no directory"]),
+        ([], {"TOKD_TRAINED": "/dev/null/x"}, ["TOKD_TRAINED '/dev/null/x': Not a directory"]),
+        ([], {"TOKD_TRAINED": "x" * 5000}, ["TOKD_TRAINED 'xxx", "File name too long"]),
+        ([], {"TOKD_CORPUS_ROOTS": "/:/dev/null"}, ["TOKD_CORPUS_ROOTS '/dev/null' is no directory"]),
+        ([], {"TOKD_JOBS_URL": "file"}, ["TOKD_JOBS_URL must be sqlite:///"]),
+        ([], {"TOKD_JOBS_URL": "sqlite:////dev"}, ["TOKD_JOBS_URL 'sqlite:////dev' is no file"]),
+        ([], {"TOKD_JOBS_URL": "sqlite:////dev/null/x"}, ["TOKD_JOBS_URL 'sqlite:////dev/null/x': Not a directory"]),
     ],
 )
 def test_serve_names_a_wrong_setting(tokd, arguments, variables, words):
@@ -32,7 +47,11 @@ def test_serve_names_a_wrong_setting(tokd, arguments, variables, words):
 
 
 def test_serve_refuses_an_artifact_that_is_not_there(tokd):
-    assert_refused(tokd("serve", "--port", "0", "--artifact", "nowhere"), "artifact_not_found", 1, "nowhere")
+    assert_refused(
+        tokd("serve", "--port", "0", "--artifact", "nowhere"), "artifact_not_found", 1, "--artifact: ", "nowhere"
+    )
+    variables = {"TOKD_ARTIFACTS": "nowhere"}
+    assert_refused(tokd("serve", variables=variables), "artifact_not_found", 1, "TOKD_ARTIFACTS: ", "nowhere")
 
 
 def test_serve_answers_until_it_is_interrupted(home, tokenizer):

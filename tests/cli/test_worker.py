@@ -25,7 +25,8 @@ def test_worker_ends_in_order_when_it_is_told_to(home, number):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"), [(["--jobs-url", "mysql://x"], "jobs_url"), (["--lease-seconds", "1"], "lease_seconds")]
+    ("arguments", "word"),
+    [(["--jobs-url", "mysql://x"], "--jobs-url must"), (["--lease-seconds", "1"], "--lease-seconds is 1")],
 )
 def test_worker_names_a_wrong_setting(tokd, arguments, word):
     assert_refused(tokd("worker", *arguments), "invalid_setting", 2, word)

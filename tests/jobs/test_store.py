@@ -221,12 +221,12 @@ def test_questions_make_no_file(tmp_path: Path, make_settings: MakeSettings) -> 
 
 
 def test_a_store_that_cannot_be_reached_is_told_as_such(make_settings: MakeSettings, tmp_path: Path) -> None:
+    stores = [
+        JobStore.open(make_settings(jobs_url="postgresql://nobody@/none?host=/nowhere")),
+        JobStore.open(make_settings(jobs_url=None, trained=str(tmp_path / "file"))),
+    ]
     (tmp_path / "file").write_text("no directory")
-    for settings in (
-        make_settings(jobs_url="postgresql://nobody@/none?host=/nowhere"),
-        make_settings(jobs_url=None, trained=str(tmp_path / "file")),
-    ):
-        store = JobStore.open(settings)
+    for store in stores:
         with pytest.raises(JobsUnavailable) as caught:
             submit(store)
         assert dict(caught.value.headers)[b"retry-after"]

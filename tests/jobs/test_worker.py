@@ -116,7 +116,7 @@ def test_a_process_that_died_once_is_followed_by_another(bench: Bench, phase: st
     [
         ({"job_seconds": 1}, {"counting": "hang"}, "job_timeout"),
         ({"job_memory_bytes": 60 << 20}, {"merging": "eat"}, "job_memory"),
-        ({"min_free_bytes": 1 << 60}, {"counting": "hang"}, "disk_full"),
+        ({"min_free_bytes": 1 << 52}, {"counting": "hang"}, "disk_full"),
     ],
 )
 def test_a_job_over_a_limit_fails_by_its_name(

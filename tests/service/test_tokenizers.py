@@ -64,7 +64,7 @@ def test_bad_query_is_refused_with_its_place(client: TestClient, rows: str) -> N
 
 def test_two_artifacts_of_one_name_are_refused(artifacts: tuple[str, str], tmp_path: Path) -> None:
     Tokenizer.open(artifacts[1]).save(tmp_path / "copy", name="framed")
-    with pytest.raises(InvalidSetting, match="two artifacts are named 'framed'"):
+    with pytest.raises(InvalidSetting, match="artifacts has two named 'framed'"):
         Registry.open(
             Settings(
                 artifacts=(

@@ -22,7 +22,6 @@ from tests.service.conftest import RunServer
         ("localhost", True),
         ("0.0.0.0", False),
         ("::", False),
-        ("", False),
         ("0", False),
         ("10.0.0.1", False),
         ("192.0.2.1", False),

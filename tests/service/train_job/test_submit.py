@@ -45,8 +45,8 @@ def test_where_a_corpus_lies_is_told_to_nobody(board: Board) -> None:
 def test_directory_that_cannot_be_written_is_told_as_such(
     make_client: MakeClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "file").write_text("no directory")
     client = make_client(trained=str(tmp_path / "file"))
+    (tmp_path / "file").write_text("no directory")
     for sent in ({"json": BODY}, {"files": {"corpus": ("a.txt", b"low lower lowest")}}):
         answer = client.post("/train-job", **sent)
         assert_problem(answer, "jobs_unavailable")
@@ -301,7 +301,7 @@ def test_settings_that_would_fill_the_store_are_refused(refusing: Board) -> None
 
 
 def test_disk_without_room_takes_no_corpus(make_board: MakeBoard) -> None:
-    refused(make_board(min_free_bytes=1 << 60), BODY, "disk_full", None)
+    refused(make_board(min_free_bytes=1 << 52), BODY, "disk_full", None)
 
 
 def test_tokenizer_can_be_extended_by_name(board: Board) -> None:

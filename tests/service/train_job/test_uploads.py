@@ -233,7 +233,7 @@ def test_corpus_over_the_limit_is_refused_declared_or_not(make_board: MakeBoard)
 
 
 def test_disk_without_room_is_seen_before_anything_is_read(make_board: MakeBoard) -> None:
-    board = make_board(min_free_bytes=1 << 60)
+    board = make_board(min_free_bytes=1 << 52)
     refused(board, post(board, ("corpus", "a.txt", CORPUS), settings_part()), "disk_full")
 
 
