@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer as HuggingFace
 
+from service.cli.streams import CommandError, create
 from tests.cli.processes import TEXT, assert_refused, succeed
 from tests.tiny_tokenizer import GPT2_PATTERN, SPECIALS, write_layout
 from tokenizer_core import Tokenizer
@@ -37,6 +38,17 @@ def test_import_of_every_format_gives_the_same_ids(tokd, tmp_path, tokenizer):
         assert (again.name, again.hash) == (answer["name"], answer["hash"])
         assert again.encode(TEXT * 20).tolist() == truth, format_
         assert dict(again.special_tokens) == dict(tokenizer.special_tokens), format_
+
+
+@pytest.mark.parametrize("content", [b"one file", {"of": b"many", "files": b""}])
+def test_a_write_that_fails_leaves_nothing(content, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(CommandError, match="no space left"):
+        create(tmp_path / "out", content)
+    assert list(tmp_path.iterdir()) == []
 
 
 def write_plain(directory: Path) -> Path:

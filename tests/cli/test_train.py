@@ -296,6 +296,13 @@ def test_a_mistake_is_one_line_that_names_the_flag(folder, capsysbinary, argumen
     assert word in refused(capsysbinary, code, status, arguments)
 
 
+def test_a_place_that_is_taken_is_refused_before_any_work(folder, capsysbinary):
+    Path("mine-300").mkdir()
+    assert "mine-300" in refused(capsysbinary, "output_exists", 1, [*FLAGS, "-o", "mine", "--sizes", "300"])
+    Path("mine").mkdir()
+    refused(capsysbinary, "output_exists", 1, [*FLAGS, "-o", "mine", "--resume"])
+
+
 @pytest.mark.parametrize(
     ("settings", "word"),
     [

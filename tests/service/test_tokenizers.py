@@ -85,7 +85,9 @@ def test_one_tokenizer_under_two_names_is_found_by_either(artifacts: tuple[str, 
             )
         )
     )
-    assert registry.get("copy").hash == registry.get("framed").hash == registry.get(registry.default.hash).hash
+    hash = registry.default.hash
+    assert [registry.get(reference).name for reference in ("copy", "framed", hash)] == ["copy", "framed", "framed"]
+    assert {registry.get(reference).hash for reference in ("copy", "framed", hash)} == {hash}
 
 
 def test_unknown_default_is_refused(artifacts: tuple[str, str]) -> None:
@@ -137,6 +139,14 @@ def test_a_trained_tokenizer_is_served_by_its_hash_at_once_and_never_by_its_name
     assert client.post("/decode", json={"ids": [256], "tokenizer": tokenizer.hash}).status_code == 200
     large = client.post("/encode", json={"text": "lower " * 50_000, "tokenizer": tokenizer.hash})
     assert large.json()["ids"] == tokenizer.encode("lower " * 50_000).tolist()
+
+
+def test_a_trained_tokenizer_without_a_name_is_found_by_its_hash_alone(make_client: MakeClient, tmp_path: Path) -> None:
+    client, tokenizer = make_client(trained=str(tmp_path)), trained_on("low lower " * 9)
+    tokenizer.save(tmp_path / tokenizer.hash.removeprefix("sha256:"), name="trained")
+    assert client.get(f"/tokenizers/{tokenizer.hash}").json()["name"] == "trained"
+    assert client.get(f"/tokenizers/trained@{tokenizer.hash}").status_code == 200
+    assert_problem(client.get(f"/tokenizers/other@{tokenizer.hash}"), "tokenizer_not_found", path="tokenizer")
 
 
 def test_more_trained_tokenizers_than_stay_open_are_served_in_turn(make_client: MakeClient, tmp_path: Path) -> None:

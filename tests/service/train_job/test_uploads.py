@@ -94,6 +94,8 @@ def test_same_bytes_under_one_key_are_one_job(board: Board) -> None:
         [("corpus", "a.jsonl", CORPUS), settings_part()],
         [("corpus", "a.txt", CORPUS), settings_part(vocab_size=261)],
         [("corpus", "a.txt", CORPUS), settings_part(), ("name", None, b"x")],
+        [("corpus", "a.txt", CORPUS), settings_part(), ("format", None, b"jsonl")],
+        [("corpus", "a.txt", CORPUS), settings_part(), ("field", None, b"body")],
     ]:
         assert_problem(post(board, *parts, **key), "idempotency_conflict", "header idempotency-key")
     assert board.directories() == [first["id"]]
