@@ -14,6 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.limits import Disconnected, Limits
+from service.schemas import INLINE_ITEMS
+from service.schemas.requests import INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
@@ -150,6 +152,35 @@ def test_caller_who_goes_away_is_no_error(make_client: MakeClient) -> None:
     assert sent == []
     assert issubclass(Disconnected, Exception)
     assert app.tokd.limits.held_bytes == 0
+
+
+PADDED = {"text": ["a", "b"], "padding": "max_length"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "leaves"),
+    [
+        ("/count", {"text": ["a"] * INLINE_ITEMS}, False),
+        ("/count", {"text": ["a"] * (INLINE_ITEMS + 1)}, True),
+        ("/decode", {"ids": [[65]] * INLINE_ITEMS}, False),
+        ("/decode", {"ids": [[65]] * (INLINE_ITEMS + 1)}, True),
+        ("/encode", PADDED | {"max_length": INLINE_WIDTH // 2}, False),
+        ("/encode", PADDED | {"max_length": INLINE_WIDTH // 2 + 1}, True),
+    ],
+)
+def test_what_asks_for_much_leaves_the_event_loop_however_small_it_is(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any], leaves: bool
+) -> None:
+    left: list[object] = []
+    in_thread = Limits.in_thread
+
+    async def noted(self: Limits, work: Callable[..., Any], *arguments: object) -> Any:
+        left.append(work)
+        return await in_thread(self, work, *arguments)
+
+    monkeypatch.setattr(Limits, "in_thread", noted)
+    assert client.post(path, json=body).status_code == 200
+    assert bool(left) is leaves
 
 
 def test_threads_are_as_many_as_the_cores_that_the_process_may_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
