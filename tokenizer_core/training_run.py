@@ -264,7 +264,7 @@ class TrainingRun:
     def _counted(self) -> Path:
         """Where the list of count files is: named by the corpus and what changes counts."""
         corpus = self._recipe.to_dict()["corpus"]
-        covered = [corpus, self._rules.header(), self._rules.replace_invalid, self._shard_bytes]
+        covered = [corpus, self._rules.header(), self._rules.replace_invalid]
         return self._directory / f"counted-{_key(covered)}.json"
 
     @property
@@ -281,7 +281,7 @@ class TrainingRun:
     def _merges_path(self) -> Path:
         start, goal = self._plan.start, asdict(self._plan.goal)
         tokens = [token.hex() for token in start.tokens]
-        covered = [VERSION, self._names(), self._plan.max_piece_length, tokens, start.merges, start.ignore_merges, goal]
+        covered = [VERSION, self._names(), self._plan.max_piece_length, tokens, start.merges, goal]
         return self._directory / f"merges-{_key(covered)}.txt"
 
     @cached_property

@@ -130,6 +130,14 @@ def test_counts_of_other_rules_are_refused(tmp_path: Path) -> None:
             train(corpus, 300, pattern="gpt2")
 
 
+def test_a_wrong_line_of_kept_counts_is_named_by_its_place_in_the_file(tmp_path: Path) -> None:
+    counted(iter(["a b"]), SETTINGS).save(tmp_path / "a.counts")
+    lines = (tmp_path / "a.counts").read_bytes().splitlines(keepends=True)
+    (tmp_path / "a.counts").write_bytes(b"".join([*lines, b"no count\n"]))
+    with pytest.raises(InvalidCorpus, match=f"line {len(lines) + 1} is not a count"):
+        train(tmp_path / "a.counts", 300, pattern="gpt2", special_tokens=["<|end|>"])
+
+
 def test_a_document_counts_the_same_wherever_its_bytes_are_cut(tmp_path: Path) -> None:
     # Large enough to be given to the threads in many parts.
     text = "".join(DOCUMENTS) * 60

@@ -10,11 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from tests.training.test_train import text
 from tests.training.test_training_run import contents
-from tokenizer_core import Recipe, TrainingRun, train, train_sizes
+from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend, train, train_sizes
+from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
+from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
 from tokenizer_core.train_settings import TrainSettings
 
 SETTINGS: dict[str, Any] = {"vocab_size": 420, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
@@ -131,6 +135,17 @@ def test_a_checkpoint_that_is_damaged_is_made_again(tmp_path: Path, corpus: Path
     assert again.tokenizers()[0].hash == truth
 
 
+def test_merges_that_lost_a_line_are_made_again(tmp_path: Path, corpus: Path) -> None:
+    recipe = Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS})
+    run = TrainingRun(tmp_path, recipe)
+    truth = run.tokenizers()[0].hash
+    (log,) = tmp_path.glob("merges-*")
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+    again = TrainingRun(tmp_path, recipe)
+    again.merge()
+    assert again.tokenizers()[0].hash == truth
+
+
 def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:
     texts = [text(seed, 500) for seed in range(9)]
     for settings in (
@@ -151,6 +166,44 @@ def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:
         if "initial_merges" in chosen:
             chosen["initial_merges"] = [(b"a", b"b")]
         assert run.tokenizers()[0].hash == train(iter(texts), **chosen).hash, settings
+
+
+def test_counts_of_another_reading_are_not_taken(tmp_path: Path) -> None:
+    columns = {"a": ["low lower lowest"] * 9, "b": ["new newer newest"] * 9}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "table.parquet")
+    rows = ({name: column[at] for name, column in columns.items()} for at in range(9))
+    (tmp_path / "lines.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, option in (("lines.jsonl", "field"), ("table.parquet", "column")):
+        for chosen in ("a", "b"):
+            corpus = {"paths": [str(tmp_path / name)], option: chosen}
+            run = TrainingRun(tmp_path / "run", Recipe.from_dict({"corpus": corpus, **SETTINGS}))
+            run.merge()
+            assert run.tokenizers()[0].hash == train(iter(columns[chosen]), **SETTINGS).hash, corpus
+
+
+def test_merges_of_a_start_that_takes_whole_pieces_are_its_own(tmp_path: Path) -> None:
+    tokens = [*enumerate(BYTE_ORDER), (256, b"abc")]
+    vocabulary, split = Vocabulary.from_tokens(tokens, []), Split.into_matches("gpt2")
+    for takes_whole in (False, True):
+        config = PipelineConfig(pretokenizer=(split,), ignore_merges=takes_whole)
+        start = Tokenizer(TokenizerParts(vocabulary, config))
+        start.save(tmp_path / f"start-{takes_whole}")
+        texts = ["abc\nabc\nxyz"]
+        recipe = {"corpus": {"texts": texts}, "extends": str(tmp_path / f"start-{takes_whole}"), "vocab_size": 258}
+        run = TrainingRun(tmp_path / "run", Recipe.from_dict(recipe))
+        assert (
+            run.tokenizers()[0].merges
+            == extend(start, iter(texts), 258).merges
+            == [(b"x", b"y") if takes_whole else (b"a", b"b")]
+        )
+
+
+def test_counts_with_replaced_bytes_are_not_taken_where_they_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"low lower lowest \xff")
+    recipe = {"corpus": {"paths": [str(tmp_path / "a.txt")]}, **SETTINGS}
+    TrainingRun(tmp_path / "run", Recipe.from_dict({**recipe, "replace_invalid": True})).merge()
+    with pytest.raises(InvalidCorpus, match="a.txt"):
+        TrainingRun(tmp_path / "run", Recipe.from_dict(recipe)).merge()
 
 
 def test_sizes_and_extended_artifacts_come_out_of_a_directory_too(tmp_path: Path) -> None:

@@ -111,12 +111,25 @@ def test_the_bound_on_bytes_is_that_of_all_segments(tmp_path: Path, count: Count
         count(path, too_little)
 
 
+def test_the_bound_on_bytes_counts_files_that_were_counted_before(tmp_path: Path) -> None:
+    data = "".join(many_texts()).encode()
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt.zst").write_bytes(PACKED[".zst"](data))
+    recipe = Recipe.from_dict({"corpus": {"paths": [str(tmp_path / "*.zst")]}, "vocab_size": 300})
+    most = (tmp_path / "a.txt.zst").stat().st_size * 4
+    TrainingRun(tmp_path / "run", recipe, shard_bytes=most).count()
+    (tmp_path / "b.txt.zst").write_bytes(PACKED[".zst"](data + b" again"))
+    with pytest.raises(CorpusTooLarge):
+        TrainingRun(tmp_path / "run", recipe, shard_bytes=most, bounds=Bounds(max_bytes=2 * len(data))).count()
+
+
 @pytest.mark.parametrize(
     ("literals", "rest"),
     [
         ([], b" nothing"),
         (["we know"], b" nothing"),
         (["know no"], b" know nothing"),
+        (["we know nothing more"], b" time we know nothing"),
         (["know no", "e k", "time we"], b" time we know nothing"),
         (["x" * 100], b""),
     ],
