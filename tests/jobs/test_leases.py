@@ -63,6 +63,7 @@ def test_a_lease_that_ran_out_is_another_s_and_the_first_can_write_nothing(store
     expire(store)
     second = taken(leases)
     assert (second.job.id, second.job.attempts) == (first.job.id, 2)
+    assert second.job.started_at == first.job.started_at
     before = store.get(first.job.id, None)
     for write in (
         lambda: leases.renew(first, None),
