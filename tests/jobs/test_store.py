@@ -200,6 +200,14 @@ def test_cancelling_a_queued_job_removes_its_uploads(store: JobStore) -> None:
     assert not prepared.directory.exists()
 
 
+def test_cancelling_a_job_that_a_worker_has_leaves_its_files_to_the_worker(store: JobStore, leases: Leases) -> None:
+    prepared = store.prepare()
+    store.submit(JobRequest(recipe={}, owner="local", prepared=prepared))
+    assert leases.take("worker") is not None
+    store.cancel(prepared.id, "local")
+    assert prepared.directory.is_dir()
+
+
 def test_watching_tells_only_of_changes(store: JobStore, leases: Leases) -> None:
     job = submit(store)
     assert store.watch(job.id, "local", since=0) == job
