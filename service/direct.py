@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from httptools import HttpParserError, HttpParserUpgrade
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 TRIED = "tried"
@@ -83,10 +83,13 @@ class DirectProtocol(HttpToolsProtocol):
         """
         while self._has_offer:
             self._has_offer = False
-            parser = self.parser
+            offered = self.parser
+            # Where the connection ends with this request, the parser that has read it takes in nothing more.
+            self.parser = parser = HttpRequestParser(self)
+            parser.set_dangerous_leniencies(lenient_data_after_close=True)
             kept = b"".join(b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade")
-            version = parser.get_http_version().encode("ascii")
-            parser.feed_data(b"%b %b HTTP/%b\r\n%b\r\n" % (parser.get_method(), self.url, version, kept))
+            version = offered.get_http_version().encode("ascii")
+            parser.feed_data(b"%b %b HTTP/%b\r\n%b\r\n" % (offered.get_method(), self.url, version, kept))
             try:
                 parser.feed_data(rest)
             except HttpParserUpgrade as offer:

@@ -214,9 +214,12 @@ async def answered(head: bytes) -> tuple[bytes, bytes, bool]:
     protocol.data_received(head)
     while b"\r\n\r\n" not in transport.written:  # noqa: ASYNC110
         await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+    closed = transport.closed
+    # It would close it.
     protocol.connection_lost(None)
     first, _, body = transport.written.partition(b"\r\n\r\n")
-    return first.split()[1], body, transport.closed
+    return first.split()[1], body, closed
 
 
 @pytest.mark.parametrize(
@@ -248,6 +251,16 @@ def test_request_without_its_one_host_is_refused(target: bytes, lines: bytes, de
 )
 def test_every_form_of_a_host_is_taken(host: str) -> None:
     assert asyncio.run(answered(f"GET / HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()))[0] == b"204"
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+@pytest.mark.parametrize("connection", [b"upgrade", b"close, upgrade", b"keep-alive, upgrade"])
+def test_offer_of_another_protocol_is_ignored_whether_or_not_the_connection_ends(
+    version: bytes, connection: bytes
+) -> None:
+    head = b"POST / HTTP/%b\r\nhost: x\r\nconnection: %b\r\nupgrade: h2c\r\ncontent-length: 2\r\n\r\nab"
+    status, _, closed = asyncio.run(asyncio.wait_for(answered(head % (version, connection)), 10))
+    assert (status, closed) == (b"204", version == b"1.0" or b"close" in connection)
 
 
 def test_http_1_0_may_have_no_host_and_never_two() -> None:
