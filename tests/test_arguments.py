@@ -14,6 +14,7 @@ import pytest
 
 from tokenizer_core import (
     AddedToken,
+    Bounds,
     Files,
     PipelineConfig,
     Recipe,
@@ -257,6 +258,60 @@ def test_a_recipe_is_checked_when_it_is_made(field: str, value: Any) -> None:
     assert caught.value.path == field
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "path"),
+    [
+        *(("corpus", value, "corpus") for value in (None, 5, "text", b"text", {"paths": ["a"]})),
+        *(("corpus", ["text", value], "corpus.texts[1]") for value in (None, 5, b"text", SURROGATE)),
+        *(("extends", value, "extends") for value in ("", 5, True, b"path")),
+        *(("replace_invalid", value, "replace_invalid") for value in (None, 1, "false")),
+    ],
+)
+def test_a_recipe_that_is_made_of_objects_is_checked_as_one_that_is_read(field: str, value: Any, path: str) -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        Recipe(**({"corpus": TEXTS, "settings": TrainSettings()} | {field: value}))
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "place"),
+    [
+        *(("roots", value, "roots") for value in (None, "/data", Path("/data"), {Path("/data")})),
+        *(("roots", [value], "roots[0]") for value in (None, 5, b"/data", "")),
+        *(("schemes", value, "schemes") for value in (None, "https", ["https"], {5}, {SURROGATE})),
+        *(("max_bytes", value, "max_bytes") for value in (True, "5", 1.5, float("nan"), -1)),
+        *(("public_addresses_only", value, "public_addresses_only") for value in (None, 0, "true")),
+    ],
+)
+def test_bounds_of_another_type_bound_nothing_and_are_refused(field: str, value: Any, place: str) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        Bounds(**{field: value})
+    assert caught.value.place == {"field": place}
+
+
+def test_bounds_may_be_of_lists_strings_and_integers_of_numpy() -> None:
+    given: Any = {"roots": ["/data"], "schemes": {"https"}, "max_bytes": np.int64(5)}
+    assert Bounds(**given) == Bounds(roots=(Path("/data"),), schemes=frozenset({"https"}), max_bytes=5)
+
+
+@pytest.mark.parametrize("source", [None, 5, b"text", ["text"], {}, SURROGATE])
+def test_a_template_that_is_no_text_is_refused_by_its_name(tiny: Tokenizer, source: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        tiny.with_template(source)
+    assert caught.value.place == {"field": "source"}
+
+
+@pytest.mark.parametrize("values", [None, 5, [1, 2, 3], ROW[:2], np.arange(4), np.array(3)])
+def test_a_row_carries_one_value_a_token(values: Any) -> None:
+    row, _ = shape_rows([ROW, np.arange(9, dtype=np.uint32)], padding="longest", pad_id=0, max_length=6)
+    with pytest.raises(InvalidOption) as caught:
+        row.carry(values)
+    assert caught.value.place == {"field": "values"}
+    with pytest.raises(InvalidOption) as caught:
+        row.carry(ROW, fill=1.5)  # type: ignore[arg-type]
+    assert caught.value.place == {"field": "fill"}
+
+
 @pytest.mark.parametrize("rows", [1.5, True, "7", float("nan"), 0, -1, b"7", [7]])
 def test_embedding_rows_are_a_whole_number(tiny: Tokenizer, rows: Any) -> None:
     for ask in (lambda: check(tiny, embedding_rows=rows), lambda: check_artifact("nowhere", embedding_rows=rows)):
@@ -297,7 +352,9 @@ def test_what_is_no_object_of_this_package_is_refused_by_name(given: Any) -> Non
         "tokenizer of a check": lambda: check(given),
         "tokenizer of texts": lambda: fertility(given, TEXTS),
         "recipe": lambda: TrainingRun("nowhere", given),
+        "tokenizer of a recipe": lambda: Recipe(corpus=tuple(TEXTS), settings=TrainSettings()).finished(given),
         "parts": lambda: Tokenizer(given),
+        "parts of a twin": lambda: train(iter(TEXTS), 257).with_parts(given),
         "parts for Hugging Face": lambda: to_huggingface(given),
         "parts for tiktoken": lambda: to_tiktoken(given),
         "parts for GPT-2": lambda: to_vocab_merges(given),

@@ -9,10 +9,12 @@ from __future__ import annotations
 import glob
 import os
 import stat
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tokenizer_core.arguments import check_flag, check_kind, check_unicode, integer_of, path_of, several
 from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarge, InvalidCorpus
 
 _BY_NAME_ONLY = {"s3", "s3a", "gs", "gcs"}
@@ -32,12 +34,26 @@ class Bounds:
         max_bytes: of all files, unpacked.
         public_addresses_only: no URL leads to an address of this machine or of a private network, also not by a
             redirect or by a name that resolves to one.
+
+    Raises:
+        InvalidOption: a field is of another type: a string of one scheme would hold each of its letters.
     """
 
     roots: tuple[Path, ...] = ()
     schemes: frozenset[str] = frozenset()
     max_bytes: int | None = None
     public_addresses_only: bool = False
+
+    def __post_init__(self) -> None:
+        roots = several(self.roots, "roots")
+        object.__setattr__(self, "roots", tuple(path_of(root, f"roots[{at}]") for at, root in enumerate(roots)))
+        check_kind(self.schemes, Set, "schemes")
+        for scheme in self.schemes:
+            check_unicode(scheme, "schemes")
+        object.__setattr__(self, "schemes", frozenset(self.schemes))
+        if self.max_bytes is not None:
+            object.__setattr__(self, "max_bytes", integer_of(self.max_bytes, "max_bytes", 0))
+        check_flag(self.public_addresses_only, "public_addresses_only")
 
     def local(self, path: str, field: str) -> Path:
         """Return where files of a path or glob pattern are to be looked for.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import check_kind, check_unicode, holds_surrogate
+from tokenizer_core.arguments import check_flag, check_kind, check_unicode, holds_surrogate, path_of, several
 from tokenizer_core.corpus import Files
 from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed, TemplateLimit
 from tokenizer_core.formats.files import check_name
@@ -63,6 +63,14 @@ class Recipe:
             if self.name is not None:
                 check_name(self.name)
             check_kind(self.settings, TrainSettings, "settings")
+            if not isinstance(self.corpus, Files):
+                texts = several(self.corpus, "corpus")
+                for index, text in enumerate(texts):
+                    check_unicode(text, f"corpus.texts[{index}]")
+                object.__setattr__(self, "corpus", texts)
+            if self.extends is not None:
+                object.__setattr__(self, "extends", str(path_of(self.extends, "extends")))
+            check_flag(self.replace_invalid, "replace_invalid")
             for role in ("bos", "eos", "pad"):
                 if (literal := getattr(self, role)) is not None:
                     check_unicode(literal, role)
@@ -155,7 +163,12 @@ class Recipe:
             raise _settings_error(error) from None
 
     def finished(self, tokenizer: Tokenizer) -> Tokenizer:
-        """Give a tokenizer that was learned its name and what accompanies it."""
+        """Give a tokenizer that was learned its name and what accompanies it.
+
+        Raises:
+            InvalidOption: it is no tokenizer.
+        """
+        check_kind(tokenizer, Tokenizer, "tokenizer")
         chosen = {key: getattr(self, key) for key in _ACCOMPANYING}
         settings = replace(tokenizer.settings, **{key: value for key, value in chosen.items() if value is not None})
         name = tokenizer.parts.name if self.name is None else self.name
@@ -226,16 +239,11 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
     items = given[name]
     if not isinstance(items, list | tuple) or not items:
         raise InvalidSettings(f"corpus.{name} is a list of strings that is not empty", field=f"corpus.{name}")
-    for index, item in enumerate(items):
-        field = f"corpus.{name}[{index}]"
-        if not isinstance(item, str):
-            raise InvalidSettings("not a string", field=field)
-        if holds_surrogate(item):
-            raise InvalidSettings("a lone surrogate, which no text holds", field=field)
-        if name == "paths" and (not item or "\0" in item):
-            raise InvalidSettings(f"{item[:80]!r} is no path", field=field)
     if name == "texts":
         return tuple(items)
+    for index, item in enumerate(items):
+        if not isinstance(item, str) or not item or "\0" in item or holds_surrogate(item):
+            raise InvalidSettings(f"{item!r:.80} is no path", field=f"corpus.paths[{index}]")
     try:
         return Files(paths=tuple(items), **{key: given[key] for key in ("format", "field", "column") if key in given})
     except InvalidOption as error:

@@ -85,7 +85,16 @@ class Row:
         return positions
 
     def carry(self, values: npt.NDArray[Any], fill: int = 0) -> npt.NDArray[Any]:
-        """Cut and pad ``values``, one a token of the row before both, such as spans; shape (width, ...)."""
+        """Cut and pad ``values``, one a token of the row before both, such as spans; shape (width, ...).
+
+        Raises:
+            InvalidOption: ``values`` is no array of so many, or ``fill`` no integer.
+        """
+        given: object = values
+        length = self.count + self.cut.removed
+        if not isinstance(given, np.ndarray) or given.shape[:1] != (length,):
+            raise InvalidOption(f"values is an array of {length} items, not {given!r:.80}", field="values")
+        fill = integer_of(fill, "fill")
         kept = self.cut.apply(values)
         if not self.pad_left + self.pad_right:
             return kept
@@ -162,7 +171,7 @@ def padded_width(
 
 
 def _lengths(lengths: Any) -> list[int]:
-    if not isinstance(lengths, Sequence | np.ndarray) or len(lengths) > MAX_PADDED_IDS:
+    if (not isinstance(lengths, Sequence) and np.ndim(lengths) != 1) or len(lengths) > MAX_PADDED_IDS:
         raise InvalidOption(f"lengths is a list of at most {MAX_PADDED_IDS} lengths", field="lengths")
     return [integer_of(length, "lengths", 0) for length in lengths]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
-from tokenizer_core.arguments import check_kind
+from tokenizer_core.arguments import check_kind, check_unicode
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
@@ -346,10 +346,12 @@ class Tokenizer(Codec):
         It is of the same class, as ``with_parts`` says.
 
         Raises:
-            TemplateFailed: the source is no Jinja template.
+            InvalidOption: the source is no string of Unicode.
+            TemplateFailed: it is no Jinja template.
         """
         from tokenizer_core import template
 
+        check_unicode(source, "source")
         template.compiled(source)
         settings = replace(self.settings, chat_template=source, named_templates=())
         return self.with_parts(replace(self._parts, settings=settings))
@@ -358,7 +360,11 @@ class Tokenizer(Codec):
         """Return a tokenizer of other parts that is of the same class, with the same bound of its piece caches.
 
         Of a subclass it has the attributes too, but for cached properties, which are computed again.
+
+        Raises:
+            InvalidArtifact, InvalidOption
         """
+        check_kind(parts, TokenizerParts, "parts")
         cls, own = type(self), self._parts
         twin = Tokenizer.__new__(cls)
         if parts.vocabulary is own.vocabulary and parts.config is own.config:
