@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import socket
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from service.cli.options import Parser, refused_setting
 from service.cli.streams import CommandError, reason
@@ -32,26 +34,25 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         settings = Settings.load(flags=vars(args))
-        _require_address(settings)
+        _require_address(settings, vars(args))
         serve(settings)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None
     except ArtifactError as error:
-        error.place.setdefault("field", source_of("artifacts", vars(args)))
+        error.message = f"{source_of('artifacts', vars(args))}: {error.message}"
         raise
     return 0
 
 
-def _require_address(settings: Settings) -> None:
+def _require_address(settings: Settings, flags: Mapping[str, Any]) -> None:
     """Bind the address once and let it go: the server would say only after its start, in many lines, that it cannot."""
     if settings.uds is not None:
+        given = f"{source_of('uds', flags)} {settings.uds}"
         folder = Path(settings.uds).absolute().parent
         if not folder.is_dir():
-            raise CommandError("address_unavailable", f"{settings.uds}: there is no directory {folder}")
+            raise CommandError("address_unavailable", f"{given}: there is no directory {folder}")
         if len(os.fsencode(settings.uds)) > _MAX_UDS_BYTES:
-            raise CommandError(
-                "address_unavailable", f"{settings.uds}: a path of a socket has {_MAX_UDS_BYTES} bytes at most"
-            )
+            raise CommandError("address_unavailable", f"{given}: a path of a socket has {_MAX_UDS_BYTES} bytes at most")
         return
     try:
         family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
@@ -59,7 +60,8 @@ def _require_address(settings: Settings) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        where = f"{settings.host}:{settings.port}"
-        raise CommandError("address_unavailable", f"{where}: {reason(error)}; take another --host or --port") from None
+        where, wrong = f"{settings.host}:{settings.port}", reason(error)
+        ways = f"{source_of('host', flags)} or {source_of('port', flags)}"
+        raise CommandError("address_unavailable", f"{where}: {wrong}; take another {ways}") from None
     except UnicodeError:
-        raise CommandError("address_unavailable", f"{settings.host!r} is no name of a host") from None
+        raise CommandError("address_unavailable", f"{source_of('host', flags)} {settings.host!r} is no name") from None

@@ -50,8 +50,9 @@ def test_serve_refuses_an_artifact_that_is_not_there(tokd):
     assert_refused(
         tokd("serve", "--port", "0", "--artifact", "nowhere"), "artifact_not_found", 1, "--artifact: ", "nowhere"
     )
-    variables = {"TOKD_ARTIFACTS": "nowhere"}
-    assert_refused(tokd("serve", variables=variables), "artifact_not_found", 1, "TOKD_ARTIFACTS: ", "nowhere")
+    for path in ("nowhere", "/"):
+        variables = {"TOKD_ARTIFACTS": path}
+        assert_refused(tokd("serve", variables=variables), "artifact_not_found", 1, "TOKD_ARTIFACTS: ", f"at {path}")
 
 
 def test_serve_answers_until_it_is_interrupted(home, tokenizer):
@@ -143,11 +144,18 @@ def test_serve_says_in_one_line_that_a_port_is_taken(tokd):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["--uds", "no/such/socket"], "no/such"),
+        (["--uds", "no/such/socket"], "--uds no/such"),
         (["--uds", "s" * 108], "107"),
-        (["--host", "192.0.2.1"], "192.0.2.1"),
-        (["--host", "a..b"], "a..b"),
+        (["--host", "192.0.2.1"], "take another --host or port"),
+        (["--host", "a..b"], "--host 'a..b'"),
     ],
 )
 def test_serve_refuses_an_address_that_cannot_be(tokd, arguments, word):
     assert_refused(tokd("serve", *arguments), "address_unavailable", 1, word)
+
+
+def test_serve_names_the_variable_of_an_address_that_cannot_be(tokd):
+    assert_refused(
+        tokd("serve", variables={"TOKD_HOST": "192.0.2.1"}), "address_unavailable", 1, "take another TOKD_HOST"
+    )
+    assert_refused(tokd("serve", variables={"TOKD_UDS": "no/such"}), "address_unavailable", 1, "TOKD_UDS no/such")
