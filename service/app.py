@@ -70,6 +70,7 @@ class App(FastAPI):
             title="tokd",
             summary="Text to token ids and back, exactly as the model's own tokenizer does.",
             version=VERSION,
+            openapi_url=None,
             docs_url=None,
             redoc_url=None,
             redirect_slashes=False,

@@ -1,11 +1,15 @@
-"""``GET /docs``: the API on one page, without anything from another server."""
+"""``GET /openapi.json``, and ``GET /docs``: the same on one page, without anything from another server.
+
+Each is written once, for whoever asks for them has no key.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 
+import orjson
 from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from service.docs_page import POLICY, page
 from service.state import State
@@ -13,6 +17,14 @@ from service.state import State
 
 def mount(app: FastAPI, _: State) -> None:
     """Declare the route."""
+
+    @cache
+    def document() -> bytes:
+        return orjson.dumps(app.openapi())
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return Response(document(), media_type="application/json")
 
     @cache
     def written() -> str:

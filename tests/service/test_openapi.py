@@ -109,6 +109,15 @@ def test_limits_of_the_server_stand_in_its_schema(make_client: MakeClient) -> No
     assert (flat["maxItems"], nested["maxItems"], nested["items"]["maxItems"]) == (5, 3, 5)
 
 
+def test_document_is_written_once_and_not_for_everybody_who_asks(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client()
+    pages = {path: client.get(path).content for path in ("/openapi.json", "/docs")}
+    monkeypatch.setattr(client.app, "openapi", None)
+    assert {path: client.get(path).content for path in pages} == pages
+
+
 def test_page_loads_nothing_from_elsewhere_and_runs_only_its_own_script(client: TestClient) -> None:
     answer = client.get("/docs")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
