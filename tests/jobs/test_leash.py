@@ -1,9 +1,17 @@
-"""The priority of a process that trains."""
+"""A process that trains steps back for others, and what it takes is measured."""
 
+import mmap
+import os
 import subprocess
 import sys
+from collections import namedtuple
+from pathlib import Path
 
+import pytest
+
+from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
 from service.leash import lower
+from service.settings import Settings
 
 
 def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
@@ -24,3 +32,29 @@ def test_a_process_that_is_gone_cannot_be_lowered_and_nobody_minds() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     lower(process.pid, 19)
+
+
+def test_a_process_that_trains_goes_first_when_memory_is_short_and_ends_with_its_worker() -> None:
+    asked = (
+        "import ctypes, pathlib; from service.leash import bow_to_others; bow_to_others(); signal = ctypes.c_int(); "
+        "ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); "
+        "print(pathlib.Path('/proc/self/oom_score_adj').read_text().strip(), signal.value)"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["1000", "9"]
+
+
+def test_memory_that_processes_share_is_a_process_s_own_too() -> None:
+    before, size = resident_bytes(os.getpid()), 32 << 20
+    with mmap.mmap(-1, size) as shared:
+        shared.write(b"x" * size)
+        assert resident_bytes(os.getpid()) - before >= size // 2
+
+
+def test_every_disk_that_a_job_writes_to_needs_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = {"full": 99, "roomy": 100}
+    usage = namedtuple("usage", ["free"])
+    monkeypatch.setattr("service.jobs.limits.shutil.disk_usage", lambda path: usage(free[path.name]))
+    limits = JobLimits.of(Settings(min_free_bytes=100))
+    for names, error in ((["roomy"], None), (["roomy", "full"], DISK_FULL), (["full", "roomy"], DISK_FULL)):
+        assert limits.over_disk(map(Path, names)) == error

@@ -16,6 +16,7 @@ import pytest
 from service.jobs import Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
+from service.training_process import put_into_place
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
 from tokenizer_core import Recipe, TrainingRun
@@ -140,6 +141,21 @@ def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
         check_end(store, job, tmp_path / "trained", undisturbed)
     assert len(store.list(owner=None).jobs) == 3
     store.close()
+
+
+def test_the_name_of_an_artifact_lies_on_the_disk_before_its_job_has_succeeded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made").mkdir()
+    waited_for: list[tuple[str, list[str]]] = []
+
+    def noted(descriptor: int) -> None:
+        synced = Path(f"/proc/self/fd/{descriptor}").readlink()
+        waited_for.append((synced.name, [path.name for path in synced.iterdir()]))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    put_into_place(tmp_path / "made", tmp_path / "place")
+    assert waited_for == [(tmp_path.name, ["place"])]
 
 
 @SQLITE
