@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
-from service.jobs import Artifact, JobFinished, JobRequest, JobsUnavailable, Phase, State
+from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavailable, Phase, State
 from service.jobs.attempt import Workshop, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
+from service.jobs.table import JOBS
 from service.jobs.worker import Worker
 from tests.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.jobs.pretender import PHASES
@@ -212,6 +214,25 @@ def test_the_sweep_removes_what_no_job_needs(bench: Bench, make_settings: MakeSe
     worker.sweep()
     worker.close()
     assert sorted(left_over(bench)) == sorted([waiting.id, prepared.id, "not-a-job"])
+
+
+@SQLITE
+def test_the_sweep_removes_what_is_left_of_a_job_that_ended_a_while_ago(
+    bench: Bench, leases: Leases, make_settings: MakeSettings
+) -> None:
+    jobs = [bench.submit(), bench.submit()]
+    for job in jobs:
+        lease = leases.take("worker")
+        assert lease is not None
+        leases.fail(lease, JobError("code", "message"))
+        (bench.store.directory / job.id).mkdir(parents=True)
+    with bench.store.database.write() as connection:
+        ended = update(JOBS).where(JOBS.c.id == jobs[0].id)
+        connection.execute(ended.values(finished_at=JOBS.c.finished_at - 61))
+    worker = Worker(make_settings(), PRETENDER)
+    worker.sweep()
+    worker.close()
+    assert left_over(bench) == [jobs[1].id]
 
 
 @SQLITE

@@ -154,6 +154,14 @@ def test_caller_who_goes_away_is_no_error(make_client: MakeClient) -> None:
     assert app.tokd.limits.held_bytes == 0
 
 
+def test_padding_is_bounded_and_texts_that_need_none_are_not(make_client: MakeClient) -> None:
+    client = make_client(max_ids=4)
+    text = "the quick brown fox jumps over the lazy dog"
+    assert client.post("/encode", json={"text": [text], "padding": "longest"}).status_code == 200
+    answer = client.post("/encode", json={"text": [text, "a"], "padding": "longest"})
+    assert_problem(answer, "too_many_ids", "padding")
+
+
 PADDED = {"text": ["a", "b"], "padding": "max_length"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from service.jobs import Artifact
 from service.jobs.leases import Leases
 from service.jobs.states import Event
-from service.routes.train_job.archive import archive
+from service.routes.train_job.archive import _tar, archive
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import Board
 from tokenizer_core import Tokenizer
@@ -108,3 +108,13 @@ def test_what_is_no_artifact_where_one_was_is_not_packed(
     shutil.rmtree(place)
     put(place)
     assert_problem(board.client.get(f"/train-job/{job}/artifact"), "no_artifact")
+
+
+def test_file_that_becomes_shorter_ends_the_archive_with_an_error(tmp_path: Path) -> None:
+    """What is packed then must not look whole."""
+    (tmp_path / "a.json").write_bytes(b"x" * 100)
+    parts = _tar(tmp_path, "mine")
+    assert len(next(parts)) == tarfile.BLOCKSIZE
+    (tmp_path / "a.json").write_bytes(b"x" * 10)
+    with pytest.raises(OSError, match="became shorter"):
+        list(parts)

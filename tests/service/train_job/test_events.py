@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
-from service.jobs import JobProgress, JobStore
+from service.jobs import JobProgress, JobStore, State
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
+from service.routes.train_job import events as event_stream
 from service.routes.train_job.events import MAX_STREAMS
 from service.settings import Settings
 from tests.service.conftest import RunServer, Server
@@ -98,6 +101,25 @@ def test_stream_goes_on_where_it_broke_off(stage: Stage) -> None:
     for strange in ("", "x", "-1", "1e9", "9" * 18, "9" * 5000, "٣"):
         answer = stage.server.client.get(path, headers={b"last-event-id": strange.encode()})
         assert [job["state"] for _, job in events(iter(answer.text.split("\n")))] == ["cancelled"], strange
+
+
+def test_quiet_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.002)
+
+    class NoNews:
+        async def run(self, *_: object) -> None:
+            return None
+
+    desk: Any = NoNews()
+    job: Any = SimpleNamespace(id="j", version=1, state=State.QUEUED)
+
+    async def story() -> list[bytes]:
+        told = event_stream.EventStream(desk, set(), None, job, seen=1)._events()
+        async with asyncio.timeout(60):
+            return [await anext(told) for _ in range(3)]
+
+    assert asyncio.run(story()) == [b"retry: 2000\n\n", b": keep-alive\n\n", b": keep-alive\n\n"]
 
 
 def test_head_ends_at_once(stage: Stage) -> None:

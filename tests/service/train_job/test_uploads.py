@@ -267,3 +267,10 @@ def test_hash_of_what_arrived_is_that_of_the_file(board: Board) -> None:
         hashlib.sha256((board.store.directory / board.files()[0]).read_bytes()).digest()
         == hashlib.sha256(content).digest()
     )
+
+
+def test_more_uploads_at_once_than_allowed_are_refused(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.routes.train_job.submit.MAX_UPLOADS", 0)
+    answer = post(board, ("corpus", "a.txt", CORPUS), settings_part())
+    refused(board, answer, "saturated")
+    assert answer.headers["retry-after"] == "1"
