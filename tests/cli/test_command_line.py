@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from service.cli import _with_place
 from tests.cli.processes import ROOT, assert_refused, succeed
-from tokenizer_core import TokdError
+from tokenizer_core import InvalidOption, TokdError
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,11 @@ def test_a_wrong_command_line_is_one_line_and_status_2(tokd, arguments):
 def test_a_users_mistake_is_one_line_and_status_1(tokd, arguments, stdin, code, words):
     result = tokd(*arguments, stdin=stdin)
     assert_refused(result, code, 1, *words)
+
+
+def test_the_field_of_an_error_stands_before_a_message_that_does_not_name_it():
+    assert _with_place(InvalidOption("it is too small", field="vocab_size")) == "vocab_size: it is too small"
+    assert _with_place(InvalidOption("vocab_size is too small", field="vocab_size")) == "vocab_size is too small"
 
 
 def test_help_and_version_need_no_artifact(tokd):

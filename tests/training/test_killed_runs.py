@@ -19,6 +19,7 @@ from tests.training.test_training_run import contents
 from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend, train, train_sizes
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.merge_log import MergeLog
 from tokenizer_core.train_settings import TrainSettings
 
 SETTINGS: dict[str, Any] = {"vocab_size": 420, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
@@ -163,6 +164,14 @@ def test_merges_that_lost_a_line_are_made_again(tmp_path: Path, corpus: Path) ->
     again = TrainingRun(tmp_path, recipe)
     again.merge()
     assert again.tokenizers()[0].hash == truth
+
+
+def test_the_seconds_of_merging_are_those_of_all_attempts(tmp_path: Path) -> None:
+    MergeLog(tmp_path / "log", timeline=[(5.0, 1)], merges=[(97, 98, 256, 9)]).write()
+    log = MergeLog.open(tmp_path / "log")
+    log.restart()
+    log.add([(97, 98, 256, 9), (256, 99, 257, 8)])
+    assert 5.0 <= log.seconds < 60.0
 
 
 def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def test_url_of_another_scheme_is_refused(refusing: Board, url: str) -> None:
         "https://192.168.0.1/a.txt",
         "https://169.254.169.254/latest/meta-data",
         "https://%31%32%37.0.0.1/a.txt",
+        "https://%6cocalhost/a.txt",
         "https://metadata.google.internal/a.txt",
         "https://user:pass@example.org/a.txt",
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -232,6 +233,17 @@ def test_corpus_over_the_limit_is_refused_declared_or_not(make_board: MakeBoard)
         assert board.directories() == before
     body, headers = form(("corpus", "a.txt", b"x" * (8 << 20)), settings_part())
     assert_problem(board.client.post("/train-job", content=body, headers=headers), "corpus_too_large", "corpus")
+
+
+def test_what_never_ends_behind_a_form_is_refused(make_board: MakeBoard) -> None:
+    board = make_board(max_corpus_bytes=4096)
+    whole, headers = form(("corpus", "a.txt", CORPUS), settings_part())
+
+    def endless() -> Iterator[bytes]:
+        yield whole
+        yield from (bytes(1 << 20) for _ in range(16))
+
+    refused(board, board.client.post("/train-job", content=endless(), headers=headers), "corpus_too_large", "corpus")
 
 
 def test_disk_without_room_is_seen_before_anything_is_read(make_board: MakeBoard) -> None:
