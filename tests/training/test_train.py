@@ -32,6 +32,8 @@ from tokenizer_core import (
     train_characters,
     train_sizes,
 )
+from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
+from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
 from tokenizer_core.corpus import Files
 from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.reference.byte_alphabet import from_entry
@@ -205,6 +207,14 @@ def test_initial_merges_are_made_first_and_kept() -> None:
     assert other.merges[:2] == [(b"x", b"y"), (b"xy", b"z")]
     assert len(other.merges) == 44
     assert train(iter(documents), 356, initial_merges=start).merges == start
+
+
+def test_extending_keeps_a_last_merge_that_makes_an_old_token() -> None:
+    vocabulary = Vocabulary.from_tokens([*enumerate(BYTE_ORDER), (256, b"abc")], [])
+    config = PipelineConfig(pretokenizer=(Split.into_matches("gpt2"),))
+    longer = extend(Tokenizer(TokenizerParts(vocabulary, config)), iter(["abc\n" * 5]), 300)
+    assert longer.merges == [(b"a", b"b"), (b"ab", b"c")]
+    assert longer.encode("abc").tolist() == [256]
 
 
 def test_extending_keeps_every_id() -> None:
