@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import signal
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,47 @@ def test_arrays_of_integers_are_ids(tiny: Tokenizer, dtype: Any) -> None:
     assert tiny.decode(np.asarray([72, 73], dtype)) == tiny.decode([72, 73])
 
 
-def test_negative_ids_in_an_array_are_refused(tiny: Tokenizer) -> None:
-    with pytest.raises(InputError) as caught:
-        tiny.decode(np.asarray([1, -1], np.int64))
+RELEASED = memoryview(np.zeros(2, np.uint32))
+RELEASED.release()
+
+
+@pytest.mark.parametrize(
+    "ids", [memoryview(b"ab"), memoryview(np.zeros((2, 2), np.uint32)), RELEASED], ids=["bytes", "rows", "released"]
+)
+def test_a_view_of_bytes_or_of_rows_is_no_list_of_ids(tiny: Tokenizer, ids: Any) -> None:
+    for read in (tiny.decode, tiny.decode_bytes, tiny.stream_decoder().push):
+        with pytest.raises(InvalidOption, match="ids are a sequence of integers, not memoryview") as caught:
+            read(ids)
+        assert caught.value.place == {"field": "ids"}
+    words: Any = memoryview(np.array([97, 98], np.uint32))
+    assert tiny.decode(words) == tiny.decode([97, 98])
+
+
+@pytest.mark.parametrize(("dtype", "id"), [(np.int64, -1), (np.int8, -1), (np.int64, 2**32 + 1), (np.uint64, 2**63)])
+def test_ids_in_an_array_that_are_none_are_named(tiny: Tokenizer, dtype: Any, id: int) -> None:
+    with pytest.raises(UnknownTokenId, match=f"no token has the id {id};") as caught:
+        tiny.decode(np.asarray([1, id], dtype))
     assert caught.value.place["index"] == 1
+
+
+def test_ids_behind_a_mask_are_not_read(tiny: Tokenizer) -> None:
+    with pytest.raises(InvalidOption, match="an id is an integer, not MaskedConstant") as caught:
+        tiny.decode(np.ma.array([72, 73], mask=[False, True]))  # type: ignore[no-untyped-call]
+    assert caught.value.place["index"] == 1
+
+
+class Backwards(list[int]):
+    """A list whose items come from the last to the first."""
+
+    def __iter__(self) -> Iterator[int]:
+        return reversed(self)
+
+
+def test_ids_are_what_their_row_gives_whatever_it_is(tiny: Tokenizer) -> None:
+    ids = list(range(60, 80))
+    for kind in (tuple, iter, deque, np.array, lambda ids: [np.int64(id) for id in ids]):
+        assert tiny.decode(kind(ids)) == tiny.decode(ids)
+    assert tiny.decode(Backwards(ids)) == tiny.decode(ids[::-1])
 
 
 def test_a_strided_array_is_read_in_its_order(tiny: Tokenizer) -> None:
