@@ -56,7 +56,9 @@ def _decode_stream(loaded: Loaded, request: DecodeRequest, pending: str) -> Answ
         data = held + loaded.tokenizer.decode_bytes(_array(ids), skip_special_tokens=request.skip_special_tokens)
     except TokdError as error:
         raise from_core(error, "ids") from error
-    text, used = codecs.utf_8_decode(data, "replace", request.final)
+    # Python would wait for the rest of a surrogate, which is no character of UTF-8.
+    is_surrogate = data[-2:-1] == b"\xed" and b"\xa0" <= data[-1:] <= b"\xbf"
+    text, used = codecs.utf_8_decode(data, "replace", request.final or is_surrogate)
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))
     return Answer([body], len(ids), loaded.hash)
 

@@ -34,6 +34,13 @@ def test_no_ids_are_no_text(client: TestClient) -> None:
     assert client.post("/decode", json={"ids": [[], []]}).json()["text"] == ["", ""]
 
 
+def test_half_a_surrogate_is_told_at_once_as_nothing_completes_it(client: TestClient, framed: Tokenizer) -> None:
+    ids = {framed.token_bytes(id): id for id in range(framed.vocab_size)}
+    for tail, text, pending in ((b"\xa0", "\ufffd\ufffd", ""), (b"\xc3", "\ufffd", "c3"), (b"\x9f", "", "ed9f")):
+        answer = client.post("/decode", json={"ids": [ids[b"\xed"], ids[tail]], "pending": ""}).json()
+        assert (answer["text"], answer["pending"]) == (text, pending)
+
+
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_stream_of_any_ids_at_any_split_is_the_whole(client: TestClient, framed: Tokenizer, data: Any) -> None:
