@@ -19,8 +19,9 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from service.app import create_app
-from service.auth import require_keys
+from service.auth import Guard, require_keys
 from service.http_protocol import END_SECONDS, BoundedProtocol
+from service.jobs import JobStore
 from service.jobs.beside import worker_beside
 from service.memory import give_back_large
 from service.metrics import DIRECTORY_VARIABLE
@@ -62,8 +63,10 @@ def run(settings: Settings) -> None:
 
 
 def _run_workers(settings: Settings) -> None:
-    # Every process verifies the artifacts for itself; this one does it first, so that an error is told once.
+    # Every process verifies what it is given for itself; this one does it first, so that an error is told once.
     Registry.open(settings)
+    JobStore.open(settings).close()
+    Guard(settings.keys, lambda *_: None)
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory

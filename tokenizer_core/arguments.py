@@ -28,8 +28,8 @@ def integer_of(value: object, field: str, least: int | None = None) -> int:
     """
     number = whole_number(value)
     if number is None or (least is not None and number < least):
-        range = "" if least is None else f" from {least} on"
-        raise InvalidOption(f"{field} is a whole number{range}, not {value!r:.80}", field=field)
+        bound = "" if least is None else f" from {least} on"
+        raise InvalidOption(f"{field} is a whole number{bound}, not {value!r:.80}", field=field)
     return number
 
 

@@ -46,6 +46,12 @@ def test_serve_names_a_wrong_setting(tokd, arguments, variables, words):
     assert_refused(tokd("serve", *arguments, variables=variables), "invalid_setting", 2, *words)
 
 
+@pytest.mark.parametrize(("variable", "value"), [("KEYS", "/"), ("TRAINED", "/dev/null"), ("JOBS_URL", "file")])
+def test_a_wrong_setting_is_told_before_any_of_several_processes_begins(tokd, variable, value):
+    variables = {"TOKD_WORKERS": "2", "TOKD_PORT": "0", f"TOKD_{variable}": value}
+    assert_refused(tokd("serve", variables=variables), "invalid_setting", 2, f"TOKD_{variable} ")
+
+
 def test_serve_refuses_an_artifact_that_is_not_there(tokd):
     assert_refused(
         tokd("serve", "--port", "0", "--artifact", "nowhere"), "artifact_not_found", 1, "--artifact: ", "nowhere"
