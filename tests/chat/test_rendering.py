@@ -220,12 +220,6 @@ def test_an_option_of_another_type_is_refused_by_its_name(tiny: Tokenizer, optio
         assert caught.value.place == {"field": option}
 
 
-@pytest.mark.parametrize("source", [None, 5, b"{{ messages }}"])
-def test_a_template_that_is_no_string_is_refused_with_its_type(tiny: Tokenizer, source: Any) -> None:
-    with pytest.raises(TemplateFailed, match=f"is a string, not {type(source).__name__}"):
-        tiny.with_template(source)
-
-
 def test_a_tokenizer_without_a_template_says_so(tiny: Tokenizer) -> None:
     with pytest.raises(TemplateMissing):
         tiny.render_chat([{"role": "user", "content": "x"}])

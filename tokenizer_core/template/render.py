@@ -133,9 +133,6 @@ class Template:
         Raises:
             TemplateFailed: the source is no template.
         """
-        given: object = source
-        if not isinstance(given, str):
-            raise TemplateFailed(f"a chat template is a string, not {type(given).__name__}")
         if len(source) > MAX_SOURCE:
             raise TemplateFailed(f"the chat template is longer than {MAX_SOURCE} characters")
         self.source = source
