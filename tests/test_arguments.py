@@ -250,7 +250,7 @@ def test_what_accompanies_a_tokenizer_is_unicode(field: str, value: Any) -> None
     assert caught.value.place == {"field": field}
 
 
-@pytest.mark.parametrize("field", ["settings", "bos", "eos", "pad"])
+@pytest.mark.parametrize("field", ["settings", "bos", "eos", "pad", "chat_template"])
 @pytest.mark.parametrize("value", [5, True, b"text", SURROGATE])
 def test_a_recipe_is_checked_when_it_is_made(field: str, value: Any) -> None:
     with pytest.raises(InvalidSettings) as caught:

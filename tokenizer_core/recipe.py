@@ -71,9 +71,9 @@ class Recipe:
             if self.extends is not None:
                 object.__setattr__(self, "extends", str(path_of(self.extends, "extends")))
             check_flag(self.replace_invalid, "replace_invalid")
-            for role in ("bos", "eos", "pad"):
-                if (literal := getattr(self, role)) is not None:
-                    check_unicode(literal, role)
+            for name in ("bos", "eos", "pad", "chat_template"):
+                if (text := getattr(self, name)) is not None:
+                    check_unicode(text, name)
             plan = NewVocabulary(self.settings, self.sizes or (self.settings.vocab_size,))
         except (InvalidOption, InvalidArtifact) as error:
             raise _settings_error(error) from None

@@ -128,18 +128,15 @@ class Template:
     """A compiled template; immutable, safe to share between threads."""
 
     def __init__(self, source: str) -> None:
-        """Compile a template.
+        """Compile a string of Unicode.
 
         Raises:
-            TemplateFailed: the source is no template.
+            TemplateFailed: it is no template.
         """
         if len(source) > MAX_SOURCE:
             raise TemplateFailed(f"the chat template is longer than {MAX_SOURCE} characters")
         self.source = source
-        try:
-            self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
-        except UnicodeEncodeError as error:
-            raise TemplateFailed(f"the chat template holds a lone surrogate at character {error.start}") from None
+        self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
         with _failures("does not compile", "does not compile"):
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)
