@@ -114,6 +114,7 @@ class Counts:
             "documents": self.documents,
             "bytes": self.text_bytes,
             "unpacked": self.unpacked,
+            "pieces": len(self.pieces),
         }
         return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
@@ -209,7 +210,10 @@ def _finished(
 ) -> PieceCounts:
     def work() -> PieceCounts:
         feed()
-        return run.counter.finish(max_piece_length)
+        pieces = run.counter.finish(max_piece_length)
+        if run.damage is not None:
+            raise run.damage
+        return pieces
 
     try:
         return run.watch.during(work, run.counter.cancel)
@@ -270,6 +274,7 @@ class _Run:
 
     Attributes:
         documents, text_bytes: what files of counts say that they were made of.
+        damage: the first of these files that has other pieces than it says; what a line of it has is told before.
     """
 
     counter: Counter
@@ -280,6 +285,7 @@ class _Run:
     watch: Watch
     documents: int = 0
     text_bytes: int = 0
+    damage: InvalidCorpus | None = None
 
     def take(self, source: Source) -> None:
         match source.format:
@@ -291,17 +297,21 @@ class _Run:
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":
-                line = 1
+                line, pieces = 1, None
                 for block in self._while_well(lines(source, self.meter)):
                     if line == 1 and block.startswith(b"{"):
                         first, _, rest = block.partition(b"\n")
                         header = _check_header(source.name, first, self.rules.header())
                         self.documents += header["documents"]
                         self.text_bytes += header["bytes"]
+                        pieces = header.get("pieces")
                         self.counter.add_counts(rest, 2)
                     else:
                         self.counter.add_counts(block, line)
                     line += block.count(b"\n")
+                if pieces not in (None, line - 2) and self.damage is None:
+                    found = f"{source.name} has {line - 2} whole lines of the {pieces} pieces that its first one tells"
+                    self.damage = InvalidCorpus(f"{found}; count again, or leave that out", file=source.name)
 
     def feed(self, format: Format, parts: Iterator[bytes]) -> None:
         """Take the bytes of a file of text or lines."""
@@ -332,7 +342,10 @@ def _packed(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, int]:
-    """Return documents and bytes that the counts were made of; refuse what was made by other rules than asked for."""
+    """Return documents and bytes that the counts were made of, and how many pieces there are if that is told.
+
+    What was made by other rules than asked for is refused.
+    """
     try:
         header = json.loads(line)
     except RecursionError:
@@ -346,7 +359,9 @@ def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str,
             other = json.dumps(header.get(key))[:200]
             message = f"{name} was counted with another {key}, {other}; count again, or ask for that"
             raise InvalidCorpus(message, file=name, field=key)
-    sizes = {key: header.get(key, 0) for key in ("documents", "bytes")}
+    sizes = {"documents": 0, "bytes": 0} | {
+        key: header[key] for key in ("documents", "bytes", "pieces") if key in header
+    }
     for key, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise InvalidCorpus(f"line 1 of {name} has {key} that is no whole number", file=name, line=1)

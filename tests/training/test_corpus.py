@@ -138,6 +138,24 @@ def test_a_wrong_line_of_kept_counts_is_named_by_its_place_in_the_file(tmp_path:
         train(tmp_path / "a.counts", 300, pattern="gpt2", special_tokens=["<|end|>"])
 
 
+@pytest.mark.parametrize("kept", [b"", b'1\t"a"\n', b'1\t"a"\n1\t" b"'])
+def test_kept_counts_that_lost_pieces_are_refused_unless_nobody_says_how_many_there_were(
+    tmp_path: Path, kept: bytes
+) -> None:
+    counts = counted(iter(["a b"]), SETTINGS)
+    for name in ("a.counts", "b.counts"):
+        counts.save(tmp_path / name)
+    header, *pieces = (tmp_path / "a.counts").read_bytes().splitlines(keepends=True)
+    assert sorted(pieces) == [b'1\t" b"\n', b'1\t"a"\n']
+    (tmp_path / "a.counts").write_bytes(header + kept)
+    with pytest.raises(InvalidCorpus, match="of the 2 pieces") as caught:
+        counted([tmp_path / "b.counts", tmp_path / "a.counts"], SETTINGS)
+    assert caught.value.place == {"file": str(tmp_path / "a.counts")}
+    untold = {key: value for key, value in json.loads(header).items() if key != "pieces"}
+    (tmp_path / "a.counts").write_bytes(json.dumps(untold).encode() + b"\n" + b"".join(pieces[:1]))
+    assert counted([tmp_path / "b.counts", tmp_path / "a.counts"], SETTINGS).pieces.total == 3
+
+
 def test_a_document_counts_the_same_wherever_its_bytes_are_cut(tmp_path: Path) -> None:
     # Large enough to be given to the threads in many parts.
     text = "".join(DOCUMENTS) * 60
