@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from html import unescape
 from typing import Any
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -116,6 +119,30 @@ def test_document_is_written_once_and_not_for_everybody_who_asks(
     pages = {path: client.get(path).content for path in ("/openapi.json", "/docs")}
     monkeypatch.setattr(client.app, "openapi", None)
     assert {path: client.get(path).content for path in pages} == pages
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/docs"])
+def test_others_are_answered_while_the_document_is_written(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    client = make_client()
+    write, others_are_answered = client.app.openapi, threading.Event()
+
+    def held() -> Any:
+        assert others_are_answered.wait(10)
+        return write()
+
+    monkeypatch.setattr(client.app, "openapi", held)
+
+    async def story() -> tuple[int, int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(client.app), base_url="http://test") as caller:
+            reader = asyncio.create_task(caller.get(path))
+            await asyncio.sleep(0)
+            other = await caller.get("/healthz")
+            others_are_answered.set()
+            return other.status_code, (await reader).status_code
+
+    assert asyncio.run(story()) == (200, 200)
 
 
 def test_page_loads_nothing_from_elsewhere_and_runs_only_its_own_script(client: TestClient) -> None:
