@@ -114,7 +114,7 @@ class Counts:
             "documents": self.documents,
             "bytes": self.text_bytes,
             "unpacked": self.unpacked,
-            "pieces": len(self.pieces),
+            "distinct_pieces": len(self.pieces),
         }
         return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
@@ -297,20 +297,22 @@ class _Run:
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":
-                line, pieces = 1, None
+                line, distinct = 1, None
                 for block in self._while_well(lines(source, self.meter)):
                     if line == 1 and block.startswith(b"{"):
                         first, _, rest = block.partition(b"\n")
                         header = _check_header(source.name, first, self.rules.header())
                         self.documents += header["documents"]
                         self.text_bytes += header["bytes"]
-                        pieces = header.get("pieces")
+                        distinct = header.get("distinct_pieces")
                         self.counter.add_counts(rest, 2)
                     else:
                         self.counter.add_counts(block, line)
                     line += block.count(b"\n")
-                if pieces not in (None, line - 2) and self.damage is None:
-                    found = f"{source.name} has {line - 2} whole lines of the {pieces} pieces that its first one tells"
+                if distinct not in (None, line - 2) and self.damage is None:
+                    found = (
+                        f"{source.name} has {line - 2} whole lines of the {distinct} pieces that its first one tells"
+                    )
                     self.damage = InvalidCorpus(f"{found}; count again, or leave that out", file=source.name)
 
     def feed(self, format: Format, parts: Iterator[bytes]) -> None:
@@ -360,7 +362,7 @@ def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str,
             message = f"{name} was counted with another {key}, {other}; count again, or ask for that"
             raise InvalidCorpus(message, file=name, field=key)
     sizes = {"documents": 0, "bytes": 0} | {
-        key: header[key] for key in ("documents", "bytes", "pieces") if key in header
+        key: header[key] for key in ("documents", "bytes", "distinct_pieces") if key in header
     }
     for key, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:

@@ -151,7 +151,7 @@ def test_kept_counts_that_lost_pieces_are_refused_unless_nobody_says_how_many_th
     with pytest.raises(InvalidCorpus, match="of the 2 pieces") as caught:
         counted([tmp_path / "b.counts", tmp_path / "a.counts"], SETTINGS)
     assert caught.value.place == {"file": str(tmp_path / "a.counts")}
-    untold = {key: value for key, value in json.loads(header).items() if key != "pieces"}
+    untold = {key: value for key, value in json.loads(header).items() if key != "distinct_pieces"}
     (tmp_path / "a.counts").write_bytes(json.dumps(untold).encode() + b"\n" + b"".join(pieces[:1]))
     assert counted([tmp_path / "b.counts", tmp_path / "a.counts"], SETTINGS).pieces.total == 3
 

@@ -15,7 +15,7 @@ use super::raise::{exception, invalid_option};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error};
 
-/// Room for so many ids is made before they are seen, and so many are read before signals are looked for.
+/// Room for so many ids is made before they are seen, and of an iterator so many are read before signals are looked for.
 const EXPECTED: usize = 1 << 16;
 
 /// The most ids that are converted at once: a gigabyte. An iterator need not have an end.
