@@ -79,35 +79,27 @@ class Limits:
         """
         if length is not None and length > self.settings.max_body_bytes:
             raise self._too_large()
-        message = await receive()
-        chunk: bytes = message.get("body", b"")
-        if not message.get("more_body", False):
-            if message["type"] == "http.disconnect":
-                raise Disconnected
-            exchange.unread = False
-            self._hold(len(chunk), exchange)
-            return [chunk]
         try:
             async with asyncio.timeout(self.settings.body_seconds):
-                return await self._read_rest(chunk, receive, exchange)
+                return await self._read_chunks(receive, exchange)
         except TimeoutError:
             raise ServiceError(
                 "request_timeout", f"the body did not arrive in {self.settings.body_seconds} seconds; send it faster"
             ) from None
 
-    async def _read_rest(self, chunk: bytes, receive: Receive, exchange: Exchange) -> list[bytes]:
-        chunks = [chunk]
-        self._hold(len(chunk), exchange)
+    async def _read_chunks(self, receive: Receive, exchange: Exchange) -> list[bytes]:
+        chunks: list[bytes] = []
         more = True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Disconnected
-            chunk = message.get("body", b"")
+            chunk: bytes = message.get("body", b"")
             more = message.get("more_body", False)
+            # Known before it may be refused: of a body that came whole nothing is left to throw away.
+            exchange.unread = more
             chunks.append(chunk)
             self._hold(len(chunk), exchange)
-        exchange.unread = False
         return chunks
 
     def _hold(self, size: int, exchange: Exchange) -> None:

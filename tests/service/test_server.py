@@ -172,9 +172,25 @@ def test_caller_of_a_large_body_reads_an_answer_and_not_a_broken_connection(serv
     assert_problem(answer, "body_too_large")
 
 
-def test_body_that_does_not_come_is_given_up(server: Server) -> None:
+@pytest.mark.parametrize(
+    ("path", "lines", "begun"),
+    [
+        ("/encode", ("content-length: 100",), b""),
+        ("/encode", ("content-length: 100",), b'{"text"'),
+        ("/encode", ("content-length: 100", "expect: 100-continue"), b""),
+        ("/encode", ("transfer-encoding: chunked",), b""),
+        ("/encode", ("transfer-encoding: chunked",), b"64\r\n"),
+        ("/encode", ("content-length: 100", "accept: application/vnd.apache.arrow.stream"), b""),
+        ("/train-job", ("content-length: 100",), b""),
+    ],
+    ids=["nothing of it", "some of it", "asked for", "no chunk", "an empty chunk", "an answer in arrow", "a job"],
+)
+def test_body_that_does_not_come_is_given_up(server: Server, path: str, lines: tuple[str, ...], begun: bytes) -> None:
     with connect(server) as connection:
-        connection.sendall(head("/encode", "content-length: 100") + b'{"text"')
+        connection.settimeout(10)
+        connection.sendall(head(path, *lines) + begun)
+        if lines[-1].startswith("expect"):
+            assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         status, headers, body = read_answer(connection)
         assert (status, json.loads(body)["code"], headers["connection"]) == (408, "request_timeout", "close")
 
