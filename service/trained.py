@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
+from service.places import first_of
 from service.settings import Settings
 from tokenizer_core import ArtifactError, ArtifactNotFound, HashMismatch, Tokenizer
 
@@ -20,7 +21,7 @@ def trained_directory(settings: Settings) -> Path:
 
 
 class Trained:
-    """Artifact directories named ``<hex digits of the hash>[-<name>]`` in one directory.
+    """Artifacts in the directory that jobs publish into.
 
     Args:
         most: how many are kept open.
@@ -74,12 +75,6 @@ class Trained:
         return tokenizer
 
     def _find(self, name: str | None, digits: str) -> Path | None:
-        for exact in (digits,) if name is None else (f"{digits}-{name}", digits):
-            if (self._directory / exact).is_dir():
-                return self._directory / exact
-        if name is not None:
-            return None
-        try:
-            return min(self._directory.glob(f"{digits}-*"), default=None)
-        except OSError:
-            return None
+        if name is None:
+            return first_of(self._directory, digits, any_name=True)
+        return first_of(self._directory, digits, name) or first_of(self._directory, digits)

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import re
-import secrets
 import shutil
 import sys
 import traceback
@@ -20,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from service.leash import Leash, Teller, bow_to_others
+from service.places import put_into_place
 from tokenizer_core import (
-    ArtifactError,
     Bounds,
     Progress,
     Recipe,
@@ -71,35 +70,15 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
     told = {name: value for name, value in run.report().to_dict().items() if name != "frequencies"}
     teller.tell(ready=True)
     leash.wait_to_publish()
-    for path in sorted(made.iterdir()):
-        put_into_place(path, Path(order["target"]) / path.name)
-    published = {"hash": tokenizer.hash, "name": tokenizer.name, "directory": artifact.name, "report": told}
+    target = Path(order["target"])
+    places = {path: put_into_place(path, target / path.name) for path in sorted(made.iterdir())}
+    published = {
+        "hash": tokenizer.hash,
+        "name": tokenizer.name,
+        "directory": places[artifact].name,
+        "report": told,
+    }
     teller.tell(published=published)
-
-
-def put_into_place(made: Path, place: Path) -> None:
-    """Move an artifact to the place that is named after its hash, in one step.
-
-    What is there is the same tokenizer, or damaged and put aside: the place is named by content, so it could never be
-    made anew otherwise.
-    """
-    try:
-        made.rename(place)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
-            raise
-        try:
-            Tokenizer.open(place)
-        except ArtifactError as damage:
-            aside = place.with_name(f".{place.name[:64]}.damaged-{secrets.token_hex(8)}")
-            _log.error("%s is damaged and put aside as %s: %s", place, aside.name, damage.message)
-            place.rename(aside)
-            made.rename(place)
-    descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def explain(error: BaseException, order: dict[str, Any]) -> dict[str, Any]:

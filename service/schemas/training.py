@@ -85,7 +85,7 @@ class TrainJobRequest(RequestBody):
 
     corpus: CorpusRequest
     settings: TrainingSettings = Field(default_factory=_defaults, description="The settings of `train`.")
-    name: str | None = Field(None, description="The artifact's name; by default the first digits of its hash.")
+    name: str | None = Field(None, description="The artifact's name; by default `trained`, and found by its hash.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "texts": Example(

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Job, JobRequest, JobStore, State
+from service.jobs import Artifact, Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
-from service.training_process import put_into_place
+from service.places import put_into_place
+from service.trained import Trained
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
-from tokenizer_core import Recipe, TrainingRun
+from tokenizer_core import Recipe, Tokenizer, TrainingRun
 
 KILLS = int(os.environ.get("TOKD_TEST_KILLS", "25"))
 """How often the test of kills kills; 50 and more take minutes."""
@@ -178,6 +179,48 @@ def test_what_is_damaged_in_the_place_of_an_artifact_is_put_aside(
     assert contents(place) == contents(undisturbed)
     (aside,) = trained.glob(".*.damaged-*")
     assert aside.is_file() == (damage == "file")
+    worker.close()
+    store.close()
+
+
+@SQLITE
+@pytest.mark.parametrize("named", [{}, {"name": "mine"}], ids=["no name", "named"])
+def test_jobs_of_equal_ids_keep_the_template_roles_and_corpus_that_each_asked_for(
+    make_settings: MakeSettings, corpus: Path, tmp_path: Path, named: dict[str, str]
+) -> None:
+    settings, trained = make_settings(corpus_roots=(str(corpus.parent),)), tmp_path / "trained"
+    store, worker = JobStore.open(settings), Worker(settings)
+    more = corpus.parent / f"{corpus.name}-more"
+    shutil.copytree(corpus, more, dirs_exist_ok=True)
+    (more / "0.txt").write_text((corpus / "0.txt").read_text() + " ")
+    plain = {"corpus": {"paths": [str(corpus)]}, "vocab_size": 300, "special_tokens": ["<a>", "<b>"], **named}
+    asked = [
+        plain | {"pad": "<a>", "chat_template": "A{{ messages[0].content }}"},
+        plain | {"pad": "<b>", "chat_template": "B{{ messages[0].content }}"},
+        plain | {"corpus": {"paths": [str(more)]}},
+    ]
+
+    def done(recipe: dict[str, Any]) -> Artifact:
+        job = store.submit(JobRequest(recipe=recipe, owner="local"))[0]
+        assert worker.work()
+        ended = store.get(job.id, None)
+        assert ended.artifact is not None, ended.error
+        return ended.artifact
+
+    made = [done(recipe) for recipe in asked]
+    assert len({artifact.hash for artifact in made}) == 1
+    opened = [Tokenizer.open(trained / artifact.directory) for artifact in made]
+    assert [tokenizer.settings.pad for tokenizer in opened] == ["<a>", "<b>", None]
+    assert [tokenizer.settings.chat_template for tokenizer in opened] == [each.get("chat_template") for each in asked]
+    assert len({str(tokenizer.provenance["corpus"]) for tokenizer in opened}) == 2
+    # Each has one place, however often it is made, and the first keeps what the hash stands for.
+    assert [done(recipe).directory for recipe in asked] == [artifact.directory for artifact in made]
+    assert artifacts(trained) == sorted(artifact.directory for artifact in made)
+    tokenizers = Trained(trained, 4, 0)
+    for reference in (None, named.get("name")):
+        found = tokenizers.open(reference, made[0].hash)
+        assert found is not None
+        assert found[1].settings.pad == "<a>"
     worker.close()
     store.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from pathlib import Path
@@ -147,6 +148,26 @@ def test_a_trained_tokenizer_without_a_name_is_found_by_its_hash_alone(make_clie
     assert client.get(f"/tokenizers/{tokenizer.hash}").json()["name"] == "trained"
     assert client.get(f"/tokenizers/trained@{tokenizer.hash}").status_code == 200
     assert_problem(client.get(f"/tokenizers/other@{tokenizer.hash}"), "tokenizer_not_found", path="tokenizer")
+
+
+def test_of_several_of_one_hash_the_oldest_is_served_and_a_name_finds_its_own(
+    make_client: MakeClient, tmp_path: Path
+) -> None:
+    tokenizer = trained_on("low lower " * 9)
+    digits = tokenizer.hash.removeprefix("sha256:")
+    (tmp_path / f"{digits}-aa").mkdir()
+    for age, (place, name) in enumerate(
+        [("-z", "z"), ("", "trained"), ("-a+1", "a"), ("-a", "a"), ("-a-b", "a-b"), ("+2", "trained")]
+    ):
+        made = tokenizer.with_template(place)
+        made.save(tmp_path / f"{digits}{place}", name=name)
+        os.utime(tmp_path / f"{digits}{place}" / "manifest.json", (age, age))
+        client = make_client(trained=str(tmp_path))
+        served = client.get(f"/tokenizers/{tokenizer.hash}").json()["template"]
+        assert served == tokenizer.with_template("-z").template_hash
+        first = {"a": "-a+1", "trained": ""}.get(name, place)
+        served = client.get(f"/tokenizers/{name}@{tokenizer.hash}").json()["template"]
+        assert served == tokenizer.with_template(first).template_hash
 
 
 def test_more_trained_tokenizers_than_stay_open_are_served_in_turn(make_client: MakeClient, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 from service.errors import ServiceError
 from service.jobs import Artifact, Job
 from service.jobs import State as JobState
+from service.places import MANIFEST
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller
 from service.routes.train_job.jobs import JobId
@@ -22,7 +23,6 @@ from service.state import State
 from service.trained import trained_directory
 
 BLOCK_BYTES = 256 << 10
-_MANIFEST = "manifest.json"
 _LEVEL = 6
 _GZIP = 16 + zlib.MAX_WBITS
 """A gzip frame; zlib writes no time and no name into its head."""
@@ -85,8 +85,8 @@ def archive(directory: Path, name: str) -> Iterator[bytes]:
     Errors:
         FileNotFoundError: this is no directory with a manifest.
     """
-    if not (directory / _MANIFEST).is_file():
-        raise FileNotFoundError(directory / _MANIFEST)
+    if not (directory / MANIFEST).is_file():
+        raise FileNotFoundError(directory / MANIFEST)
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     packed = b""
     for part in _tar(directory, name):
