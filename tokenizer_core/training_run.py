@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
@@ -159,9 +160,25 @@ class TrainingRun:
         """
         target = place_of(target, "target")
         made = self._made()
-        places = [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]
-        self._put(made, places, self._recipe.name)
+        self._put(made, self._places(target), self._recipe.name)
         return made[0]
+
+    def in_the_way(self, target: str | Path) -> list[Path]:
+        """Return what stands where ``publish`` would write, and is not what this run has published there.
+
+        An artifact among these would be replaced. Nothing is published before all merges are made.
+        """
+        places = self._places(place_of(target, "target"))
+        if not any(map(os.path.lexists, places)):
+            return []
+        is_merged = self._is_counted and MergeLog.open(self._merges_path()).is_complete
+        made = self.tokenizers() if is_merged else [None] * len(places)
+        return [
+            place
+            for place, tokenizer in zip(places, made, strict=True)
+            if os.path.lexists(place)
+            and (tokenizer is None or not holds(place, tokenizer.parts, name=self._recipe.name))
+        ]
 
     def publish_under(self, root: str | Path) -> Path:
         """Write the artifact directory ``root/<hash>[-<name>]``, and one for each of ``sizes``; return the first.
@@ -296,6 +313,9 @@ class TrainingRun:
             if product == len(tokens):
                 tokens.append(tokens[left] + tokens[right])
         return Learned(start, tokens, log.merges), log
+
+    def _places(self, target: Path) -> list[Path]:
+        return [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]
 
     def _directory_name(self, tokenizer: Tokenizer) -> str:
         digest = tokenizer.hash.removeprefix("sha256:")

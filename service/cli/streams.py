@@ -166,9 +166,12 @@ def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:
 
 
 def write_report(folder: Path, files: Mapping[str, str]) -> None:
-    """Write the files of a report into a folder, in the place of those of an earlier one."""
+    """Write the files of a report into a folder: all at once, or in the place of those of an earlier one."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            create(folder, {name: text.encode() for name, text in files.items()})
+            return
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import filecmp
 import json
+import os
 import shutil
 import signal
 import types
@@ -22,6 +24,7 @@ from service.cli.streams import (
     note,
     reason,
     require_absent,
+    usage,
     write_json,
     write_line,
     write_report,
@@ -63,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
         return train_characters.run(args)
     train_characters.require_bytes(args)
     output = Path(args.output)
+    if not output.name:
+        raise usage(f"--output is a directory to make, which {args.output!r} cannot be; give it a name")
     work = Path(args.work) if args.work is not None else output.with_name(f"{output.name}.run")
     wanted = _recipe(args, work)
     evaluation = train_report.Evaluation.of(args)
@@ -73,10 +78,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         with _alone(work), _stopped_by_signals(), _warnings_as_lines(bar):
             training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads)
+            _require_own(training, args)
             training.count()
             if args.save_counts is not None:
-                training.save_counts(args.save_counts)
+                _save_counts(training, Path(args.save_counts), work)
             training.merge()
+            _require_own(training, args)
             tokenizer = training.publish(output)
     except TokdError as error:
         if isinstance(error, EmptyCorpus) or not any((work / "counts").glob("*.counts")):
@@ -129,6 +136,32 @@ def _require_room(args: argparse.Namespace, wanted: Recipe) -> None:
     for file in (args.save_counts, args.report):
         if file is not None:
             require_absent(Path(file))
+
+
+def _require_own(training: TrainingRun, args: argparse.Namespace) -> None:
+    """Refuse to replace what is not of this run; a resumed one may have written all that it writes."""
+    output, report = Path(args.output), args.report
+    others = training.in_the_way(output)
+    if not others and report is not None and os.path.lexists(report):
+        is_own = os.path.lexists(output) and train_report.hash_in(Path(report)) == training.report().hash
+        others = [] if is_own else [Path(report)]
+    for path in others:
+        raise _not_own(path)
+
+
+def _save_counts(training: TrainingRun, file: Path, work: Path) -> None:
+    """Write the counts, unless the same bytes are there since the run was interrupted."""
+    if not os.path.lexists(file):
+        training.save_counts(file)
+        return
+    same = work / f"saved{file.suffix}"
+    training.save_counts(same)
+    if not filecmp.cmp(same, file, shallow=False):
+        raise _not_own(file)
+
+
+def _not_own(path: Path) -> CommandError:
+    return CommandError("output_exists", f"{path} is there and is not of this run; move it, and --resume goes on")
 
 
 def _keep_recipe(wanted: Recipe, work: Path, *, resume: bool) -> None:

@@ -110,6 +110,15 @@ def files(document: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def hash_in(folder: Path) -> str | None:
+    """Return the hash of the tokenizer that a report in a folder is about; ``None`` if there is no report."""
+    try:
+        found = json.loads((folder / "report.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found.get("hash") if isinstance(found, dict) else None
+
+
 def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the facts, a line each."""
     corpus, learned = document["provenance"]["corpus"], document["learned"]

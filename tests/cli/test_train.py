@@ -216,6 +216,70 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, capsysbinary, monk
     assert sorted(path.name for path in Path("two").iterdir()) == ["mine", "mine-300", "mine.report"]
 
 
+def interrupted(monkeypatch, capsysbinary, *flags: str, phase: str = "merging") -> None:
+    """Leave a run behind that was stopped in a phase."""
+    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": phase}))
+    assert main(["train", *FLAGS, "-o", "mine", *flags]) == 143
+    monkeypatch.setattr(train, "Bar", Bar)
+    capsysbinary.readouterr()
+
+
+@pytest.mark.parametrize("phase", ["counting", "publishing"])
+@pytest.mark.parametrize("place", ["mine", "mine-300"])
+def test_a_run_that_goes_on_replaces_no_artifact_of_another(folder, capsysbinary, monkeypatch, phase, place):
+    assert main(["train", *FLAGS, "--vocab-size", "290", "-o", "other"]) == 0
+    interrupted(monkeypatch, capsysbinary, "--sizes", "300", phase=phase)
+    Path("other").rename(place)
+    before = contents(Path(place))
+    for flags in ([], [*FLAGS, "--sizes", "300"]):
+        message = refused(capsysbinary, "output_exists", 1, [*flags, "-o", "mine", "--resume"])
+        assert f"{place} is there" in message
+    assert contents(Path(place)) == before
+    Path(place).rename("elsewhere")
+    assert main(["train", "-o", "mine", "--resume"]) == 0
+    assert Tokenizer.open("mine").vocab_size == 400
+
+
+def test_a_run_that_goes_on_takes_its_own_files_for_its_own(folder, capsysbinary, monkeypatch):
+    flags = ["--sizes", "300", "--save-counts", "c.counts", "--report", "report"]
+
+    write = train.write_report
+
+    def written_and_killed(*what: object) -> None:
+        write(*what)
+        raise train.Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(train, "write_report", written_and_killed)
+        with pytest.raises(train.Stopped):
+            main(["train", *FLAGS, "-o", "mine", *flags])
+    places = [Path(name) for name in ("mine", "mine-300", "c.counts", "report")]
+    assert all(place.exists() for place in (*places, Path("mine.run")))
+    before = [place.stat().st_ino for place in places]
+    assert main(["train", *FLAGS, "-o", "mine", "--resume", *flags]) == 0
+    assert [place.stat().st_ino for place in places] == before
+    assert not Path("mine.run").exists()
+
+
+@pytest.mark.parametrize("flag", ["--save-counts", "--report"])
+@pytest.mark.parametrize("there", ["file", "report of another"])
+def test_a_run_that_goes_on_writes_neither_counts_nor_report_over_others(
+    folder, capsysbinary, monkeypatch, flag, there
+):
+    interrupted(monkeypatch, capsysbinary, phase="counting")
+    if there == "file":
+        Path("place").write_text("mine", encoding="utf-8")
+    else:
+        Path("place").mkdir()
+        Path("place/report.json").write_text(json.dumps({"hash": "sha256:"}), encoding="utf-8")
+    before = Path("place").stat()
+    assert main(["train", "-o", "mine", "--resume", flag, "place"]) == 1
+    assert "output_exists: place is there and is not of this run" in capsysbinary.readouterr().err.decode()
+    assert Path("place").stat() == before
+    assert not Path("mine").exists()
+    assert main(["train", "-o", "mine", "--resume", flag, "free"]) == 0
+
+
 def test_two_processes_never_work_on_one_run(folder, capsysbinary, monkeypatch):
     monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {}))
     assert main(["train", *FLAGS, "-o", "mine"]) == 143
@@ -258,6 +322,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, capsysbinary):
     [
         (["-o", "x"], "usage", 2, "name a corpus"),
         (["corpus"], "usage", 2, "--output"),
+        (["corpus", "-o", ""], "usage", 2, "--output is a directory to make"),
+        (["corpus", "-o", "."], "usage", 2, "--output is a directory to make, which '.' cannot be"),
+        (["corpus", "-o", "/", "--resume"], "usage", 2, "--output is a directory to make"),
         (["corpus", "-o", "x", "--pattern", "gpt2", "--no-pattern"], "usage", 2, "exclude"),
         (["corpus", "-o", "x", "--vocab-size", "many"], "usage", 2, "--vocab-size"),
         (["corpus", "-o", "x", "--sizes", "300,"], "usage", 2, "--sizes"),
