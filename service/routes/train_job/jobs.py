@@ -1,10 +1,15 @@
-"""``GET /train-job``, ``GET /train-job/{id}`` and ``DELETE /train-job/{id}``: list, state, cancel."""
+"""``GET /train-job``, ``GET /train-job/{id}`` and ``DELETE /train-job/{id}``: list, state, cancel.
+
+The models document the answers and do not make them: one for what is sent would fill in the settings that a job that
+extends a tokenizer does not have, and refuse a stored list where a pair may be sent.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Path, Query, Request
+from starlette.responses import JSONResponse, Response
 
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
@@ -29,18 +34,18 @@ def mount(app: FastAPI, _: State, desk: Desk) -> None:
         states: States = [],  # noqa: B006 - FastAPI makes a new one for each request
         limit: Limit = 50,
         before: Before = None,
-    ) -> Any:
+    ) -> Response:
         """List your jobs, newest first, page by page."""
         owner = caller(request).owner
         page = await desk.run(lambda: desk.jobs.list(owner=owner, states=states, before=before, limit=limit))
-        return {"jobs": list(map(summary, page.jobs)), "next": page.next}
+        return JSONResponse({"jobs": list(map(summary, page.jobs)), "next": page.next})
 
     @app.get("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
-    async def get_job(request: Request, id: JobId) -> Any:
+    async def get_job(request: Request, id: JobId) -> Response:
         """Tell how a job stands."""
-        return whole(await desk.run(desk.jobs.get, id, caller(request).owner))
+        return JSONResponse(whole(await desk.run(desk.jobs.get, id, caller(request).owner)))
 
     @app.delete("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
-    async def cancel_job(request: Request, id: JobId) -> Any:
+    async def cancel_job(request: Request, id: JobId) -> Response:
         """Cancel a job; it stops within two seconds and leaves nothing. A cancelled job may be cancelled again."""
-        return whole(await desk.run(desk.jobs.cancel, id, caller(request).owner))
+        return JSONResponse(whole(await desk.run(desk.jobs.cancel, id, caller(request).owner)))

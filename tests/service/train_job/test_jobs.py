@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from service.jobs import Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
+from service.schemas import TrainingSettings
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, Board, MakeBoard, form, settings_part
 
@@ -49,6 +51,48 @@ def test_jobs_are_listed_newest_first_page_by_page(board: Board) -> None:
     assert found == made
     assert before == {"before": None}
     assert "settings" not in page["jobs"][0]
+
+
+EVERY: dict[str, Any] = {
+    "vocab_size": 270,
+    "pattern": "gpt2",
+    "normalizer": ["nfc"],
+    "special_tokens": ["<a>", "<b>", "<c>"],
+    "tie_break": "lowest_ids",
+    "min_frequency": 2,
+    "max_token_length": 9,
+    "max_piece_length": 99,
+    "id_layout": "specials_first",
+    "initial_merges": [["l", "o"], ["lo", "w"]],
+    "sixteen_bit": True,
+    "bos": "<a>",
+    "eos": "<b>",
+    "pad": "<c>",
+    "chat_template": "{{ messages[0].content }}",
+    "replace_invalid": True,
+}
+EXTENDING = {name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length")}
+
+
+@pytest.mark.parametrize("settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}])
+def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, settings: dict[str, Any]) -> None:
+    assert TrainingSettings.model_fields.keys() == EVERY.keys() | {"extends"}
+    told = board.submit({**BODY, "settings": settings})
+    assert {name: told["settings"][name] for name in settings} == settings
+    if "extends" in settings:
+        of_any = {"bos", "eos", "pad", "chat_template", "replace_invalid"}
+        assert told["settings"].keys() == settings.keys() | of_any
+    else:
+        assert told["settings"].keys() == TrainingSettings.model_fields.keys()
+    where = f"/train-job/{told['id']}"
+    assert board.client.get(where).json() == told
+    short = {name: value for name, value in told.items() if name not in ("settings", "owner")}
+    assert board.client.get("/train-job").json()["jobs"] == [short]
+    cancelled = board.client.delete(where).json()
+    ended = {name: cancelled[name] for name in ("state", "finished_at")}
+    assert (ended["state"], cancelled) == ("cancelled", told | ended)
+    events = board.client.get(f"{where}/events").text
+    assert [json.loads(line[5:]) for line in events.splitlines() if line.startswith("data:")] == [short | ended]
 
 
 def test_jobs_are_filtered_by_state(board: Board) -> None:
