@@ -7,11 +7,12 @@ derived from it. Nothing is read at import.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, get_type_hints
 
 from tokenizer_core import CACHE_BYTES
@@ -22,6 +23,9 @@ TEST_PREFIX = "TOKD_TEST_"
 
 KERNEL_VARIABLE = "TOKD_KERNEL"
 """Read by the kernel itself, wherever it runs."""
+
+HANDED_ON = "TOKD_HANDED_ON"
+"""Holds all settings as JSON, by which a server hands them to its own processes: no path or name can be split in it."""
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -212,11 +216,10 @@ class Settings:
         """
         env = os.environ if env is None else env
         rows = {row.env: row for row in table()}
-        for name in env:
-            ours = name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
-            if ours and name not in rows:
-                raise InvalidSetting(name, f"is no setting; the settings are {', '.join(rows)}")
-        values = {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
+        if HANDED_ON in env:
+            values = {name: _unlisted(value) for name, value in json.loads(env[HANDED_ON]).items()}
+        else:
+            values = _read_variables(env, rows)
         for row in rows.values():
             given = (flags or {}).get(row.name)
             if given is not None:
@@ -224,9 +227,8 @@ class Settings:
         return cls(**values)
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that make ``load`` give these settings again; server processes are handed them."""
-        values = {row: getattr(self, row.name) for row in table()}
-        return {row.env: _write(row, value) for row, value in values.items() if value not in (None, ())}
+        """Return the variable that makes ``load`` give these settings again, whatever the others are."""
+        return {HANDED_ON: json.dumps(asdict(self))}
 
 
 class Row(NamedTuple):
@@ -292,10 +294,16 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write(row: Row, value: Any) -> str:
-    if isinstance(value, tuple):
-        return row.separator.join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str, Any]:
+    for name in env:
+        ours = name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
+        if ours and name not in rows:
+            raise InvalidSetting(name, f"is no setting; the settings are {', '.join(rows)}")
+    return {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
+
+
+def _unlisted(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _read(row: Row, text: str, source: str) -> Any:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from service.jobs.store import JobStore
 from service.jobs.worker import run
-from service.settings import ENV_PREFIX, Settings
+from service.settings import Settings
 
 _LOOK_SECONDS = 0.25
 _RESTART_SECONDS = 1.0
@@ -45,12 +45,11 @@ def _keep(settings: Settings, ending: threading.Event) -> None:
     while not database.exists:
         if ending.wait(_LOOK_SECONDS):
             return
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)}
     while not ending.is_set():
         process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
-            env=environment | settings.environment(),
+            env=os.environ | settings.environment(),
             start_new_session=True,
         )
         while not ending.wait(_LOOK_SECONDS) and process.poll() is None:

@@ -36,9 +36,13 @@ def workers(server: int) -> list[int]:
 def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serves(
     make_settings: MakeSettings, start: Start, tmp_path: Path
 ) -> None:
-    base = tmp_path / "base"
+    # A path and a model that hold what separates them in a variable: the worker publishes beside the artifact.
+    base = tmp_path / "a:b" / "base"
+    base.parent.mkdir()
     train(iter(["low lower lowest"]), vocab_size=258).save(base)
-    settings = make_settings(artifacts=(str(base),), uds=str(tmp_path / "s"), workers=2)
+    settings = make_settings(
+        artifacts=(str(base),), models=("Org/M,1=base",), trained=None, uds=str(tmp_path / "s"), workers=2
+    )
     server = start("serve", settings)
     with httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=settings.uds), timeout=60) as client:
         until(lambda: listens(settings.uds))

@@ -20,6 +20,15 @@ def parse(*arguments: str) -> dict[str, Any]:
     return vars(parser.parse_args(arguments))
 
 
+def variables(**settings: Any) -> dict[str, str]:
+    """Write settings as an operator does."""
+    rows = {row.name: row for row in table()}
+    return {
+        rows[name].env: rows[name].separator.join(value) if isinstance(value, tuple) else str(value).lower()
+        for name, value in settings.items()
+    }
+
+
 OTHER = {
     "artifacts": ("a/b", "c"),
     "default_tokenizer": "c",
@@ -82,6 +91,13 @@ def test_settings_survive_their_own_environment() -> None:
         assert Settings.load(settings.environment(), {}) == settings
 
 
+def test_settings_that_hold_their_separators_survive_their_own_environment() -> None:
+    settings = Settings(
+        artifacts=(f"a{os.pathsep}b/base", "\udcff"), models=("Org/M,1=base",), corpus_roots=(f"/c{os.pathsep}d",)
+    )
+    assert Settings.load({"TOKD_ARTIFACTS": "other", **settings.environment()}, {}) == settings
+
+
 @pytest.mark.parametrize("name", OTHER)
 def test_flag_comes_before_variable_and_variable_before_default(name: str) -> None:
     row = next(row for row in table() if row.name == name)
@@ -89,12 +105,13 @@ def test_flag_comes_before_variable_and_variable_before_default(name: str) -> No
     changed = {name: OTHER[name]}
     if name in loose:
         changed["max_body_bytes"] = min(OTHER["max_body_bytes"], OTHER["max_held_bytes"])
-    env = Settings(**changed).environment()
+    env = variables(**changed)
     assert getattr(Settings.load(env, parse()), name) == OTHER[name]
     values = OTHER[name] if isinstance(OTHER[name], tuple) else (OTHER[name],)
     flags = [part for value in values for part in (row.flag, str(value).lower())]
-    default = {"TOKD_MAX_BODY_BYTES": "1"} if name == "max_held_bytes" else {}
-    assert getattr(Settings.load({**Settings().environment(), **default}, parse(*flags)), name) == OTHER[name]
+    default = {"max_body_bytes": 1} if name == "max_held_bytes" else {}
+    given = {} if row.default in (None, ()) else {name: row.default}
+    assert getattr(Settings.load(variables(**given, **default), parse(*flags)), name) == OTHER[name]
 
 
 def test_help_names_every_setting_its_default_and_its_variable() -> None:
