@@ -371,10 +371,13 @@ def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str,
 
 
 def _named(error: TokdError, found: Sequence[Source]) -> TokdError:
-    """Put the name of the file into an error of the counter, whose place is its number."""
+    """Put the name of the file into an error of the counter, whose place is its number, called ``row``.
+
+    An error that names its file comes from the reader, and its row is one of a table.
+    """
     place = dict(error.place)
     row = place.pop("row", None)
-    if not isinstance(error, CorpusError) or row is None or row >= len(found):
+    if not isinstance(error, CorpusError) or row is None or "file" in place:
         return error
     if "index" in place:
         place["byte"] = place.pop("index")

@@ -110,7 +110,7 @@ def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = F
     """Read a column of strings of a Parquet file, some rows at a time.
 
     Raises:
-        InvalidCorpus: there is no such column, it has another type, or a row has nothing in it.
+        InvalidCorpus: there is no such column or more than one, it has another type, or a row has nothing in it.
     """
     arrow, parquet, compute = (needed(name, "parquet") for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
     with failures(source, arrow.ArrowException), source.open() as file:
@@ -119,6 +119,12 @@ def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = F
             names = ", ".join(schema.names)
             raise InvalidCorpus(
                 f"{source.name} has no column {column!r}, only {names}", file=source.name, field="column"
+            )
+        if (times := schema.names.count(column)) > 1:
+            raise InvalidCorpus(
+                f"{source.name} has {times} columns {column!r}; rename or drop all but one",
+                file=source.name,
+                field="column",
             )
         kind = schema.field(column).type
         if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):

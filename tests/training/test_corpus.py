@@ -239,20 +239,39 @@ def test_parquet_without_the_column_or_with_another_type_is_refused(tmp_path: Pa
         of(path)
     with pytest.raises(InvalidCorpus, match="holds int64, not strings"):
         of(Files(paths=(path,), column="number"))
-    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", None]}), path)
-    with pytest.raises(InvalidCorpus, match=r"row 1 of .* has no text"):
+    table = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], ["text", "text"])
+    pyarrow.parquet.write_table(table, path)
+    with pytest.raises(InvalidCorpus, match=r"has 2 columns 'text'; rename or drop all but one") as raised:
         of(path)
+    assert raised.value.place == {"file": str(path), "field": "column"}
 
 
-def test_parquet_that_is_not_utf8_stops_with_file_row_and_byte_or_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    texts = pyarrow.array([b"good", b"good", b"ba\xffd"]).view(pyarrow.string())
-    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path)
+@pytest.mark.parametrize("at", [0, 1, 2, 1500])
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_row_of_parquet_without_text_is_told_with_its_file(tmp_path: Path, at: int, files: int) -> None:
+    for number in range(files):
+        texts = pyarrow.array(["a"] * at + [None if number == files - 1 else "a"], pyarrow.string())
+        pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path := tmp_path / f"{number}.parquet")
     with pytest.raises(InvalidCorpus) as raised:
-        of(path)
+        of(tmp_path)
+    assert raised.value.message == f"row {at} of {path} has no text"
+    assert raised.value.place == {"file": str(path), "row": at}
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("files", [1, 3])
+def test_parquet_that_is_not_utf8_stops_with_file_row_and_byte_or_is_replaced(
+    tmp_path: Path, at: int, files: int
+) -> None:
+    for number in range(files):
+        texts = [b"good"] * at + [b"ba\xffd" if number == files - 1 else b"good"]
+        table = pyarrow.table({"text": pyarrow.array(texts).view(pyarrow.string())})
+        pyarrow.parquet.write_table(table, path := tmp_path / f"{number}.parquet")
+    with pytest.raises(InvalidCorpus) as raised:
+        of(tmp_path)
     assert raised.value.code == "invalid_utf8"
-    assert raised.value.place == {"file": str(path), "row": 2, "byte": 2}
-    assert of(path, replace_invalid=True) == of(iter(["good", "good", "ba\ufffdd"]))
+    assert raised.value.place == {"file": str(path), "row": at, "byte": 2}
+    assert of(tmp_path, replace_invalid=True) == of(iter(["good"] * (files * (at + 1) - 1) + ["ba\ufffdd"]))
 
 
 @pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string()], ids=str)
