@@ -1,10 +1,11 @@
 //! Hand-checked alignments, and every form against the crate's own iterators.
 
 use proptest::prelude::*;
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::*;
 use crate::error::Code;
+use crate::train::cut::{may_begin, may_end};
 
 fn normalizer(stages: &str) -> Normalizer {
     let stages: Vec<NormalizerStage> = serde_json::from_str(stages).expect("stages");
@@ -233,4 +234,38 @@ fn spaces_before_a_letter_cost_one_look() {
     let stages = r#"[{"type":"replace","pattern":{"regex":"\\s+$"},"content":""}]"#;
     let text = " ".repeat(1_000_000) + "x";
     assert!(normalizer(stages).normalize(&text).expect("no limit").is_none());
+}
+
+/// Every character there is.
+fn characters() -> impl Iterator<Item = char> {
+    '\0'..=char::MAX
+}
+
+#[test]
+fn a_character_at_which_a_corpus_may_be_cut_stays_one_in_every_stage_that_may_stand_there() {
+    for stage in [FORMS[0], FORMS[1], FORMS[2], FORMS[3], r#"[{"type":"lowercase"}]"#, r#"[{"type":"strip_accents"}]"#]
+    {
+        let normalizer = normalizer(stage);
+        for character in characters().filter(|character| may_end(*character) || may_begin(*character)) {
+            let Some(new) = normalizer.normalize(character.encode_utf8(&mut [0; 4])).expect("no limit") else {
+                continue;
+            };
+            let (first, last) = (new.text.chars().next(), new.text.chars().next_back());
+            assert!(!may_end(character) || last.is_some_and(may_end), "{stage} {character:?}");
+            assert!(!may_begin(character) || first.is_some_and(may_begin), "{stage} {character:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_composes_over_a_cut_of_a_corpus_and_beside_it_only_to_what_may_stand_there() {
+    for character in characters() {
+        let parts: Vec<char> = std::iter::once(character).nfd().collect();
+        let (first, last) = (parts[0], parts[parts.len() - 1]);
+        let composes_with_one_before = is_nfc_quick(std::iter::once(character)) == IsNormalized::Maybe;
+        assert!(!composes_with_one_before || !may_begin(character), "{character:?}");
+        let is_composed = parts.len() > 1 && std::iter::once(character).nfc().eq(std::iter::once(character));
+        assert!(!is_composed || !may_end(last) || may_end(character), "{character:?} ends in {last:?}");
+        assert!(!is_composed || !may_begin(first) || may_begin(character), "{character:?} begins with {first:?}");
+    }
 }
