@@ -1,10 +1,11 @@
-//! What the machine has, and how it is asked: instructions, pages, cache lines, words, branches.
+//! What the machine has, and how it is asked: instructions, pages, cache lines, words, branches, locks.
 
 pub(crate) mod branch;
 pub(crate) mod byte_vector;
 pub(crate) mod greatest;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes;
+pub(crate) mod lock;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;

@@ -21,9 +21,10 @@ pub(crate) const LARGE: usize = 2 << 20;
 #[cfg(target_os = "linux")]
 mod mapped {
     use std::ptr::NonNull;
-    use std::sync::{Arc, Mutex, PoisonError, Weak};
+    use std::sync::{Arc, Mutex, Weak};
 
     use super::{LARGE, Zeroed};
+    use crate::machine::lock::lock_briefly;
 
     /// Smaller tables have small pages of their own.
     const SHARED: usize = LARGE / 16;
@@ -87,11 +88,12 @@ mod mapped {
 
     /// Where tables lie side by side, since large pages for each would be half empty, and how much of it is taken. It
     /// stays as long as one of them.
-    static ARENA: Mutex<(Weak<Mapping>, usize)> = Mutex::new((Weak::new(), 0));
+    pub(super) static ARENA: Mutex<(Weak<Mapping>, usize)> = Mutex::new((Weak::new(), 0));
 
-    /// So many bytes of zeros that nobody else has: what they lie in, and where; `None` if the system refuses.
+    /// So many bytes of zeros that nobody else has: what they lie in, and where; `None` if the system refuses, or another
+    /// thread is about to have some.
     fn share(bytes: usize) -> Option<(Arc<Mapping>, usize)> {
-        let mut guard = ARENA.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = lock_briefly(&ARENA)?;
         let (arena, taken) = &mut *guard;
         let bytes = bytes.next_multiple_of(CACHE_LINE);
         let open = arena.upgrade().filter(|_| *taken + bytes <= ARENA_BYTES);
@@ -128,15 +130,18 @@ mod mapped {
         pub fn new(length: usize) -> Option<Self> {
             const { assert!(align_of::<T>() <= CACHE_LINE) };
             let bytes = length.checked_mul(size_of::<T>())?;
-            let (memory, start) = if (SHARED..ARENA_BYTES / 4).contains(&bytes) && !bytes.is_multiple_of(LARGE) {
-                let (arena, at) = share(bytes)?;
-                // SAFETY: so many bytes from there on lie within the mapping.
-                let start = unsafe { arena.start().byte_add(at) };
-                (Memory::Shared { _arena: arena }, start)
-            } else {
-                let mapping = Mapping::new(bytes)?;
-                let start = mapping.start();
-                (Memory::Own { _mapping: mapping }, start)
+            let fills_no_page = (SHARED..ARENA_BYTES / 4).contains(&bytes) && !bytes.is_multiple_of(LARGE);
+            let (memory, start) = match fills_no_page.then(|| share(bytes)).flatten() {
+                Some((arena, at)) => {
+                    // SAFETY: so many bytes from there on lie within the mapping.
+                    let start = unsafe { arena.start().byte_add(at) };
+                    (Memory::Shared { _arena: arena }, start)
+                }
+                None => {
+                    let mapping = Mapping::new(bytes)?;
+                    let start = mapping.start();
+                    (Memory::Own { _mapping: mapping }, start)
+                }
             };
             Some(Self { start: start.cast(), length, memory })
         }
@@ -252,6 +257,13 @@ mod tests {
             assert!(kept.iter().all(|(mark, table)| table.iter().all(|entry| entry == mark)));
         };
         thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || work(thread)))));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_table_is_made_in_a_fork_that_another_thread_left_the_lock_to() {
+        let make = || assert!(Table::<u64>::new(500_000 / 8).iter().all(|entry| *entry == 0));
+        assert!(crate::machine::lock::ends_while_locked(&mapped::ARENA, make));
     }
 
     /// How many bytes of a table are in memory, in whole pages; none if the system has taken all of it back.

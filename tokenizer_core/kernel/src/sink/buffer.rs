@@ -155,9 +155,10 @@ impl Sink for Buffer<u32> {
 mod mapped {
     use std::marker::PhantomData;
     use std::mem::MaybeUninit;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::{Mutex, PoisonError};
 
+    use crate::machine::lock::lock_briefly;
     use crate::machine::pages::{LARGE, Mapping};
 
     /// What waits for the next call at the most, in bytes that were touched.
@@ -166,11 +167,11 @@ mod mapped {
     /// A multiple of every system's page.
     const PAGE: usize = 64 << 10;
 
-    static IDLE: Mutex<Vec<Region>> = Mutex::new(Vec::new());
+    pub(super) static IDLE: Mutex<Vec<Region>> = Mutex::new(Vec::new());
 
     /// Memory, most of which is only reserved.
     #[derive(Debug)]
-    struct Region {
+    pub(super) struct Region {
         mapping: Mapping,
         bytes: usize,
         /// So much may have been written to since the system gave it.
@@ -196,14 +197,23 @@ mod mapped {
             if self.touched > most {
                 return;
             }
-            if let Ok(mut idle) = IDLE.try_lock() {
-                let mut kept = touched(&idle);
-                while kept + self.touched > most {
-                    kept -= idle.remove(0).touched;
-                }
+            let _forgotten = IDLE.try_lock().map(|mut idle| {
+                let forgotten = forget(&mut idle, most - self.touched);
                 idle.push(self);
-            }
+                forgotten
+            });
         }
+    }
+
+    /// Take out what has waited longest until no more than `most` bytes are left. The system is given it back when the lock
+    /// is free again, which takes it a while.
+    fn forget(idle: &mut Vec<Region>, most: usize) -> Vec<Region> {
+        let (mut kept, mut count) = (touched(idle), 0);
+        while kept > most {
+            kept -= idle[count].touched;
+            count += 1;
+        }
+        idle.drain(..count).collect()
     }
 
     fn touched(idle: &[Region]) -> usize {
@@ -213,15 +223,13 @@ mod mapped {
     /// See [`super::keep`].
     pub fn keep(bytes: usize) {
         MOST.store(bytes, Ordering::Relaxed);
-        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        while touched(&idle) > bytes {
-            idle.remove(0);
-        }
+        // What is too much in a fork that cannot have the lock is never used there, and costs nothing.
+        let _forgotten = lock_briefly(&IDLE).map(|mut idle| forget(&mut idle, bytes));
     }
 
     #[cfg(test)]
     pub fn is_within_bounds() -> bool {
-        touched(&IDLE.lock().unwrap_or_else(PoisonError::into_inner)) <= MOST.load(Ordering::Relaxed)
+        touched(&IDLE.lock().unwrap()) <= MOST.load(Ordering::Relaxed)
     }
 
     /// Items in a region.
@@ -319,6 +327,13 @@ mod tests {
             buffer.trim();
             prop_assert!(buffer[..] == truth[..]);
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_kept_is_told_in_a_fork_that_another_thread_left_the_lock_to() {
+        let as_it_is = 24 << 20;
+        assert!(crate::machine::lock::ends_while_locked(&mapped::IDLE, move || keep(as_it_is)));
     }
 
     #[test]

@@ -6,11 +6,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
+use crate::machine::lock::lock_briefly;
 use crate::threads::standing::Standing;
 
 /// So long a thread waits for the next call.
@@ -19,9 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A caller that is done looks so often whether all others are before it sleeps: they mostly are soon, and to be woken
 /// takes 30 microseconds.
 const LOOKS: usize = 2000;
-
-/// So often a lock is tried that a fork may have left behind.
-const TRIES: usize = 1000;
 
 /// Run `work` here, and `help` with 1, 2, ... on so many threads beside it as far as the system has them; all have ended
 /// when this returns. Some numbers may never be called.
@@ -124,16 +122,8 @@ type Line = Vec<(Standing, Arc<Desk>)>;
 
 static LINE: Mutex<Line> = Mutex::new(Vec::new());
 
-/// The line, unless it cannot be had: a thread that is not there any more may hold it in a fork.
 fn line() -> Option<MutexGuard<'static, Line>> {
-    (0..TRIES).find_map(|_| match LINE.try_lock() {
-        Ok(line) => Some(line),
-        Err(TryLockError::Poisoned(line)) => Some(line.into_inner()),
-        Err(TryLockError::WouldBlock) => {
-            std::hint::spin_loop();
-            None
-        }
-    })
+    lock_briefly(&LINE)
 }
 
 /// Take the last in the line that has this standing.
