@@ -32,7 +32,7 @@ from tokenizer_core import (
 )
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
-_SETTINGS = frozenset(field.name for field in fields(TrainSettings))
+_SETTINGS = frozenset(("extends", *(field.name for field in fields(TrainSettings))))
 _log = logging.getLogger("tokd.jobs")
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -15,7 +16,14 @@ from typing import Any
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, holds_surrogate, path_of, several
 from tokenizer_core.corpus import Files
-from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TemplateFailed, TemplateLimit
+from tokenizer_core.errors import (
+    HashMismatch,
+    InvalidArtifact,
+    InvalidOption,
+    InvalidSettings,
+    TemplateFailed,
+    TemplateLimit,
+)
 from tokenizer_core.formats.files import check_name
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
 from tokenizer_core.template import Template
@@ -27,6 +35,7 @@ _EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "m
 """What can be chosen when an artifact is extended: the rest is as it has it."""
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
 """What changes no id of a text."""
+_HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +47,7 @@ class Recipe:
         settings: of ``TrainSettings``.
         sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
+        extends_hash: of that tokenizer; another one that lies there by the time of the run is not extended.
         replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
         name: of the artifact, for its manifest.
         bos, eos, pad: which of the special tokens begins a text, ends it, and fills a row; for those who ask.
@@ -51,6 +61,7 @@ class Recipe:
     settings: TrainSettings
     sizes: tuple[int, ...] = ()
     extends: str | None = None
+    extends_hash: str | None = None
     replace_invalid: bool = False
     name: str | None = None
     bos: str | None = None
@@ -70,6 +81,8 @@ class Recipe:
                 object.__setattr__(self, "corpus", texts)
             if self.extends is not None:
                 object.__setattr__(self, "extends", str(path_of(self.extends, "extends")))
+            if self.extends_hash is not None:
+                self._check_hash(self.extends_hash)
             check_flag(self.replace_invalid, "replace_invalid")
             for name in ("bos", "eos", "pad", "chat_template"):
                 if (text := getattr(self, name)) is not None:
@@ -103,7 +116,7 @@ class Recipe:
         """
         if not isinstance(given, Mapping):
             raise InvalidSettings(f"a recipe is an object, not {type(given).__name__}", field="")
-        known = {"corpus", "sizes", "extends", "replace_invalid", "name", *_ACCOMPANYING, *_SETTINGS}
+        known = {"corpus", "sizes", "extends", "extends_hash", "replace_invalid", "name", *_ACCOMPANYING, *_SETTINGS}
         for key in given:
             if key not in known:
                 raise InvalidSettings(f"no setting is called {str(key)[:80]!r}", field=str(key)[:80])
@@ -126,6 +139,7 @@ class Recipe:
             settings=settings,
             sizes=_sizes(given.get("sizes", ())),
             extends=extends,
+            extends_hash=_optional(given, "extends_hash", str),
             replace_invalid=_optional(given, "replace_invalid", bool) or False,
             name=_optional(given, "name", str),
             **{key: _optional(given, key, str) for key in _ACCOMPANYING},
@@ -140,6 +154,7 @@ class Recipe:
         return {"corpus": _corpus_dict(self.corpus), **settings} | {
             "sizes": list(self.sizes),
             "extends": self.extends,
+            "extends_hash": self.extends_hash,
             "replace_invalid": self.replace_invalid,
             "name": self.name,
             **{key: getattr(self, key) for key in _ACCOMPANYING},
@@ -149,18 +164,36 @@ class Recipe:
         """Return what is to be done with the corpus; the artifact that is extended is opened here.
 
         Raises:
-            ArtifactError
+            ArtifactError: it is damaged, or ``HashMismatch`` if it is another one than ``extends_hash`` names.
             InvalidSettings
         """
         if self.extends is None:
             return NewVocabulary(self.settings, (self.settings.vocab_size, *self.sizes))
         chosen = {key: getattr(self.settings, key) for key in _EXTENDING if key != "vocab_size"}
         tokenizer = Tokenizer.open(self.extends)
+        if self.extends_hash not in (None, tokenizer.hash):
+            raise HashMismatch(
+                f"{self.extends} holds {tokenizer.hash} by now, and {self.extends_hash} was to be extended; put that "
+                "one back, or extend the one that is there",
+                field="extends",
+                expected=self.extends_hash,
+                found=tokenizer.hash,
+            )
         self._check_roles(tokenizer.special_tokens)
         try:
             return LongerVocabulary.of(tokenizer, self.settings.vocab_size, **chosen)
         except InvalidOption as error:
             raise _settings_error(error) from None
+
+    def pinned(self) -> Recipe:
+        """Return the recipe with the hash of what it extends as that is now.
+
+        Raises:
+            ArtifactError: it cannot be opened.
+        """
+        if self.extends is None or self.extends_hash is not None:
+            return self
+        return replace(self, extends_hash=Tokenizer.open(self.extends).hash)
 
     def finished(self, tokenizer: Tokenizer) -> Tokenizer:
         """Give a tokenizer that was learned its name and what accompanies it.
@@ -173,6 +206,13 @@ class Recipe:
         settings = replace(tokenizer.settings, **{key: value for key, value in chosen.items() if value is not None})
         name = tokenizer.parts.name if self.name is None else self.name
         return tokenizer.with_parts(replace(tokenizer.parts, name=name, settings=settings))
+
+    def _check_hash(self, hash: str) -> None:
+        check_unicode(hash, "extends_hash")
+        if self.extends is None:
+            raise InvalidSettings("extends_hash is that of what extends names", field="extends_hash")
+        if _HASH.fullmatch(hash) is None:
+            raise InvalidSettings("a hash is sha256: and 64 hexadecimal digits", field="extends_hash")
 
     def _check_roles(self, literals: Collection[str]) -> None:
         for role in ("bos", "eos", "pad"):

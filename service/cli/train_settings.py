@@ -141,7 +141,8 @@ def checked(settings: dict[str, Any], args: argparse.Namespace) -> Recipe:
     try:
         recipe = Recipe.from_dict(settings)
         recipe.plan()
-        return recipe
+        # So a run that is interrupted never goes on with another artifact than it began with.
+        return recipe.pinned()
     except (InvalidSettings, InvalidOption) as error:
         raise invalid(f"{origin(error, args)}{error.message}") from None
 

@@ -147,7 +147,12 @@ def test_initial_merges_come_first(folder, capsysbinary):
 def test_every_setting_of_a_recipe_has_its_flag(folder):
     recipe = Recipe.from_dict({"corpus": {"paths": ["corpus"]}}).to_dict()
     settings = {f"corpus.{key}" for key in recipe.pop("corpus")} | set(recipe)
-    assert {flag.field for flag in FLAGS_OF_SETTINGS} == settings - {"corpus.paths", "initial_merges", "chat_template"}
+    assert {flag.field for flag in FLAGS_OF_SETTINGS} == settings - {
+        "corpus.paths",
+        "initial_merges",
+        "chat_template",
+        "extends_hash",
+    }
 
 
 def test_every_flag_is_documented(capsysbinary):
@@ -238,6 +243,25 @@ def test_a_run_that_goes_on_replaces_no_artifact_of_another(folder, capsysbinary
     Path(place).rename("elsewhere")
     assert main(["train", "-o", "mine", "--resume"]) == 0
     assert Tokenizer.open("mine").vocab_size == 400
+
+
+def test_a_run_that_goes_on_extends_what_it_began_with(folder, capsysbinary, monkeypatch):
+    for size in ("270", "280"):
+        assert main(["train", *FLAGS, "--vocab-size", size, "-o", f"start-{size}"]) == 0
+    Path("start").symlink_to("start-270")
+    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": "merging"}))
+    flags = ["corpus", "--field", "body", "--extend", "start", "--vocab-size", "300", "-o", "mine"]
+    assert main(["train", *flags]) == 143
+    monkeypatch.setattr(train, "Bar", Bar)
+    capsysbinary.readouterr()
+    Path("start").unlink()
+    Path("start").symlink_to("start-280")
+    assert "start holds sha256:" in refused(capsysbinary, "hash_mismatch", 1, ["--resume", "-o", "mine"])
+    assert "another extends_hash" in refused(capsysbinary, "other_run", 1, [*flags, "--resume"])
+    Path("start").unlink()
+    Path("start").symlink_to("start-270")
+    assert main(["train", *flags, "--resume"]) == 0
+    assert Tokenizer.open("mine").provenance["extends"] == Tokenizer.open("start-270").hash
 
 
 def test_a_run_that_goes_on_takes_its_own_files_for_its_own(folder, capsysbinary, monkeypatch):

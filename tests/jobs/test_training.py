@@ -20,7 +20,7 @@ from service.places import put_into_place
 from service.trained import Trained
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
-from tokenizer_core import Recipe, Tokenizer, TrainingRun
+from tokenizer_core import Recipe, Tokenizer, TrainingRun, train
 
 KILLS = int(os.environ.get("TOKD_TEST_KILLS", "25"))
 """How often the test of kills kills; 50 and more take minutes."""
@@ -221,6 +221,31 @@ def test_jobs_of_equal_ids_keep_the_template_roles_and_corpus_that_each_asked_fo
         found = tokenizers.open(reference, made[0].hash)
         assert found is not None
         assert found[1].settings.pad == "<a>"
+    worker.close()
+    store.close()
+
+
+@SQLITE
+def test_a_job_extends_what_its_submitter_named_or_fails(
+    make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    settings = make_settings(corpus_roots=(str(corpus),))
+    store, worker = JobStore.open(settings), Worker(settings)
+    start, named = tmp_path / "start", Tokenizer.open(undisturbed)
+    named.save(start)
+    recipe = {"corpus": {"paths": [str(corpus)]}, "vocab_size": 700}
+    pinned = Recipe.from_dict({**recipe, "extends": str(start)}).pinned().to_dict()
+    train(iter(["low lower"]), 260).save(start)
+    job = store.submit(JobRequest(recipe=pinned, owner="local"))[0]
+    assert worker.work()
+    error = store.get(job.id, None).error
+    assert error is not None
+    assert (error.code, error.path) == ("hash_mismatch", "settings.extends")
+    assert error.message.startswith("start holds sha256:")
+    named.save(start)
+    job = store.submit(JobRequest(recipe=pinned, owner="local"))[0]
+    assert worker.work()
+    assert store.get(job.id, None).state is State.SUCCEEDED
     worker.close()
     store.close()
 

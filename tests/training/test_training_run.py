@@ -12,6 +12,7 @@ from tests.training.test_train import text
 from tokenizer_core import (
     Cancelled,
     Counts,
+    HashMismatch,
     InvalidSettings,
     Progress,
     Recipe,
@@ -178,6 +179,7 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
         "sixteen_bit": True,
         "sizes": [400],
         "extends": None,
+        "extends_hash": None,
         "replace_invalid": True,
         "name": "mine",
         "bos": None,
@@ -189,6 +191,21 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
     assert recipe.to_dict() == given
     assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
     assert recipe.settings.initial_merges == ((b" ", b"t"), (b" t", b"h"))
+
+
+def test_a_run_extends_the_tokenizer_that_its_recipe_pins_and_no_other(tmp_path: Path) -> None:
+    first, other = (train(iter([word * 9]), 258) for word in ("low ", "new "))
+    first.save(tmp_path / "start")
+    given = {"corpus": TEXTS, "vocab_size": 260, "extends": str(tmp_path / "start")}
+    pinned = Recipe.from_dict(given).pinned()
+    assert pinned.to_dict() == {**Recipe.from_dict(given).to_dict(), "extends_hash": first.hash}
+    assert pinned.pinned() == pinned
+    TrainingRun(tmp_path / "run", pinned).merge()
+    other.save(tmp_path / "start")
+    with pytest.raises(HashMismatch) as raised:
+        TrainingRun(tmp_path / "run", pinned)
+    assert raised.value.place == {"field": "extends", "expected": first.hash, "found": other.hash}
+    assert TrainingRun(tmp_path / "run", Recipe.from_dict(given)).tokenizers()[0].provenance["extends"] == other.hash
 
 
 TEXTS = {"texts": ["some text"]}
@@ -232,6 +249,9 @@ TEXTS = {"texts": ["some text"]}
         ({"corpus": TEXTS, "extends": 7}, "extends"),
         ({"corpus": TEXTS, "extends": "x", "pattern": "gpt2"}, "pattern"),
         ({"corpus": TEXTS, "extends": "x", "sizes": [300]}, "sizes"),
+        ({"corpus": TEXTS, "extends": "x", "extends_hash": "sha256:00"}, "extends_hash"),
+        ({"corpus": TEXTS, "extends": "x", "extends_hash": 7}, "extends_hash"),
+        ({"corpus": TEXTS, "extends_hash": "sha256:" + "0" * 64}, "extends_hash"),
         ({"corpus": TEXTS, "replace_invalid": "yes"}, "replace_invalid"),
         ({"corpus": TEXTS, "eos": "<s>"}, "eos"),
         ({"corpus": TEXTS, "pad": 7}, "pad"),

@@ -59,7 +59,7 @@ class Recipes:
             raise ServiceError("invalid_settings", detail, "settings.vocab_size")
         given = settings.model_dump(exclude_unset=True)
         if settings.extends is not None:
-            given["extends"] = self._path_of(settings.extends)
+            given |= self._extended(settings.extends)
         try:
             recipe = Recipe.from_dict({**given, "corpus": corpus, "name": name})
             if recipe.extends is not None:
@@ -73,9 +73,11 @@ class Recipes:
             raise ServiceError("body_too_large", f"the settings take more than {MAX_RECIPE_BYTES} bytes", "settings")
         return made
 
-    def _path_of(self, reference: str) -> str:
+    def _extended(self, reference: str) -> dict[str, str]:
+        """Say where a tokenizer lies and what it is: it is the one that a run extends, whenever that begins."""
         try:
-            return str(Path(self._found(reference).path).absolute())
+            found = self._found(reference)
+            return {"extends": str(Path(found.path).absolute()), "extends_hash": found.hash}
         except ServiceError as error:
             error.path = "settings.extends"
             raise

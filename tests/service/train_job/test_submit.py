@@ -12,7 +12,7 @@ from service.schemas import TrainingSettings, TrainJobRequest
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form
-from tokenizer_core import Recipe, Tokenizer, TrainingRun
+from tokenizer_core import Recipe, Tokenizer, TrainingRun, train
 
 
 def refused(board: Board, body: Any, code: str, path: str | None) -> dict[str, Any]:
@@ -58,7 +58,8 @@ def test_directory_that_cannot_be_written_is_told_as_such(
 def test_settings_are_those_of_the_library() -> None:
     core = Recipe.from_dict({"corpus": {"texts": ["a"]}}).to_dict()
     ours = TrainingSettings.model_validate({}).model_dump()
-    assert ours == {name: value for name, value in core.items() if name not in ("corpus", "sizes", "name")}
+    others = ("corpus", "sizes", "name", "extends_hash")
+    assert ours == {name: value for name, value in core.items() if name not in others}
 
 
 def test_file_below_a_root_is_taken_and_read_in_place(make_board: MakeBoard, tmp_path: Path) -> None:
@@ -325,6 +326,13 @@ def test_trained_tokenizer_can_be_extended_by_hash(board: Board, tmp_path: Path,
         answer = board.client.post("/train-job", json={"corpus": {"texts": TEXTS}, "settings": settings})
     assert answer.status_code == 202, answer.text
     assert answer.json()["settings"]["extends"] == place.name
+    kept = board.store.get(answer.json()["id"], None).recipe
+    assert (kept["extends"], kept["extends_hash"]) == (str(place), Tokenizer.open(place).hash)
+
+    # By the time that the next is submitted another one lies there, and the server still has the first open.
+    train(iter(["wide wider widest"]), 258).save(place)
+    answer = board.client.post("/train-job", json={"corpus": {"texts": TEXTS}, "settings": settings})
+    assert_problem(answer, "invalid_settings", "settings.extends")
 
 
 def test_tokenizer_that_is_to_be_extended_and_is_not_there_is_named(refusing: Board) -> None:
