@@ -49,6 +49,7 @@ class Limits:
         self._trimmer = Trimmer()
         self.threads = settings.threads or _cores()
         self.turns = Turns(settings)
+        self._shared: dict[str, asyncio.Task[None]] = {}
         self._work = Threads(
             self.threads,
             max_queue=settings.max_queue,
@@ -161,6 +162,19 @@ class Limits:
             ``saturated``
         """
         return await self._work.run(work, *arguments)
+
+    async def once(self, key: str, work: Callable[[], None]) -> None:
+        """Run work beside the event loop once for all who want it meanwhile; those who wait for it take no thread.
+
+        Errors:
+            ``saturated``, and those of the work.
+        """
+        running = self._shared.get(key)
+        if running is None:
+            running = self._shared[key] = asyncio.create_task(self.in_thread(work))
+            running.add_done_callback(lambda _: self._shared.pop(key))
+        # Others wait for it still when one goes away.
+        await asyncio.shield(running)
 
     async def throw_away(self, receive: Receive) -> None:
         """Read and forget what is left of a refused body, for a short time and at most once the largest body."""

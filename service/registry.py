@@ -83,7 +83,7 @@ class Unopened(Exception):
 
     def __init__(self, reference: str, open: Callable[[], None]) -> None:
         super().__init__(reference)
-        self.open = open
+        self.reference, self.open = reference, open
 
 
 class Registry:

@@ -49,6 +49,10 @@ class Trained:
         Errors:
             ArtifactError
         """
+        # Another may have opened it between the look of who asks and now.
+        found = self.opened(name, hash)
+        if found is not None:
+            return found
         path = self._find(name, hash.removeprefix("sha256:"))
         if path is None:
             return None

@@ -258,7 +258,7 @@ class JsonRoute(APIRoute):
 
 
 async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
-    """Do work; if it needs a trained tokenizer that is not open, open that in a thread and do it again.
+    """Do work; if it needs a trained tokenizer that is not open, open that in a thread once for all, and do it again.
 
     Errors:
         ``saturated``: so many others are wanted at once that this one never stays open.
@@ -267,7 +267,7 @@ async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except Unopened as missing:
-            await limits.in_thread(missing.open)
+            await limits.once(missing.reference, missing.open)
     raise saturated("more trained tokenizers are wanted at once than stay open")
 
 

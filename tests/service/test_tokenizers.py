@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import threading
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
 from service.registry import Registry
 from service.schemas import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
-from tests.service.conftest import MakeClient
+from service.trained import Trained
+from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 from tokenizer_core import ArtifactNotFound, Tokenizer, template, train
 
@@ -178,6 +182,46 @@ def test_more_trained_tokenizers_than_stay_open_are_served_in_turn(make_client: 
     for _ in range(2):
         for hash in hashes:
             assert client.post("/count", json={"text": "low", "tokenizer": hash}).json()["tokenizer"] == hash
+
+
+def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(
+    make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(trained=str(tmp_path), threads=1, max_queue=0)
+    app = app_of(client)
+    hash = published(trained_on("low " * 9), tmp_path, "mine")
+    opened: list[object] = []
+
+    all_ask = threading.Event()
+
+    def noted(*arguments: Any, **options: Any) -> Tokenizer:
+        opened.append(arguments)
+        assert all_ask.wait(60)
+        return open_(*arguments, **options)
+
+    open_ = Tokenizer.open
+    monkeypatch.setattr(Tokenizer, "open", noted)
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://tokd", timeout=60) as many:
+            body = {"text": "low", "tokenizer": hash}
+            asked = [asyncio.create_task(many.post("/count", json=body)) for _ in range(70)]
+            while app.tokd.limits.requests + sum(each.done() for each in asked) < len(asked):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            all_ask.set()
+            assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}
+
+    asyncio.run(ask())
+    assert len(opened) == 1
+
+
+def test_a_trained_tokenizer_that_another_opened_meanwhile_is_not_opened_again(tmp_path: Path) -> None:
+    trained = Trained(tmp_path, 1, 0)
+    hash = published(trained_on("low " * 9), tmp_path, "mine")
+    first, second = trained.open(None, hash), trained.open(None, hash)
+    assert first is not None
+    assert second is not None
+    assert first[1] is second[1]
 
 
 def test_a_trained_artifact_that_was_tampered_with_is_not_served(
