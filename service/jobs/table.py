@@ -53,6 +53,10 @@ _CONNECT_SECONDS = 5
 _SCHEMA_LOCK = 0x746F6B64
 """A number that only tokd locks in a Postgres database: ``tokd`` in ASCII."""
 
+_Identity = tuple[int, int]
+_SERVER: _Identity = (0, 0)
+"""A server is the same one under its URL."""
+
 _log = logging.getLogger("tokd.jobs")
 
 METADATA = MetaData()
@@ -112,7 +116,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self._url = _parse(url)
-        self._engine: Engine | None = None
+        self._open: tuple[Engine, _Identity | None] | None = None
         self._opening = threading.Lock()
 
     @property
@@ -122,7 +126,13 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Tell whether there can be jobs: a SQLite file that nobody made holds none, and is not made for a question."""
+        """Tell whether there can be jobs: a SQLite file that nobody made holds none, and is not made for a question.
+
+        Errors:
+            JobsUnavailable
+        """
+        with self._opening:
+            self._let_go_of_another_file()
         file = self._file()
         return file is None or file.exists()
 
@@ -168,8 +178,14 @@ class Database:
         Errors:
             JobsUnavailable
         """
-        with translated(), self._opened().begin() as connection:
-            yield connection
+        with translated():
+            engine, identity = self._opened()
+            with engine.begin() as connection:
+                yield connection
+        if not self._is_there(identity):
+            # It was written into a file that nobody will find any more.
+            _log.error("the store of jobs: %s was taken away while it was written to", self.name)
+            raise JobsUnavailable(RETRY_SECONDS)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -178,7 +194,7 @@ class Database:
         Errors:
             JobsUnavailable
         """
-        with translated(), self._opened().connect() as connection:
+        with translated(), self._opened()[0].connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def lock(self, connection: Connection) -> None:
@@ -189,16 +205,53 @@ class Database:
     def close(self) -> None:
         """Close the connections."""
         with self._opening:
-            if self._engine is not None:
-                self._engine.dispose()
-                self._engine = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._open is not None:
+            self._open[0].dispose()
+            self._open = None
+
+    def _let_go_of_another_file(self) -> None:
+        """Open anew where the SQLite file was removed or another one was put there: connections stay with the old one.
+
+        Errors:
+            JobsUnavailable: what is there now is no store of jobs.
+        """
+        if self._open is None or self._is_there(self._open[1]):
+            return
+        try:
+            self.verify()
+        except InvalidSetting as error:
+            _log.error("the store of jobs: %s", error)
+            raise JobsUnavailable(RETRY_SECONDS) from error
+        _log.error("the store of jobs: %s is gone or another file by now; jobs that only it held are lost", self.name)
+        self._let_go()
 
     def _file(self) -> Path | None:
         return Path(str(self._url.database)) if self._url.get_backend_name() == "sqlite" else None
 
-    def _opened(self) -> Engine:
+    def _identity(self) -> _Identity | None:
+        """Return what tells the SQLite file from any other of its name; ``None`` if there is none.
+
+        Its number is not given to another file as long as a connection holds it open, as an engine's pool does.
+        """
+        file = self._file()
+        if file is None:
+            return _SERVER
+        try:
+            status = file.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _is_there(self, opened: _Identity | None) -> bool:
+        return opened is not None and opened == self._identity()
+
+    def _opened(self) -> tuple[Engine, _Identity | None]:
         with self._opening:
-            if self._engine is None:
+            self._let_go_of_another_file()
+            if self._open is None:
                 engine = self._create()
                 try:
                     with engine.begin() as connection:
@@ -207,8 +260,8 @@ class Database:
                 except BaseException:
                     engine.dispose()
                     raise
-                self._engine = engine
-            return self._engine
+                self._open = engine, self._identity()
+            return self._open
 
     def _create(self) -> Engine:
         file = self._file()

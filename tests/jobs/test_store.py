@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -23,9 +24,10 @@ from service.jobs import (
     State,
     UnknownJob,
 )
-from service.jobs.leases import Leases
+from service.jobs.leases import LeaseLost, Leases
+from service.jobs.store import FILE
 from service.settings import InvalidSetting
-from tests.jobs.conftest import MakeSettings
+from tests.jobs.conftest import SQLITE, MakeSettings
 
 RECIPE = {"vocab_size": 300, "corpus": ["naïve \0 \ud800 👍"]}
 
@@ -255,6 +257,63 @@ def test_a_store_that_is_damaged_is_refused_and_not_begun_anew(
     with pytest.raises(InvalidSetting, match=r"jobs_url sqlite:.* is no store of jobs: .*; put back a copy"):
         JobStore.open(settings)
     assert (tmp_path / "jobs.sqlite").read_bytes() == damaged
+
+
+def remove(file: Path) -> None:
+    for path in file.parent.glob(f"{file.name}*"):
+        path.unlink()
+
+
+@SQLITE
+def test_a_store_whose_file_is_removed_begins_anew_and_the_log_says_so(
+    store: JobStore, make_settings: MakeSettings, leases: Leases, caplog: pytest.LogCaptureFixture
+) -> None:
+    lost, file = submit(store), store.directory / FILE
+    lease = leases.take("worker")
+    assert lease is not None
+    remove(file)
+    with pytest.raises(UnknownJob):
+        store.get(lost.id, "local")
+    assert store.list(owner=None).jobs == ()
+    assert caplog.messages == [
+        f"the store of jobs: sqlite:///{file} is gone or another file by now; jobs that only it held are lost"
+    ]
+    job = submit(store)
+    with pytest.raises(LeaseLost):
+        leases.renew(lease, None)
+    again = JobStore.open(make_settings())
+    assert [each.id for each in again.list(owner=None).jobs] == [job.id]
+    again.close()
+
+
+@SQLITE
+def test_a_copy_that_is_put_back_under_a_running_server_is_the_store(
+    store: JobStore, tmp_path: Path, make_settings: MakeSettings
+) -> None:
+    first, file = submit(store), store.directory / FILE
+    store.close()
+    shutil.copy(file, tmp_path / "copy")
+    submit(store)
+    remove(file)
+    (tmp_path / "copy").rename(file)
+    second = submit(store)
+    assert [each.id for each in store.list(owner=None).jobs] == [second.id, first.id]
+    (tmp_path / "empty").touch()
+    remove(file)
+    (tmp_path / "empty").rename(file)
+    for ask in (lambda: submit(store), lambda: store.list(owner=None), store.counts):
+        with pytest.raises(JobsUnavailable):
+            ask()
+    assert file.stat().st_size == 0
+
+
+@SQLITE
+def test_what_was_written_into_a_file_that_is_gone_is_no_job(store: JobStore) -> None:
+    submit(store)
+    with pytest.raises(JobsUnavailable), store.database.write():
+        remove(store.directory / FILE)
+    submit(store)
+    assert len(store.list(owner=None).jobs) == 1
 
 
 @pytest.mark.parametrize(
