@@ -51,5 +51,8 @@ BOMBS = {
     "a big division": LONG_LOOP % "{% set ns.n = ns.n * 7 // 2 %}",
     "a long comparison": "{% set a = 'a' * 900000 %}{% set b = 'a' * 900000 %}"
     "{% for i in range(99999) %}{{ 'x' if a == b }}{% endfor %}",
+    "a loop of a caller's text": "{% for i in range(99999) %}{{ messages[0].content * 999 }}{% endfor %}",
+    "only where origins are not tracked": "{% set m = messages[0] %}"
+    "{% if m.content | int(5) is sameas 5 %}{{ 'x' * 10**9 }}{% endif %}",
     "sorting": "{% for i in range(99999) %}{{ (range(99999) | sort | list)[0] }}{% endfor %}",
 }

@@ -8,20 +8,46 @@ from string import Formatter
 from typing import Any
 
 import regex
+from jinja2.sandbox import SandboxedEscapeFormatter, SandboxedFormatter
 
-from tokenizer_core.template.meter import charge, charge_weight
+from tokenizer_core.template.meter import ESCAPED, OBJECT, PIECE, charge, weight_of
 from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, cut, text_of, written
 
 _DIRECTIVE = regex.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*\d*(?:\.\d*)?[hlL]?(?P<kind>.)?", regex.DOTALL)
 _DIGITS = regex.compile(r"\d+")
 
+_ESCAPED_JSON = 12
+"""The characters that JSON of ASCII takes for one beyond the first plane."""
+
+
+def charged_values(template: str, values: Any) -> Any:
+    """Charge for ``template % values``, and return the values to give: a dict charges for what each directive takes."""
+    width = sum(min(int(digits[-9:]) if len(digits) < 10 else 10**9, 10**9) for digits in _DIGITS.findall(template))
+    listed = _listed(values)
+    stars = sum(abs(int(value)) for value in listed if isinstance(value, int)) if "*" in template else 0
+    # Keys may have brackets that the expression does not read: the kind behind one may be any.
+    times = ESCAPED if any(found["kind"] in tuple("ra(") for found in _DIRECTIVE.finditer(template)) else 1
+    charge(2 * len(template) + width + stars + times * sum(map(weight_of, listed)))
+    return _ChargedDict(values, times) if isinstance(values, dict) else values
+
+
+class _ChargedDict(dict[Any, Any]):
+    """A dict that charges for each look at a value, which ``%`` copies."""
+
+    def __init__(self, values: Mapping[Any, Any], times: int) -> None:
+        charge(OBJECT * len(values))
+        super().__init__(values)
+        self._times = times
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        charge(self._times * weight_of(value) + OBJECT)
+        return value
+
 
 def percent(template: str, values: Any) -> str:
     """Format as ``template % values`` does."""
-    width = sum(min(int(digits[-9:]) if len(digits) < 10 else 10**9, 10**9) for digits in _DIGITS.findall(template))
-    stars = sum(abs(int(value)) for value in _listed(values) if isinstance(value, int)) if "*" in template else 0
-    charge_weight(values)
-    charge(len(template) + width + stars)
+    values = charged_values(template, values)
     if isinstance(template, Tracked) or "*" in template:
         code = code_of(template) or code_of(values)
         return written(bare(template) % values, code)
@@ -29,13 +55,14 @@ def percent(template: str, values: Any) -> str:
     end, used = 0, 0
     listed = _listed(values)
     for found in _DIRECTIVE.finditer(template):
+        charge(2 * PIECE)
         pieces.append(template[end : found.start()])
         end = found.end()
         if found["kind"] == "%":
             pieces.append("%")
             continue
         if found["key"] is not None:
-            value: Any = values[found["key"]] if isinstance(values, Mapping) else None
+            value: Any = dict.get(values, found["key"]) if isinstance(values, dict) else None
             pieces.append(written(found[0] % values, code_of(value)))
             continue
         if used >= len(listed):
@@ -78,31 +105,51 @@ def braces(template: str, args: Any, kwargs: Any, formatter: Formatter) -> str:
                 )
             if depth == 0 and spec:
                 raise ValueError("Max string recursion exceeded")
-            spec = "".join(fill(spec, depth - 1)) if spec else ""
-            yield _formatted(value, spec)
+            yield _formatted(value, concat(list(fill(spec, depth - 1))) if spec else "")
 
     return concat(list(fill(bare(template), 1)))
 
 
 def _formatted(value: Any, spec: str) -> str:
-    charge(sum(int(digits) if len(digits) < 10 else 10**9 for digits in _DIGITS.findall(spec)))
-    if not spec:
-        charge_weight(value)
-        return text_of(value)
-    text_of(value)
-    return written(format(value, spec), code_of(value))
+    charge_field(value, spec)
+    text = text_of(value)
+    return written(format(value, spec), code_of(value)) if spec else text
+
+
+def charge_field(value: Any, spec: str) -> None:
+    """Charge for one field of a format."""
+    width = sum(int(digits) if len(digits) < 10 else 10**9 for digits in _DIGITS.findall(spec))
+    charge(width + weight_of(value) + PIECE)
+
+
+class _Charging(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        charge_field(value, format_spec)
+        text: str = super().format_field(value, format_spec)
+        return text
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        charge((ESCAPED if conversion else 1) * weight_of(value))
+        return super().convert_field(value, conversion)
+
+
+class ChargedFormatter(_Charging, SandboxedFormatter):
+    """Python's formatter in Jinja's sandbox, within bounds."""
+
+
+class ChargedEscapeFormatter(_Charging, SandboxedEscapeFormatter):
+    """The same for what Jinja holds for HTML."""
 
 
 def tojson(
     value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
 ) -> str:
     """Write JSON as Python's ``json.dumps`` does, characters as they are, with the origins of strings and numbers."""
-    charge_weight(value)
     if separators is None:
         separators = (", " if indent is None else ",", ": ")
     item_separator, key_separator = separators
+    charge_json(value, ensure_ascii, indent, len(item_separator) + len(key_separator))
     if indent is not None and not isinstance(indent, str):
-        charge(max(int(indent), 0))
         indent = " " * indent
     encode: Callable[[str], str] = json.JSONEncoder(ensure_ascii=ensure_ascii).encode
     pieces: list[str] = []
@@ -147,7 +194,6 @@ def tojson(
             return
         line = ""
         if indent is not None:
-            charge((len(items) + 1) * (len(indent) * (level + 1) + 1))
             line = "\n" + indent * (level + 1)
         pieces.append(brackets[0])
         for at, (key, item) in enumerate(items):
@@ -163,8 +209,23 @@ def tojson(
     return concat(pieces)
 
 
+def charge_json(value: Any, ensure_ascii: bool, indent: Any, separators: int, level: int = 0) -> None:
+    """Charge for the strings, separators and margins of a value as JSON."""
+    if isinstance(value, str):
+        charge((_ESCAPED_JSON if ensure_ascii and not value.isascii() else 2) * len(value) + OBJECT)
+    if not isinstance(value, (list, tuple, dict)):
+        return
+    margin = 0 if indent is None else len(indent) if isinstance(indent, str) else max(int(indent), 0)
+    charge((len(value) + 1) * (separators + margin * (level + 1) + PIECE))
+    for item in value:
+        charge_json(item, ensure_ascii, indent, separators, level + 1)
+        if isinstance(value, dict):
+            charge_json(value[item], ensure_ascii, indent, separators, level + 1)
+
+
 def plain_json(
     value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
 ) -> str:
     """Write JSON as Hugging Face does, without origins."""
+    charge_json(value, ensure_ascii, indent, 4 if separators is None else sum(map(len, separators)))
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)

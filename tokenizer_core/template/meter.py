@@ -24,9 +24,21 @@ LOOK_SECONDS = 0.002
 
 MAX_NUMBER_BITS = 1024
 
+OBJECT = 32
+"""Units for a call, a filter or a text that is made, however short: what stays of it takes memory."""
+
+PIECE = 64
+"""Units for each of many texts that are made at once: one of a caller's takes some 250 bytes."""
+
+ESCAPED = 10
+"""The most characters that Python writes for one that it escapes."""
+
 
 class Meter:
-    """Count the work of one rendering; a character made, an item looped over or a call is one unit."""
+    """Count the work of one rendering; a character made or an item looped over is one unit at least.
+
+    Nothing takes much more than four bytes for each unit that it is charged, which is what a wide character takes.
+    """
 
     def __init__(self, size: int) -> None:
         """Allow what a chat of ``size`` characters may need."""
@@ -71,7 +83,7 @@ class Meter:
         known = self._weights.get(id(value))
         if known is not None:
             return known[0]
-        self.charge(len(value))
+        self.charge(PIECE + (OBJECT if isinstance(value, dict) else 2) * len(value))
         parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value
         weight = 1 + sum(1 + self.weigh(part) for part in parts)
         if weight > max(self.work, 0):
@@ -118,6 +130,12 @@ def charge_weight(value: Any) -> None:
     meter = _CURRENT.meter
     if meter is not None and isinstance(value, (list, tuple, dict)):
         meter.charge(meter.weigh(value))
+
+
+def weight_of(value: Any) -> int:
+    """Return how long a value is when it is written out, before anything is escaped."""
+    meter = _CURRENT.meter
+    return 0 if meter is None else meter.weigh(value)
 
 
 def now() -> datetime:

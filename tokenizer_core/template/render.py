@@ -14,8 +14,9 @@ import jinja2
 
 from tokenizer_core.errors import InputError, InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
 from tokenizer_core.template.meter import Meter, metered
-from tokenizer_core.template.sandbox import PlainEnvironment, TrackingEnvironment
+from tokenizer_core.template.sandbox import PlainEnvironment
 from tokenizer_core.template.tracked import GENERATED, Tracked, bare, concat, number, runs_of, written
+from tokenizer_core.template.tracking import TrackingEnvironment
 
 MAX_SOURCE = 1 << 16
 """Characters: four times the longest of forty real templates. The worst of this length takes a second or two to
@@ -153,7 +154,7 @@ class Template:
         again = Meter(origins.size)
         again.now = meter.now
         expected = self._render_plain(again, variables)
-        if expected != bare(text):
+        if expected != text:
             raise TemplateUntrackable("the chat template does to these messages what cannot be tracked exactly")
         return _rendering(text, origins)
 

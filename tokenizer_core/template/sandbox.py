@@ -1,9 +1,8 @@
-"""Jinja as Hugging Face sets it up, twice: as it is, and with origins and bounds."""
+"""Jinja as Hugging Face sets it up, within bounds: whatever can make text or lists grow pays first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from string import Formatter
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
@@ -12,14 +11,22 @@ from jinja2 import nodes, runtime
 from jinja2.ext import Extension, loopcontrols
 from jinja2.filters import make_attrgetter
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
+from markupsafe import Markup
 
 from tokenizer_core.errors import TemplateLimit, TemplateUntrackable
 from tokenizer_core.template import formats, meter
-from tokenizer_core.template.string_filters import STRING_FILTERS
-from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, generated, number, text_of, tracked, written
+from tokenizer_core.template.growth import (
+    charge_filter,
+    charge_indent,
+    charge_method,
+    charge_product,
+    parts_of,
+    ticking,
+)
+from tokenizer_core.template.tracked import code_of, written
 
 _PREDICATES = frozenset(
     [
@@ -75,7 +82,7 @@ _CONTAINER_METHODS = frozenset(["copy", "count", "fromkeys", "get", "index", "it
 _CALLABLE_OWNERS = (runtime.LoopContext, runtime.Macro)
 """Methods of anything else do work that is not counted, such as those of integers that make bytes."""
 
-_NATIVE_FILTERS = [
+NATIVE_FILTERS = [
     "abs",
     "attr",
     "batch",
@@ -112,7 +119,20 @@ _NATIVE_FILTERS = [
     "forceescape",
 ]
 
-_EXTENTS = ("batch", "slice", "round")
+_TEXT_CHARGES: dict[str, Callable[..., None]] = {
+    "center": lambda text, width=80: charge_method(text, "center", width),
+    "indent": lambda text, width=4, *_, **__: charge_indent(text, width),
+    "replace": lambda text, old, new, count=-1: charge_method(text, "replace", str(old), str(new), count),
+}
+"""What Jinja's own filters for text may make, by their arguments."""
+
+_TEXT_FILTERS = frozenset(["capitalize", "lower", "safe", "string", "title", "trim", "upper", *_TEXT_CHARGES])
+
+_OUTPUT = 4
+"""Units for each text that one run through a loop may write: its place among the others, as their list grows."""
+
+_RECURSION = 500
+"""Units for each item of a loop that calls itself, whose body is not known then."""
 
 
 class TemplateNamespace(Namespace):
@@ -139,11 +159,11 @@ class TemplateDict:
     """``dict`` as a template may use it: to build one, and no more of the type."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-        meter.charge(meter.size_of(args))
+        meter.charge(meter.OBJECT * meter.size_of(args))
         return dict(*args, **kwargs)
 
     def fromkeys(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-        meter.charge(meter.size_of(args))
+        meter.charge(meter.OBJECT * meter.size_of(args))
         return dict.fromkeys(*args, **kwargs)
 
 
@@ -158,8 +178,7 @@ class Generation(Extension):
         return nodes.CallBlock(self.call_method("_generation"), [], [], body).set_lineno(line)
 
     def _generation(self, caller: Callable[[], str]) -> str:
-        text = caller()
-        return generated(text) if isinstance(self.environment, TrackingEnvironment) else text
+        return self.environment.generated(caller())  # type: ignore[attr-defined, no-any-return]
 
 
 def _raise_exception(message: Any) -> None:
@@ -171,56 +190,59 @@ def _strftime_now(format: str) -> str:
     return written(meter.now().strftime(format), code_of(format))
 
 
-class PlainEnvironment(ImmutableSandboxedEnvironment):
-    """The sandbox of Hugging Face: what a tracked rendering must equal.
+def _concat(parts: Iterable[str]) -> str:
+    parts = parts if isinstance(parts, (list, tuple)) else list(parts)
+    meter.charge(sum(map(len, parts)) + 2 * len(parts) + meter.OBJECT)
+    return "".join(parts)
 
-    Nothing is computed when a template is compiled: what is intercepted, or needs the context, is not folded.
+
+class PlainEnvironment(ImmutableSandboxedEnvironment):
+    """The sandbox of Hugging Face, within bounds: what a tracked rendering must equal.
+
+    A template can find out which of the two it runs in, so both are bounded alike. Nothing is computed when a template
+    is compiled: what is intercepted, or needs the context, is not folded.
     """
 
     intercepted_binops = frozenset(("+", "-", "*", "/", "//", "%", "**"))
+    concat = staticmethod(_concat)
 
     def __init__(self) -> None:
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
-        self.filters["tojson"] = formats.plain_json
-        self.native_filters = dict(self.filters)
-        for name, function in self.native_filters.items():
-            self.filters[name] = _unfolded(function)
+        del self.globals["lipsum"]
+        self.finalize = _charged_output
+        self.native_filters = {name: _unfolded(function) for name, function in self.filters.items()}
+        for name, native in self.native_filters.items():
+            known = name in NATIVE_FILTERS or name in _TEXT_FILTERS
+            self.filters[name] = _charged(name, native) if known else _refused(name)
+        self.filters["join"] = _join
+        for name, function in (
+            ("format", _format),
+            ("tojson", formats.plain_json),
+            ("_ticking", _ticking),
+            ("_built", meter.weigh),
+            ("_cut", _slice),
+            ("_joined", _joined),
+        ):
+            self.filters[name] = contextual(function)
         self.globals |= {
             "raise_exception": _raise_exception,
             "strftime_now": _strftime_now,
             "dict": TemplateDict(),
             "namespace": TemplateNamespace,
         }
-        self.filters["_ticking"] = _contextual(_ticking)
 
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        parsed: nodes.Template = _Loops().visit(super()._parse(source, name, filename))
-        return parsed
-
-
-class TrackingEnvironment(PlainEnvironment):
-    """The same, for tracked values: every way to make text keeps the origins, and pays first."""
-
-    concat = staticmethod(concat)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.finalize = _finalize
-        del self.globals["lipsum"]
-        for name, native in self.native_filters.items():
-            self.filters[name] = _native(name, native) if name in _NATIVE_FILTERS else _refused(name)
-        for name, function in STRING_FILTERS.items():
-            self.filters[name] = _contextual(function)
-        self.filters["join"] = _join
-        for name, function in (("_ticking", _ticking), ("_built", meter.weigh), ("_cut", _slice), ("_joined", _joined)):
-            self.filters[name] = _contextual(function)
+    def generated(self, text: str) -> str:
+        """Return what a block of the model's turn holds."""
+        return text
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         parsed: nodes.Template = _Growth().visit(super()._parse(source, name, filename))
         return parsed
 
     def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - Jinja's
-        meter.charge(1 + meter.size_of(args))
+        meter.charge(meter.OBJECT + meter.size_of(args))
+        if isinstance(__obj, runtime.LoopContext) and args and isinstance(args[0], Iterable):
+            args = (ticking(args[0], _RECURSION), *args[1:])
         owner = getattr(__obj, "__self__", None)
         if isinstance(__obj, (MethodType, BuiltinMethodType)) and owner is not None:
             name = __obj.__name__
@@ -230,35 +252,36 @@ class TrackingEnvironment(PlainEnvironment):
                         f"the chat template uses the method {name!r} of a string, which is not tracked"
                     )
                 meter.charge(len(owner) >> 4)
-                __obj = getattr(tracked(owner), name)
+                __obj, args = __self.string_method(owner, __obj, args, kwargs)
             elif isinstance(owner, (Mapping, list, tuple)):
                 if name not in _CONTAINER_METHODS:
                     raise jinja2.exceptions.SecurityError(f"{name!r} is not safely callable")
-                meter.charge(len(owner))
+                meter.charge(len(owner) * (meter.OBJECT if name == "copy" else 1))
             elif not isinstance(owner, (*_CALLABLE_OWNERS, TemplateDict, Extension, jinja2.utils.Cycler)):
                 raise TemplateUntrackable(f"the chat template uses the method {name!r}, whose result is not tracked")
-        return meter.weigh(super().call(__context, __obj, *args, **kwargs))
+        return made(super().call(__context, __obj, *args, **kwargs))
+
+    def string_method(
+        self, owner: str, method: Any, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Charge for a method of a string, and return what is to be called, and with which arguments."""
+        name = method.__name__
+        charge_method(owner, name, *args, *(options[key] for key in ("sep", "maxsplit", "tabsize") if key in options))
+        if name == "join" and args and isinstance(args[0], Iterable):
+            args = (parts_of(owner, args[0]), *args[1:])
+        return method, args
 
     def call_binop(self, context: runtime.Context, operator: str, left: Any, right: Any) -> Any:
-        if isinstance(left, str):
-            if operator == "%":
-                return formats.percent(left, right)
-            if operator == "+" and isinstance(right, str):
-                return concat([left, right])
-        if operator == "*":
-            _charge_product(left, right)
+        meter.charge(meter.OBJECT)
+        if operator == "%" and isinstance(left, str):
+            right = formats.charged_values(left, right)
+        elif operator == "*":
+            charge_product(left, right)
         elif operator == "**":
             _charge_power(left, right)
         elif operator == "+":
-            meter.charge(meter.size_of((left, right)))
-        if isinstance(right, str) and operator == "*":
-            left, right = right, left
-        if isinstance(left, str):
-            left = tracked(left)
-        result = super().call_binop(context, operator, left, right)
-        if isinstance(result, (int, float)):
-            return number(_bounded(result), code_of(left) or code_of(right))
-        return meter.weigh(result)
+            meter.charge(2 * meter.size_of((left, right)))
+        return made(super().call_binop(context, operator, left, right))
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         if not isinstance(value, (MethodType, BuiltinMethodType)) or value.__name__ not in ("format", "format_map"):
@@ -266,24 +289,28 @@ class TrackingEnvironment(PlainEnvironment):
         template = value.__self__
         if not isinstance(template, str):
             return None
-        formatter: Formatter = SandboxedFormatter(self)
         if value.__name__ == "format_map":
-            return lambda values: formats.braces(template, (), values, formatter)
-        return lambda *args, **kwargs: formats.braces(template, args, kwargs, formatter)
+            return lambda values: self.formatted(template, (), values)
+        return lambda *args, **kwargs: self.formatted(template, args, kwargs)
+
+    def formatted(self, template: str, args: Any, kwargs: Any) -> str:
+        """Fill the braces of a template."""
+        meter.charge(len(template))
+        if isinstance(template, Markup):
+            formatter = formats.ChargedEscapeFormatter(self, escape=template.escape)
+            return type(template)(formatter.vformat(template, args, kwargs))
+        return formats.ChargedFormatter(self).vformat(template, args, kwargs)
 
 
-class _Loops(NodeTransformer):
-    """Count what loops go over."""
+class _Growth(NodeTransformer):
+    """Send what Jinja compiles to bare Python through the environment, and count what loops go over."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - named after the node
         self.generic_visit(node)
         if isinstance(node.iter, nodes.Expr):
-            node.iter = _filter("_ticking", node.iter)
+            units = 8 + _OUTPUT * sum(len(output.nodes) for output in node.find_all(nodes.Output))
+            node.iter = _filter("_ticking", node.iter, nodes.Const(units))
         return node
-
-
-class _Growth(NodeTransformer):
-    """Send what Jinja compiles to bare Python through the environment."""
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - as above
         self.generic_visit(node)
@@ -313,12 +340,12 @@ def _filter(name: str, value: nodes.Expr, *args: nodes.Expr) -> nodes.Expr:
     return node
 
 
-def _contextual(function: Callable[..., Any]) -> Callable[..., Any]:
+def contextual(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keep a filter from running when the template is compiled, where nothing is counted."""
 
     @jinja2.pass_context
     def filtered(_: runtime.Context, *args: Any, **kwargs: Any) -> Any:
-        meter.charge(1 + meter.size_of(args))
+        meter.charge(meter.OBJECT + meter.size_of(args))
         return function(*args, **kwargs)
 
     return filtered
@@ -342,39 +369,37 @@ def _refused(name: str) -> Callable[..., Any]:
     def refuse(*_: Any, **__: Any) -> Any:
         raise TemplateUntrackable(f"the chat template uses the filter {name!r}, which is not tracked")
 
-    return _contextual(refuse)
+    return contextual(refuse)
 
 
-def _native(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Use Jinja's own filter; text or a number that it makes of the caller's is the caller's as a whole."""
-    run = _unfolded(function)
-
+def _charged(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     @jinja2.pass_context
     def filtered(context: runtime.Context, value: Any, *args: Any, **kwargs: Any) -> Any:
-        meter.charge(1 + meter.size_of((value, *args)))
-        if name in _EXTENTS:
-            # Columns to fill and digits to round to: the work grows with them, or with their square.
-            meter.charge(sum(extent * extent for extent in (*args, *kwargs.values()) if isinstance(extent, int)))
-        if name == "sum" and not isinstance(kwargs.get("start", (*args, 0, 0)[1]), (int, float)):
-            raise TemplateUntrackable("the chat template sums what are no numbers, which is not tracked")
-        result = run(context, value, *args, **kwargs)
-        if isinstance(result, str) and not isinstance(result, Tracked):
-            return written(bare(result), code_of(value) or code_of(args))
-        if isinstance(result, (int, float)) and name not in ("length", "count"):
-            return number(_bounded(result), code_of(value))
-        return meter.weigh(result)
+        if name in _TEXT_FILTERS:
+            meter.charge_weight(value)
+        if name in _TEXT_CHARGES:
+            _TEXT_CHARGES[name](str(value), *args, **kwargs)
+        return made(run(context, charge_filter(name, value, args, kwargs), *args, **kwargs))
 
     return filtered
 
 
-def _ticking(items: Iterable[Any]) -> Iterator[Any]:
-    for item in items:
-        meter.charge(8)
-        yield item
+def made(value: Any) -> Any:
+    """Charge for a value that an operation made, as far as that was not known before, and return it."""
+    if isinstance(value, str):
+        meter.charge(len(value))
+    elif isinstance(value, int) and value.bit_length() > meter.MAX_NUMBER_BITS:
+        raise TemplateLimit("the chat template computes a number that is larger than any chat needs")
+    return meter.weigh(value)
+
+
+def _ticking(items: Iterable[Any], units: int) -> Iterator[Any]:
+    # A template may call this too, by its name and with any number.
+    return ticking(items, max(units, 8))
 
 
 def _slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
-    meter.charge(meter.size_of((value,)))
+    meter.charge(2 * meter.size_of((value,)))
     return meter.weigh(value[start:stop:step])
 
 
@@ -382,32 +407,30 @@ def _slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
 def _join(context: runtime.Context, value: Iterable[Any], d: Any = "", attribute: str | int | None = None) -> str:
     if attribute is not None:
         value = map(make_attrgetter(context.environment, attribute), value)
-    return tracked(text_of(d)).join(map(_finalize, value))
+    separator = str(d)
+    return separator.join(parts_of(separator, (str(_charged_output(part)) for part in value)))
 
 
 def _joined(*values: Any) -> str:
-    return concat([_finalize(value) for value in values])
+    return _concat([str(_charged_output(value)) for value in values])
 
 
-def _finalize(value: Any) -> str:
-    if isinstance(value, str):
-        return value
+def _format(value: Any, *args: Any, **kwargs: Any) -> str:
+    if args and kwargs:
+        raise jinja2.exceptions.FilterArgumentError("can't handle positional and keyword arguments at the same time")
     meter.charge_weight(value)
-    return text_of(value)
+    template = value if isinstance(value, str) else str(value)
+    text: str = template % formats.charged_values(template, kwargs or args)
+    return text
 
 
-def _charge_product(left: Any, right: Any) -> None:
-    for value, times in ((left, right), (right, left)):
-        if isinstance(value, (str, list, tuple)) and isinstance(times, int):
-            meter.charge(max(times, 0) * (len(value) + 1))
+def _charged_output(value: Any) -> Any:
+    if not isinstance(value, str):
+        meter.charge(meter.OBJECT)
+        meter.charge_weight(value)
+    return value
 
 
 def _charge_power(left: Any, right: Any) -> None:
     if isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > meter.MAX_NUMBER_BITS:
         raise TemplateLimit("the chat template computes a number that is larger than any chat needs")
-
-
-def _bounded(value: float) -> float:
-    if isinstance(value, int) and value.bit_length() > meter.MAX_NUMBER_BITS:
-        raise TemplateLimit("the chat template computes a number that is larger than any chat needs")
-    return value

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2.filters import do_title
 
 from tokenizer_core.template import formats, meter
+from tokenizer_core.template.growth import charge_indent
 from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, text_of, tracked, written
 
 
@@ -34,6 +35,7 @@ def _center(value: Any, width: int = 80) -> str:
 
 def _title(value: Any) -> str:
     text = _text(value)
+    meter.charge(meter.OBJECT * len(text))
     return written(bare(do_title(bare(text))), code_of(text))
 
 
@@ -46,12 +48,11 @@ def _string(value: Any) -> str:
 
 
 def _indent(value: Any, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    if not isinstance(width, str):
-        meter.charge(max(width, 0))
+    text = _text(value)
+    charge_indent(text, width)
     margin = width if isinstance(width, str) else " " * width
     # A text that ends in a line break keeps it: one more stands behind it while the lines are cut.
-    lines = _text(concat([_text(value), "\n"])).splitlines()
-    meter.charge(len(lines) * (len(margin) + 1))
+    lines = _text(concat([text, "\n"])).splitlines()
     pieces: list[str] = []
     for at, line in enumerate(lines):
         if at:

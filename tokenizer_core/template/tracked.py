@@ -15,7 +15,8 @@ from typing import Any, SupportsIndex
 from jinja2 import Undefined
 
 from tokenizer_core.errors import TemplateUntrackable
-from tokenizer_core.template.meter import charge
+from tokenizer_core.template.growth import charge_method, parts_of
+from tokenizer_core.template.meter import OBJECT, PIECE, charge
 
 Runs = tuple[tuple[int, int], ...]
 
@@ -67,8 +68,8 @@ def code_of(value: Any) -> int:
 def concat(parts: Iterable[str]) -> str:
     """Join strings with their runs."""
     parts = parts if isinstance(parts, (list, tuple)) else list(parts)
+    charge(sum(map(len, parts)) + 2 * len(parts) + OBJECT)
     text = "".join(parts)
-    charge(len(text) + len(parts))
     runs: list[tuple[int, int]] = []
     end, last = 0, -1
     for part in parts:
@@ -93,8 +94,8 @@ def concat(parts: Iterable[str]) -> str:
 
 def cut(text: str, start: int, end: int) -> str:
     """Return ``text[start:end]`` for places inside the text."""
+    charge(max(end - start, 0) + OBJECT)
     part = str.__getitem__(text, slice(start, end))
-    charge(len(part) + 1)
     if not isinstance(text, Tracked) or not part:
         return part
     runs = text._runs
@@ -117,17 +118,18 @@ def _mapped(name: str) -> Callable[[Tracked], str]:
     method: Callable[[str], str] = getattr(str, name)
 
     def mapped(self: Tracked) -> str:
+        # One character may become three.
+        charge(len(self) * (1 if self.isascii() else 3) + OBJECT)
         text = method(self)
-        charge(len(text))
         if len(text) == len(self):
             return make(text, self._runs)
-        ends, end = [0], 0
-        for character in str.__iter__(self):
-            end += len(method(character))
-            ends.append(end)
-        if end != len(text):
-            return written(text, code_of(self))
-        return make(text, tuple((ends[stop], code) for stop, code in self._runs))
+        runs: list[tuple[int, int]] = []
+        start = end = 0
+        for stop, code in self._runs:
+            end += sum(len(method(character)) for character in str.__getitem__(self, slice(start, stop)))
+            runs.append((end, code))
+            start = stop
+        return make(text, tuple(runs)) if end == len(text) else written(text, code_of(self))
 
     # The sandbox knows methods by their names.
     mapped.__name__ = name
@@ -138,7 +140,7 @@ def _padded(name: str) -> Callable[..., str]:
     method: Callable[..., str] = getattr(str, name)
 
     def padded(self: Tracked, width: SupportsIndex, fill: str = " ") -> str:
-        charge(max(int(width), 0))
+        charge_method(self, name, width)
         text = method(self, width, fill)
         padding = len(text) - len(self)
         left = {"ljust": 0, "rjust": padding, "center": padding // 2 + (padding & int(width) & 1)}[name]
@@ -172,9 +174,7 @@ class Tracked(str):
         return concat([other, self]) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> str:
-        times = max(times.__index__(), 0)
-        charge(times * (len(self) + 1))
-        return concat([self] * times)
+        return concat([self] * times.__index__())
 
     __rmul__ = __mul__
 
@@ -183,6 +183,7 @@ class Tracked(str):
             start, end, step = key.indices(len(self))
             if step == 1:
                 return cut(self, start, max(start, end))
+            charge(2 * len(self) + PIECE * len(range(start, end, step)))
             text, codes = super().__getitem__(key), self._codes()[key]
             return concat([written(character, code) for character, code in zip(text, codes, strict=True)])
         at = index(key)
@@ -194,8 +195,9 @@ class Tracked(str):
     def __iter__(self) -> Iterator[str]:
         start = 0
         for end, code in self._runs:
+            runs = ((1, code),)
             for character in super().__getitem__(slice(start, end)):
-                yield written(character, code)
+                yield make(character, runs)
             start = end
 
     def _codes(self) -> list[int]:
@@ -206,7 +208,6 @@ class Tracked(str):
 
     def _cuts(self, parts: list[str], gap: int) -> list[str]:
         """Find parts that follow one another with ``gap`` characters between."""
-        charge(len(self) + len(parts))
         cuts, at = [], 0
         for part in parts:
             cuts.append(cut(self, at, at + len(part)))
@@ -214,7 +215,6 @@ class Tracked(str):
         return cuts
 
     def _words(self, parts: list[str]) -> list[str]:
-        charge(len(self) + len(parts))
         cuts, at = [], 0
         for part in parts:
             at = super().find(part, at)
@@ -239,14 +239,17 @@ class Tracked(str):
         return cut(self, 0, len(super().removesuffix(suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        charge_method(self, "split", sep, maxsplit)
         parts = super().split(sep, maxsplit)
         return self._words(parts) if sep is None else self._cuts(parts, len(sep))
 
     def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        charge_method(self, "rsplit", sep, maxsplit)
         parts = super().rsplit(sep, maxsplit)
         return self._words(parts) if sep is None else self._cuts(parts, len(sep))
 
     def splitlines(self, keepends: bool = False) -> list[str]:
+        charge_method(self, "splitlines")
         lines = self._cuts(super().splitlines(True), 0)
         if keepends:
             return lines
@@ -263,7 +266,7 @@ class Tracked(str):
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
         limit = count.__index__()
         times = super().count(old) if limit < 0 else min(super().count(old), limit)
-        charge(len(self) + times * (len(new) + 2))
+        charge_method(self, "replace", old, new, limit)
         if times == 0:
             return self
         if old:
@@ -275,19 +278,18 @@ class Tracked(str):
 
     def join(self, parts: Iterable[str], /) -> str:
         items: list[str] = []
-        for at, part in enumerate(parts):
+        for at, part in enumerate(parts_of(self, parts)):
             if not isinstance(part, str):
                 raise TypeError(f"sequence item {at}: expected str instance, {type(part).__name__} found")
-            charge(len(self) + len(part))
             items += (self, part)
         return concat(items[1:])
 
     def zfill(self, width: SupportsIndex, /) -> str:
-        charge(max(int(width), 0))
+        charge_method(self, "zfill", width)
         return written(super().zfill(width), code_of(self))
 
     def expandtabs(self, tabsize: SupportsIndex = 8) -> str:
-        charge(len(self) + super().count("\t") * max(int(tabsize), 0))
+        charge_method(self, "expandtabs", tabsize)
         return written(super().expandtabs(tabsize), code_of(self))
 
     ljust = _padded("ljust")

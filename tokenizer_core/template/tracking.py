@@ -1,0 +1,94 @@
+"""The sandbox for tracked values: every way to make text keeps the origins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jinja2
+from jinja2 import runtime
+from jinja2.filters import make_attrgetter
+
+from tokenizer_core.errors import TemplateUntrackable
+from tokenizer_core.template import formats, meter
+from tokenizer_core.template.growth import charge_filter
+from tokenizer_core.template.sandbox import NATIVE_FILTERS, PlainEnvironment, contextual, made
+from tokenizer_core.template.string_filters import STRING_FILTERS
+from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, generated, number, text_of, tracked, written
+
+
+class TrackingEnvironment(PlainEnvironment):
+    """The same, for tracked values."""
+
+    concat = staticmethod(concat)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.finalize = _finalize
+        for name in NATIVE_FILTERS:
+            self.filters[name] = _native(name, self.native_filters[name])
+        for name, function in (*STRING_FILTERS.items(), ("_joined", _joined)):
+            self.filters[name] = contextual(function)
+        self.filters["join"] = _join
+
+    def generated(self, text: str) -> str:
+        return generated(text)
+
+    def string_method(
+        self,
+        owner: str,
+        method: Any,
+        args: tuple[Any, ...],
+        options: Mapping[str, Any],  # noqa: ARG002
+    ) -> tuple[Any, tuple[Any, ...]]:
+        # It charges for itself, whoever calls it; its options are as they are.
+        return getattr(tracked(owner), method.__name__), args
+
+    def call_binop(self, context: runtime.Context, operator: str, left: Any, right: Any) -> Any:
+        if isinstance(left, str):
+            if operator == "%":
+                return formats.percent(left, right)
+            if operator == "+" and isinstance(right, str):
+                return concat([left, right])
+        if isinstance(right, str) and operator == "*":
+            left, right = right, left
+        if isinstance(left, str):
+            left = tracked(left)
+        return number(super().call_binop(context, operator, left, right), code_of(left) or code_of(right))
+
+    def formatted(self, template: str, args: Any, kwargs: Any) -> str:
+        return formats.braces(template, args, kwargs, formats.ChargedFormatter(self))
+
+
+def _native(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
+    """Use Jinja's own filter; text or a number that it makes of the caller's is the caller's as a whole."""
+
+    @jinja2.pass_context
+    def filtered(context: runtime.Context, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if name == "sum" and not isinstance(kwargs.get("start", (*args, 0, 0)[1]), (int, float)):
+            raise TemplateUntrackable("the chat template sums what are no numbers, which is not tracked")
+        result = made(run(context, charge_filter(name, value, args, kwargs), *args, **kwargs))
+        if isinstance(result, str) and not isinstance(result, Tracked):
+            return written(bare(result), code_of(value) or code_of(args))
+        return result if name in ("length", "count") else number(result, code_of(value))
+
+    return filtered
+
+
+@jinja2.pass_context
+def _join(context: runtime.Context, value: Iterable[Any], d: Any = "", attribute: str | int | None = None) -> str:
+    if attribute is not None:
+        value = map(make_attrgetter(context.environment, attribute), value)
+    return tracked(text_of(d)).join(map(_finalize, value))
+
+
+def _joined(*values: Any) -> str:
+    return concat([_finalize(value) for value in values])
+
+
+def _finalize(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    meter.charge(meter.OBJECT)
+    meter.charge_weight(value)
+    return text_of(value)
