@@ -9,6 +9,9 @@ mod plain;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
+/// Bytes in a window, of which a word has a bit each.
+pub(crate) const WINDOW: usize = u64::BITS as usize;
+
 /// Places that are written at once, wanted or not.
 const STRIDE: usize = 8;
 
@@ -83,6 +86,20 @@ pub(crate) type Portable = core::arch::aarch64::uint8x16_t;
 /// What every machine has.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) type Portable = plain::Sixteen;
+
+/// The highest bit of each of 64 bytes after `test`.
+///
+/// # Safety
+/// The machine has `V`.
+#[inline(always)]
+pub(crate) unsafe fn mask<V: ByteVector>(window: &[u8; WINDOW], test: impl Fn(V) -> V) -> u64 {
+    let mut bits = 0;
+    for at in (0..WINDOW).step_by(V::BYTES) {
+        // SAFETY: the caller's promise; whole vectors make up the window.
+        bits |= unsafe { test(V::load(window.as_ptr().add(at))).high_bits() } << at;
+    }
+    bits
+}
 
 #[cfg(test)]
 mod tests {

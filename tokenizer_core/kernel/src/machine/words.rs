@@ -11,6 +11,22 @@ pub fn sixteen(text: &[u8], start: usize) -> u128 {
     }
 }
 
+/// So many bytes at `at`, with zeros in `copy` behind the end of the text.
+#[inline(always)]
+pub(crate) fn bytes_at<'w, const BYTES: usize>(
+    text: &'w [u8],
+    at: usize,
+    copy: &'w mut [u8; BYTES],
+) -> &'w [u8; BYTES] {
+    match text[at..].first_chunk() {
+        Some(bytes) => bytes,
+        None => {
+            copy[..text.len() - at].copy_from_slice(&text[at..]);
+            copy
+        }
+    }
+}
+
 /// Fewer than sixteen bytes, with zeros behind them: two loads that overlap, since a copy of any length is a call.
 #[inline(never)]
 pub fn few(bytes: &[u8]) -> u128 {

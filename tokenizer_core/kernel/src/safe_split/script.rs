@@ -1,7 +1,7 @@
 //! Which text is cut into parts, told by its bytes.
 
-use crate::machine::byte_vector::{ByteVector, Portable};
-use crate::pretokenize::vector::{WINDOW, bytes_at, mask};
+use crate::machine::byte_vector::{ByteVector, Portable, WINDOW, mask};
+use crate::machine::words::bytes_at;
 
 /// The first byte of all characters below U+3000 is at most this.
 const NEAR: u8 = 0xE2;

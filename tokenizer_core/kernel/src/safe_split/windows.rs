@@ -5,8 +5,9 @@
 
 use super::Cuts;
 use super::crossings::{Crossings, FAR, character};
-use crate::machine::byte_vector::{ByteVector, Portable};
-use crate::pretokenize::vector::{Block, Compared, ROOM, WINDOW, bytes_at, lowest, mask};
+use crate::machine::byte_vector::{ByteVector, Portable, WINDOW, mask};
+use crate::machine::words::bytes_at;
+use crate::pretokenize::vector::{Block, Compared, ROOM, lowest};
 use crate::unicode::utf8::previous;
 
 /// What is put where a piece ends.

@@ -6,32 +6,18 @@ use super::super::rules::Rules;
 use super::borders::Masks;
 use super::wide::wide_classes;
 use super::{Block, READ, ROOM, WINDOW};
-use crate::machine::byte_vector::ByteVector;
+use crate::machine::byte_vector::{ByteVector, mask};
 use crate::unicode::{CASELESS, LOWER, MARK, NUMBER, SPACE, UPPER};
 
 /// With vectors `V`.
 pub(crate) struct Compared<V>(PhantomData<V>);
-
-/// The highest bit of each of 64 bytes after `test`.
-///
-/// # Safety
-/// The machine has `V`.
-#[inline(always)]
-pub(crate) unsafe fn mask<V: ByteVector>(window: &[u8; WINDOW], test: impl Fn(V) -> V) -> u64 {
-    let mut bits = 0;
-    for at in (0..WINDOW).step_by(V::BYTES) {
-        // SAFETY: the caller's promise; whole vectors make up the window.
-        bits |= unsafe { test(V::load(window.as_ptr().add(at))).high_bits() } << at;
-    }
-    bits
-}
 
 // Functions and no closures, since a closure that is not inlined loses the instructions of its path.
 
 /// Where `byte` stands.
 ///
 /// # Safety
-/// As above.
+/// The machine has `V`.
 #[inline(always)]
 pub(super) unsafe fn is<V: ByteVector>(window: &[u8; WINDOW], byte: u8) -> u64 {
     // SAFETY: the caller's promise.

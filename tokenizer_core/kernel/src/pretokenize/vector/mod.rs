@@ -13,15 +13,12 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use self::avx512::{Avx512, PLACES};
 use self::borders::{Borders, Carry, Masks, borders};
-pub(crate) use self::compared::{Compared, mask};
+pub(crate) use self::compared::Compared;
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 use crate::machine::branch::seldom;
-use crate::machine::byte_vector::Portable;
+use crate::machine::byte_vector::{Portable, WINDOW};
 use crate::machine::prefetch::prefetch;
-
-/// Bytes in a window.
-pub(crate) const WINDOW: usize = 64;
 
 /// Ends that one window may give: one for each byte, and one for the end of the text.
 pub(crate) const ROOM: usize = WINDOW + 1;
@@ -259,22 +256,6 @@ unsafe fn look_at<R: Rules, B: Block>(
     };
     let found = borders::<R>(&masks.map(gather), inside, count, last, carry, contractions);
     (Borders { starts: scatter(found.starts), ..found }, length, 63 - leads.leading_zeros() as usize)
-}
-
-/// So many bytes at `at`, with zeros in `copy` behind the end of the text.
-#[inline(always)]
-pub(crate) fn bytes_at<'w, const BYTES: usize>(
-    text: &'w [u8],
-    at: usize,
-    copy: &'w mut [u8; BYTES],
-) -> &'w [u8; BYTES] {
-    match text[at..].first_chunk() {
-        Some(bytes) => bytes,
-        None => {
-            copy[..text.len() - at].copy_from_slice(&text[at..]);
-            copy
-        }
-    }
 }
 
 /// The bytes of a window that hold whole characters.
