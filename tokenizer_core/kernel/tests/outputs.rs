@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tokd_kernel::decode::StreamDecoder;
+use tokd_kernel::json::numbers::write_ids;
 use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Kept, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
-use tokd_kernel::sink::output::write_json;
 
 /// What is kept for another cache.
 fn kept(long: &LongCache, kept: Kept) -> Option<Vec<u32>> {
@@ -28,7 +28,7 @@ proptest! {
     #[test]
     fn json_is_what_serde_writes(ids in prop::collection::vec(0_u32..4_194_304, 0..200)) {
         let mut json = Vec::new();
-        write_json(&ids, &mut json);
+        write_ids(&ids, &mut json);
         prop_assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&ids).unwrap());
     }
 

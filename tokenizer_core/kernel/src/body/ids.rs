@@ -1,10 +1,11 @@
 //! Requests with ids: `/decode`.
 
 use super::Answer;
-use super::answer::{write_rows, write_string};
-use super::scan::{Scanner, Seen};
+use super::answer::write_rows;
 use crate::encode::Pipeline;
 use crate::error::Result;
+use crate::json::scan::{Scanner, Seen};
+use crate::json::string::write_string;
 
 /// The most that a request may hold.
 #[derive(Debug, Clone, Copy)]
@@ -59,32 +60,23 @@ impl<'a> IdsRequest<'a> {
     }
 
     fn read_ids(&mut self, scanner: &mut Scanner<'a>, limits: IdsLimits) -> Option<()> {
-        scanner.array(|scanner| {
-            let nested = scanner.peek()? == b'[';
-            if self.ids.is_empty() && self.ends.is_empty() {
-                self.listed = nested;
-            }
-            if !nested {
-                // A bare id after a list is no request.
-                return if self.listed { None } else { self.read_id(scanner, limits) };
-            }
-            if !self.listed || self.ends.len() == limits.rows {
-                return None;
-            }
-            scanner.array(|scanner| self.read_id(scanner, limits))?;
-            self.ends.push(self.ids.len());
-            Some(())
-        })?;
+        scanner.expect(b'[')?;
+        self.listed = scanner.peek()? == b'[';
         if !self.listed {
-            self.ends.push(self.ids.len());
+            return self.read_row(scanner, limits);
         }
-        Some(())
+        scanner.rest_of_array(|scanner| {
+            scanner.expect(b'[')?;
+            self.read_row(scanner, limits)?;
+            (self.ends.len() <= limits.rows).then_some(())
+        })
     }
 
-    #[inline]
-    fn read_id(&mut self, scanner: &mut Scanner<'a>, limits: IdsLimits) -> Option<()> {
-        self.ids.push(scanner.number()?);
-        (self.ids.len() <= limits.ids).then_some(())
+    /// A list of which the bracket is read.
+    fn read_row(&mut self, scanner: &mut Scanner<'a>, limits: IdsLimits) -> Option<()> {
+        scanner.rest_of_numbers(&mut self.ids, limits.ids)?;
+        self.ends.push(self.ids.len());
+        Some(())
     }
 
     /// The tokenizer that the body names.
@@ -104,10 +96,10 @@ impl<'a> IdsRequest<'a> {
             rows.push(pipeline.tokens().decode(&self.ids[start..*end], self.skip_special_tokens)?);
             start = *end;
         }
-        json.reserve(rows.iter().map(Vec::len).sum::<usize>() + 16);
         json.extend_from_slice(b"\"text\":");
-        write_rows(self.listed, rows.len(), &mut json, |at, json| {
-            write_string(&String::from_utf8_lossy(&rows[at]), json);
+        write_rows(self.listed, rows.len(), &mut json, |at, json| match simdutf8::basic::from_utf8(&rows[at]) {
+            Ok(text) => write_string(text, json),
+            Err(_) => write_string(&String::from_utf8_lossy(&rows[at]), json),
         });
         json.push(b'}');
         Ok(Answer { json, tokens: self.ids.len() })

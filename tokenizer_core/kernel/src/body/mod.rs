@@ -2,15 +2,12 @@
 //!
 //! Only what callers commonly send is taken, and strictly. Whatever is unusual, such as an escape in a key, a key that comes
 //! twice, an unknown field or a wrong type, is `None`: not ours, and the service's models, which know everything, say what
-//! it is. So nothing here words an error. `scan` reads JSON, `text` and `ids` the two kinds of request, `answer` writes.
+//! it is. So nothing here words an error. `text` and `ids` are the two kinds of request.
 
 mod answer;
 mod ids;
-mod plain;
-mod scan;
 mod text;
 
-pub use answer::write_string;
 pub use ids::{IdsLimits, IdsRequest};
 pub use text::{Part, Route, TextRequest};
 

@@ -1,15 +1,16 @@
 //! Requests with texts: `/encode`, `/count`, `/offsets`.
 
 use super::Answer;
-use super::answer::{write_rows, write_spans};
-use super::scan::{Place, Scanner, Seen};
+use super::answer::write_rows;
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
+use crate::json::numbers::{write_ids, write_number, write_spans};
+use crate::json::scan::{Place, Scanner, Seen};
 use crate::sink::buffer::Buffer;
 use crate::sink::offsets::{Offsets, Unit};
-use crate::sink::output::{Count, write_json, write_number};
+use crate::sink::output::Count;
 
 /// Which request it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub enum Part {
 #[derive(Debug)]
 pub struct TextRequest<'a> {
     route: Route,
-    body: &'a [u8],
+    body: &'a str,
     unescaped: String,
     /// One text stands alone, several in a list.
     listed: bool,
@@ -54,7 +55,7 @@ impl<'a> TextRequest<'a> {
         let options = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: true };
         let mut request = Self {
             route,
-            body,
+            body: "",
             unescaped: String::new(),
             listed: false,
             places: Vec::new(),
@@ -107,7 +108,7 @@ impl<'a> TextRequest<'a> {
             _ => None,
         })?;
         scanner.end()?;
-        request.unescaped = scanner.into_unescaped();
+        (request.body, request.unescaped) = scanner.into_texts()?;
         has_text.then_some(request)
     }
 
@@ -146,7 +147,7 @@ impl<'a> TextRequest<'a> {
     /// The texts, in order.
     fn texts(&self) -> Option<Vec<&str>> {
         let text = |place: &Place| match place {
-            Place::Body(range) => std::str::from_utf8(self.body.get(range.clone())?).ok(),
+            Place::Body(range) => self.body.get(range.clone()),
             Place::Unescaped(range) => self.unescaped.get(range.clone()),
         };
         self.places.iter().map(text).collect()
@@ -179,7 +180,6 @@ impl<'a> TextRequest<'a> {
             _ => pipeline.encode_batch(texts, self.options, threads)?,
         };
         let row = |at: usize| &batch.ids[batch.row_offsets[at] as usize..batch.row_offsets[at + 1] as usize];
-        json.reserve(batch.ids.len() * 7 + texts.len() * 8);
         for (at, part) in self.parts.iter().enumerate() {
             if at > 0 {
                 json.push(b',');
@@ -187,11 +187,11 @@ impl<'a> TextRequest<'a> {
             match part {
                 Part::Ids => {
                     json.extend_from_slice(b"\"ids\":");
-                    write_rows(self.listed, texts.len(), json, |at, json| write_json(row(at), json));
+                    write_rows(self.listed, texts.len(), json, |at, json| write_ids(row(at), json));
                 }
                 Part::Count => {
                     json.extend_from_slice(b"\"count\":");
-                    write_rows(self.listed, texts.len(), json, |at, json| write_number(row(at).len() as u64, json));
+                    write_rows(self.listed, texts.len(), json, |at, json| write_number(row(at).len(), json));
                 }
             }
         }
@@ -206,7 +206,7 @@ impl<'a> TextRequest<'a> {
             counts.push(count.0);
         }
         json.extend_from_slice(b"\"count\":");
-        write_rows(self.listed, counts.len(), json, |at, json| write_number(counts[at] as u64, json));
+        write_rows(self.listed, counts.len(), json, |at, json| write_number(counts[at], json));
         Ok(counts.iter().sum())
     }
 
@@ -218,7 +218,7 @@ impl<'a> TextRequest<'a> {
             rows.push((offsets.ids, offsets.spans));
         }
         json.extend_from_slice(b"\"ids\":");
-        write_rows(self.listed, rows.len(), json, |at, json| write_json(&rows[at].0, json));
+        write_rows(self.listed, rows.len(), json, |at, json| write_ids(&rows[at].0, json));
         json.extend_from_slice(b",\"spans\":");
         write_rows(self.listed, rows.len(), json, |at, json| write_spans(&rows[at].1, json));
         Ok(rows.iter().map(|(ids, _)| ids.len()).sum())

@@ -15,10 +15,10 @@ use crate::body::IdsLimits;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
+use crate::json::numbers::write_ids;
 use crate::scratch::CacheStatistics;
 use crate::sink::buffer::Buffer;
 use crate::sink::offsets::{Offsets, Unit};
-use crate::sink::output::write_json;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
 pub const CACHE_BYTES: usize = 8 << 20;
@@ -96,7 +96,7 @@ impl PyPipeline {
         let text = &utf8(text, self.0.path())?;
         let (json, count) = encoded(py, &self.0, text, options, 1, |ids| {
             let mut json = Vec::new();
-            write_json(&ids, &mut json);
+            write_ids(&ids, &mut json);
             (json, ids.len())
         })?;
         Ok((PyBytes::new(py, &json), count))

@@ -7,8 +7,9 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
+use tokd_kernel::json::numbers::write_ids;
 use tokd_kernel::sink::offsets::{Offsets, Unit};
-use tokd_kernel::sink::output::{Count, write_json};
+use tokd_kernel::sink::output::Count;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 use super::{PATTERNS, Reader};
@@ -123,7 +124,7 @@ fn check_ways_out(case: &Case, text: &str, ids: &[u32]) {
     assert_eq!(count.0, ids.len());
 
     let mut json = Vec::new();
-    write_json(ids, &mut json);
+    write_ids(ids, &mut json);
     assert_eq!(serde_json::from_slice::<Vec<u32>>(&json).unwrap(), ids);
 
     assert_eq!(pipeline.tokens().decode(ids, false).unwrap(), text.as_bytes(), "decode gives the text back");

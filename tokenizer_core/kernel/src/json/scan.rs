@@ -2,7 +2,12 @@
 
 use std::ops::Range;
 
-use super::plain::plain_run;
+use super::decimal::leading_number;
+use super::numbers::read_numbers;
+use super::special::plain_run;
+use super::string::unescape;
+use crate::machine::byte_vector::WINDOW;
+use crate::machine::words::few;
 
 /// Where a string stands: in the body, or with its escapes resolved in the scanner's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,19 +23,20 @@ pub enum Place {
 pub struct Scanner<'a> {
     body: &'a str,
     at: usize,
-    /// The strings that held escapes, one after the other.
-    unescaped: String,
+    /// What the strings that held escapes stand for, one after the other.
+    unescaped: Vec<u8>,
 }
 
 impl<'a> Scanner<'a> {
     /// Begin a body; only UTF-8 is read.
     pub fn new(body: &'a [u8]) -> Option<Self> {
-        Some(Self { body: std::str::from_utf8(body).ok()?, at: 0, unescaped: String::new() })
+        Some(Self { body: simdutf8::basic::from_utf8(body).ok()?, at: 0, unescaped: Vec::new() })
     }
 
-    /// The strings that held escapes: what [`Place::Unescaped`] points into.
-    pub fn into_unescaped(self) -> String {
-        self.unescaped
+    /// The body, and what its strings that held escapes stand for: what [`Place`] points into. Every string was read to
+    /// its end.
+    pub fn into_texts(self) -> Option<(&'a str, String)> {
+        Some((self.body, String::from_utf8(self.unescaped).ok()?))
     }
 
     /// The next byte that is no white space.
@@ -74,8 +80,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Take an array: `item` reads each value.
-    pub fn array(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    pub fn array(&mut self, item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.expect(b'[')?;
+        self.rest_of_array(item)
+    }
+
+    /// Take an array of which the bracket is taken.
+    pub fn rest_of_array(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.take(b']') {
             return Some(());
         }
@@ -123,83 +134,62 @@ impl<'a> Scanner<'a> {
     /// Any string that is Unicode.
     pub fn string(&mut self) -> Option<Place> {
         self.expect(b'"')?;
-        let body: &'a str = self.body;
-        let first = self.unescaped.len();
-        let mut escaped = false;
-        loop {
-            let start = self.at;
-            let end = start + plain_run(&body.as_bytes()[start..]);
-            let run = body.get(start..end)?;
-            self.at = end + 1;
-            let closed = match body.as_bytes().get(end)? {
-                b'"' => true,
-                b'\\' => false,
-                _ => return None,
-            };
-            if closed && !escaped {
+        let start = self.at;
+        let end = start + plain_run(&self.body.as_bytes()[start..]);
+        match self.body.as_bytes().get(end)? {
+            b'"' => {
+                self.at = end + 1;
                 return Some(Place::Body(start..end));
             }
-            self.unescaped.push_str(run);
-            if closed {
-                return Some(Place::Unescaped(first..self.unescaped.len()));
-            }
-            escaped = true;
-            let character = self.escape()?;
-            self.unescaped.push(character);
+            b'\\' => {}
+            _ => return None,
         }
+        // What is escaped is longer than what it stands for.
+        if self.unescaped.is_empty() {
+            self.unescaped.reserve(self.body.len() - start + WINDOW);
+        }
+        let first = self.unescaped.len();
+        self.unescaped.extend_from_slice(&self.body.as_bytes()[start..end]);
+        self.at = unescape(self.body, end, &mut self.unescaped)?;
+        Some(Place::Unescaped(first..self.unescaped.len()))
     }
 
-    /// What follows a backslash.
-    fn escape(&mut self) -> Option<char> {
-        let byte = *self.body.as_bytes().get(self.at)?;
-        self.at += 1;
-        Some(match byte {
-            b'"' | b'\\' | b'/' => char::from(byte),
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{C}',
-            b'u' => {
-                let unit = self.four_digits()?;
-                match unit {
-                    0xD800..0xDC00 => {
-                        let low = self.body.as_bytes().get(self.at..self.at + 2)?;
-                        self.at += 2;
-                        let low = if low == b"\\u" { self.four_digits()? } else { return None };
-                        // A high surrogate that another one follows stands alone.
-                        let low = low.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
-                        char::from_u32(0x10000 + ((unit - 0xD800) << 10) + low)?
-                    }
-                    _ => char::from_u32(unit)?,
-                }
-            }
-            _ => return None,
+    /// The same, of [numbers](Self::number), which are appended to `numbers`; in the end there are at most so many.
+    pub fn rest_of_numbers(&mut self, numbers: &mut Vec<u32>, most: usize) -> Option<()> {
+        self.rest_of_array(|scanner| {
+            scanner.at += read_numbers(&scanner.body.as_bytes()[scanner.at..], numbers, most);
+            numbers.push(scanner.number()?);
+            (numbers.len() <= most).then_some(())
         })
     }
 
-    fn four_digits(&mut self) -> Option<u32> {
-        let digits = self.body.as_bytes().get(self.at..self.at + 4)?;
-        self.at += 4;
-        digits.iter().try_fold(0, |number, digit| Some(number * 16 + char::from(*digit).to_digit(16)?))
+    /// A whole number below 2^32, without sign, fraction or leading zeros. What follows it is read by the caller.
+    #[inline]
+    pub fn number(&mut self) -> Option<u32> {
+        let first = self.peek()?;
+        let rest = &self.body.as_bytes()[self.at..];
+        let word = rest.first_chunk().map_or_else(|| few(rest) as u64, |word| u64::from_le_bytes(*word));
+        let (number, digits) = leading_number(word.to_le_bytes());
+        self.at += digits;
+        let zero_leads = digits > 1 && first == b'0';
+        if digits == 0 || zero_leads {
+            return None;
+        }
+        if digits < 8 { Some(number) } else { self.more_digits(number) }
     }
 
-    /// A whole number below 2^32, without sign, fraction or leading zeros. What follows it is read by the caller.
-    pub fn number(&mut self) -> Option<u32> {
-        self.peek()?;
-        let bytes = self.body.as_bytes();
-        let start = self.at;
-        let mut number = 0_u64;
-        while let Some(digit) = bytes.get(self.at).filter(|byte| byte.is_ascii_digit()) {
+    /// A number of which eight digits are read.
+    #[cold]
+    fn more_digits(&mut self, number: u32) -> Option<u32> {
+        let mut number = u64::from(number);
+        while let Some(digit) = self.body.as_bytes().get(self.at).filter(|byte| byte.is_ascii_digit()) {
             number = number * 10 + u64::from(digit - b'0');
             self.at += 1;
-            if self.at - start > 10 {
+            if number > u64::from(u32::MAX) {
                 return None;
             }
         }
-        let digits = self.at - start;
-        let zero_leads = digits > 1 && bytes[start] == b'0';
-        if digits == 0 || zero_leads { None } else { u32::try_from(number).ok() }
+        u32::try_from(number).ok()
     }
 }
 

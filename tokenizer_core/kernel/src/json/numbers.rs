@@ -1,0 +1,136 @@
+//! Lists of numbers.
+
+use super::decimal::{first_digits, put, ready};
+use crate::machine::byte_vector::{ByteVector, Portable, WINDOW, mask};
+use crate::machine::words::lowest;
+
+/// Bytes of the longest number, and of what stands around it.
+const LONGEST: usize = 16;
+
+/// Numbers, or pairs of them, that are written between two looks at the room there is.
+const BLOCK: usize = 64;
+
+/// Digits of a number that are read at once.
+const DIGITS: usize = 8;
+
+/// Write `ids` as a JSON array.
+pub fn write_ids(ids: &[u32], json: &mut Vec<u8>) {
+    let ready = ready();
+    write_list(ids, json, |id, block, end| put(ready, *id, block, end));
+}
+
+/// Write spans as a JSON array of pairs.
+pub fn write_spans(spans: &[[u32; 2]], json: &mut Vec<u8>) {
+    let ready = ready();
+    write_list(spans, json, |[start, stop], block, end| {
+        block[end] = b'[';
+        let end = put(ready, *start, block, end + 1);
+        let end = put(ready, *stop, block, end);
+        block[end - 1..=end].copy_from_slice(b"],");
+        end + 1
+    });
+}
+
+/// Write a number.
+pub fn write_number(number: usize, json: &mut Vec<u8>) {
+    json.extend_from_slice(number.to_string().as_bytes());
+}
+
+/// Write items in brackets; `write` gives each a place in a block, with a comma, and tells where it ends.
+#[inline(always)]
+fn write_list<T>(items: &[T], json: &mut Vec<u8>, write: impl Fn(&T, &mut [u8], usize) -> usize) {
+    // Most numbers take less than twice the bytes that they have in memory.
+    json.reserve(2 * size_of_val(items) + 2);
+    json.push(b'[');
+    let mut block = [0; 2 * LONGEST * BLOCK];
+    for items in items.chunks(BLOCK) {
+        let end = items.iter().fold(0, |end, item| write(item, &mut block, end));
+        json.extend_from_slice(&block[..end]);
+    }
+    if items.is_empty() {
+        json.push(b']');
+    } else if let Some(last) = json.last_mut() {
+        *last = b']';
+    }
+}
+
+/// Read numbers that a comma follows, and perhaps a blank, as long as they have up to seven digits, some bytes lie behind
+/// them, and there are not many more than `most` in the end. Returns how many bytes they are.
+pub(super) fn read_numbers(text: &[u8], numbers: &mut Vec<u32>, most: usize) -> usize {
+    let mut at = 0;
+    while let Some(seen) = text[at..].first_chunk().filter(|_| numbers.len() <= most) {
+        let (mut block, mut count) = ([0; WINDOW], 0);
+        let (length, is_all) = read_window(seen, |number| {
+            block[count] = number;
+            count += 1;
+        });
+        numbers.extend_from_slice(&block[..count]);
+        at += length;
+        if !is_all || length == 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Read the numbers of a window that end in it. Returns how many bytes they are, and whether all are read.
+#[inline(always)]
+fn read_window(seen: &[u8; WINDOW + DIGITS], mut read: impl FnMut(u32)) -> (usize, bool) {
+    let mut others = seen.first_chunk().map_or(0, no_digits);
+    let mut place = 0;
+    while others != 0 {
+        // SAFETY: there is a bit.
+        let comma = unsafe { lowest(others) };
+        let count = comma - place;
+        let Some(digits) = seen[place..].first_chunk() else { break };
+        let zero_leads = count > 1 && digits[0] == b'0';
+        if !(1..DIGITS).contains(&count) || zero_leads || seen[comma] != b',' {
+            return (place, false);
+        }
+        read(first_digits(*digits, count));
+        others &= others - 1;
+        place = comma + 1;
+        if seen[place] == b' ' {
+            place += 1;
+            others &= others.wrapping_sub(1);
+        }
+    }
+    (place, true)
+}
+
+/// Which of 64 bytes are no digits, a bit each.
+#[inline]
+fn no_digits(window: &[u8; WINDOW]) -> u64 {
+    // SAFETY: every machine has these vectors.
+    unsafe {
+        // Moved so that the digits are the ten highest signed bytes.
+        let (to_highest, below) = (Portable::all(0x7F - b'9'), Portable::all(0x7F - 9));
+        mask::<Portable>(window, |bytes| below.exceeds(bytes.plus(to_highest)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of all lengths: powers of ten and their neighbours, and many between them.
+    fn numbers() -> Vec<u32> {
+        let borders = (0..10).map(|exponent| 10_u32.pow(exponent));
+        let near = borders.flat_map(|border| [border - 1, border, border + 1]);
+        near.chain([u32::MAX]).chain((0..u32::MAX).step_by(65_521)).chain(0..300_000).collect()
+    }
+
+    #[test]
+    fn lists_are_written_as_anybody_writes_them() {
+        let numbers = numbers();
+        for numbers in [&numbers[..], &[]] {
+            let mut json = Vec::new();
+            write_ids(numbers, &mut json);
+            assert_eq!(String::from_utf8(json).ok(), serde_json::to_string(numbers).ok());
+            let spans: Vec<[u32; 2]> = numbers.iter().zip(numbers.iter().rev()).map(|(a, b)| [*a, *b]).collect();
+            let mut json = Vec::new();
+            write_spans(&spans, &mut json);
+            assert_eq!(String::from_utf8(json).ok(), serde_json::to_string(&spans).ok());
+        }
+    }
+}
