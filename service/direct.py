@@ -159,8 +159,7 @@ class DirectProtocol(HttpToolsProtocol):
         if len(body) <= COPIED_BYTES:
             self.transport.write(b"".join((head, body)))
         else:
-            self.transport.write(head)
-            self.transport.write(body)
+            self.transport.writelines((head, body))
 
     def _become_a_task(self) -> None:
         self._answer = None
