@@ -1,6 +1,6 @@
 """Training jobs: the port that routes know, a lease table in SQLite or Postgres behind it, and the worker."""
 
-from service.jobs.job import Artifact, Job, JobError, JobProgress, JobRequest, Page, Prepared
+from service.jobs.job import Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
 from service.jobs.port import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.states import Phase, State
 from service.jobs.store import JobStore
@@ -13,6 +13,7 @@ __all__ = [
     "JobFinished",
     "JobProgress",
     "JobRequest",
+    "JobStatus",
     "JobStore",
     "Jobs",
     "JobsUnavailable",

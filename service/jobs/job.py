@@ -97,8 +97,8 @@ class JobRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One training run as it stood when it was read; times are seconds since 1970 by the store's clock.
+class JobStatus:
+    """How a training run stood when it was read; times are seconds since 1970 by the store's clock.
 
     Args:
         version: grows with every change that a caller can see.
@@ -109,7 +109,6 @@ class Job:
     owner: str
     name: str | None
     stage: Stage
-    recipe: Mapping[str, Any]
     created_at: float
     started_at: float | None
     finished_at: float | None
@@ -130,9 +129,16 @@ class Job:
         return phase_of(self.stage)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(JobStatus):
+    """A job with what it was asked for, which may be a megabyte: lists and events do without."""
+
+    recipe: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """Some jobs, newest first, and the cursor of those after them; ``None`` on the last page."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[JobStatus, ...]
     next: str | None

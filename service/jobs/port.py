@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from service.errors import ServiceError, quote
-from service.jobs.job import Job, JobRequest, Page, Prepared
+from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
 from service.jobs.states import State
 
 
@@ -20,7 +20,7 @@ class UnknownJob(ServiceError):
 class JobFinished(ServiceError):
     """What has ended cannot be cancelled."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobStatus) -> None:
         how = "is about to end: its artifact is put into place" if job.state is State.RUNNING else f"has {job.state}"
         super().__init__("job_finished", f"the job {how}; it cannot be cancelled any more")
 
@@ -96,8 +96,8 @@ class Jobs(Protocol):
             UnknownJob, JobFinished
         """
 
-    def watch(self, job_id: str, owner: str | None, *, since: int) -> Job | None:
-        """Return a job if its version is above ``since``, ``None`` if it is not; it never waits.
+    def status(self, job_id: str, owner: str | None) -> JobStatus:
+        """Return how a job stands, without what it was asked for; it never waits for a change.
 
         Errors:
             UnknownJob

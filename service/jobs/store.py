@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Column, Table, func, insert, select
 from sqlalchemy.engine import Connection, Row
 
 from service.errors import ServiceError, quote
-from service.jobs.job import Job, JobRequest, Page, Prepared
+from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
 from service.jobs.port import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.states import Event, Stage, State, stages_of, state_of
-from service.jobs.table import JOBS, Database, Now, changed, job_of, translated
+from service.jobs.table import JOBS, STATUS, Database, Now, changed, job_of, status_of, translated
 from service.settings import InvalidSetting, Settings
 from service.trained import trained_directory
 
@@ -117,7 +117,7 @@ class JobStore:
 
     def get(self, job_id: str, owner: str | None) -> Job:
         """Return a job."""
-        return job_of(self._row(job_id, owner))
+        return job_of(self._row(job_id, owner, JOBS))
 
     def list(
         self, *, owner: str | None, states: Collection[State] = (), before: str | None = None, limit: int = 50
@@ -126,7 +126,7 @@ class JobStore:
         if not self.database.exists:
             return Page((), None)
         # An id begins with the time it was made at.
-        wanted = select(JOBS).order_by(JOBS.c.id.desc()).limit(limit + 1)
+        wanted = select(*STATUS).order_by(JOBS.c.id.desc()).limit(limit + 1)
         if owner is not None:
             wanted = wanted.where(JOBS.c.owner == owner)
         if states:
@@ -138,12 +138,12 @@ class JobStore:
                 )
             wanted = wanted.where(JOBS.c.id < before)
         with self.database.read() as connection:
-            jobs = tuple(map(job_of, connection.execute(wanted)))
+            jobs = tuple(map(status_of, connection.execute(wanted)))
         return Page(jobs[:limit], jobs[limit - 1].id if len(jobs) > limit else None)
 
     def cancel(self, job_id: str, owner: str | None) -> Job:
         """Cancel a job: its worker finds it gone at the next heartbeat and ends its process."""
-        self._row(job_id, owner)
+        self.status(job_id, owner)
         with self.database.write() as connection:
             before = connection.execute(select(JOBS.c.worker).where(JOBS.c.id == job_id)).scalar_one_or_none()
             cancelled = changed(Event.CANCEL, finished_at=Now(), lease_until=None, worker=None)
@@ -158,10 +158,9 @@ class JobStore:
             shutil.rmtree(self.directory / job_id, ignore_errors=True)
         return job_of(row)
 
-    def watch(self, job_id: str, owner: str | None, *, since: int) -> Job | None:
-        """Return a job if it changed."""
-        row = self._row(job_id, owner)
-        return job_of(row) if row.version > since else None
+    def status(self, job_id: str, owner: str | None) -> JobStatus:
+        """Return how a job stands."""
+        return status_of(self._row(job_id, owner, *STATUS))
 
     def counts(self) -> Mapping[State, int]:
         """Count the jobs by state."""
@@ -176,10 +175,10 @@ class JobStore:
         """Close the connections."""
         self.database.close()
 
-    def _row(self, job_id: str, owner: str | None) -> Row[Any]:
+    def _row(self, job_id: str, owner: str | None, *columns: Column[Any] | Table) -> Row[Any]:
         if is_id(job_id) and self.database.exists:
             with self.database.read() as connection:
-                row = connection.execute(select(JOBS).where(JOBS.c.id == job_id)).one_or_none()
+                row = connection.execute(select(*columns).where(JOBS.c.id == job_id)).one_or_none()
             if row is not None and owner in (None, row.owner):
                 return row
         raise UnknownJob(job_id)

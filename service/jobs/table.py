@@ -42,7 +42,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.errors import quote
-from service.jobs.job import Artifact, Job, JobError, JobProgress
+from service.jobs.job import Artifact, Job, JobError, JobProgress, JobStatus
 from service.jobs.port import JobsUnavailable
 from service.jobs.states import TRANSITIONS, Event, Stage
 from service.settings import InvalidSetting
@@ -75,16 +75,20 @@ JOBS = Table(
     Column("attempts", Integer, nullable=False, default=0),
     Column("idempotency_key", String),
     Column("fingerprint", String, nullable=False),
-    Column("recipe", Text, nullable=False),
     Column("progress", Text),
     Column("error", Text),
     Column("artifact", Text),
     Column("created_at", Float, nullable=False),
     Column("started_at", Float),
     Column("finished_at", Float),
+    # The last one: SQLite would read all of it to come to a column behind it.
+    Column("recipe", Text, nullable=False),
     UniqueConstraint("owner", "idempotency_key"),
     Index("tokd_jobs_by_stage", "stage", "created_at"),
 )
+
+STATUS = [column for column in JOBS.c if column.name != "recipe"]
+"""The columns of ``status_of``."""
 
 
 class Now(FunctionElement[float]):
@@ -343,18 +347,26 @@ def _next(row: Mapping[Stage, Stage]) -> Any:
 
 def job_of(row: Row[Any]) -> Job:
     """Read a row."""
-    return Job(
-        id=row.id,
-        owner=row.owner,
-        name=row.name,
-        stage=Stage(row.stage),
-        recipe=json.loads(row.recipe),
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        attempts=row.attempts,
-        version=row.version,
-        progress=None if row.progress is None else JobProgress(**json.loads(row.progress)),
-        error=None if row.error is None else JobError(**json.loads(row.error)),
-        artifact=None if row.artifact is None else Artifact(**json.loads(row.artifact)),
-    )
+    return Job(**_status(row), recipe=json.loads(row.recipe))
+
+
+def status_of(row: Row[Any]) -> JobStatus:
+    """Read a row without its recipe."""
+    return JobStatus(**_status(row))
+
+
+def _status(row: Row[Any]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "owner": row.owner,
+        "name": row.name,
+        "stage": Stage(row.stage),
+        "created_at": row.created_at,
+        "started_at": row.started_at,
+        "finished_at": row.finished_at,
+        "attempts": row.attempts,
+        "version": row.version,
+        "progress": None if row.progress is None else JobProgress(**json.loads(row.progress)),
+        "error": None if row.error is None else JobError(**json.loads(row.error)),
+        "artifact": None if row.artifact is None else Artifact(**json.loads(row.artifact)),
+    }

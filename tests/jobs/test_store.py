@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from service.errors import ServiceError
 from service.jobs import (
@@ -18,6 +20,7 @@ from service.jobs import (
     JobFinished,
     JobRequest,
     Jobs,
+    JobStatus,
     JobStore,
     JobsUnavailable,
     QueueFull,
@@ -26,9 +29,11 @@ from service.jobs import (
 )
 from service.jobs.leases import LeaseLost, Leases
 from service.jobs.store import FILE
+from service.jobs.table import JOBS
 from service.settings import InvalidSetting
 from tests.jobs.conftest import SQLITE, MakeSettings
 
+STATUS_FIELDS = [field.name for field in fields(JobStatus)]
 RECIPE = {"vocab_size": 300, "corpus": ["naïve \0 \ud800 👍"]}
 
 
@@ -124,14 +129,14 @@ def test_jobs_of_others_are_as_if_they_were_not(store: JobStore) -> None:
     for call in (
         lambda owner: store.get(job.id, owner),
         lambda owner: store.cancel(job.id, owner),
-        lambda owner: store.watch(job.id, owner, since=0),
+        lambda owner: store.status(job.id, owner),
     ):
         with pytest.raises(UnknownJob) as caught:
             call("b")
         assert caught.value.detail == UnknownJob(job.id).detail
     assert store.list(owner="b").jobs == ()
     assert store.get(job.id, None) == job
-    assert store.list(owner=None).jobs == (job,)
+    assert store.list(owner=None).jobs == (store.status(job.id, None),)
 
 
 @pytest.mark.parametrize("job_id", ["", "x", "\0" * 32, "é" * 32, "0" * 32, "'; DROP TABLE tokd_jobs; --", "f" * 5000])
@@ -210,15 +215,25 @@ def test_cancelling_a_job_that_a_worker_has_leaves_its_files_to_the_worker(store
     assert prepared.directory.is_dir()
 
 
-def test_watching_tells_only_of_changes(store: JobStore, leases: Leases) -> None:
+def test_every_change_of_a_job_raises_its_version(store: JobStore, leases: Leases) -> None:
     job = submit(store)
-    assert store.watch(job.id, "local", since=0) == job
-    assert store.watch(job.id, "local", since=job.version) is None
+    told = store.status(job.id, "local")
+    assert {name: getattr(job, name) for name in STATUS_FIELDS} == {name: getattr(told, name) for name in STATUS_FIELDS}
+    assert store.status(job.id, "local") == told
     leases.take("w")
-    changed = store.watch(job.id, "local", since=job.version)
-    assert changed is not None
-    assert changed.state is State.RUNNING
-    assert store.watch(job.id, "local", since=changed.version) is None
+    changed = store.status(job.id, "local")
+    assert (changed.state, changed.version > told.version) == (State.RUNNING, True)
+
+
+def test_a_recipe_is_read_where_it_is_shown_and_nowhere_else(store: JobStore) -> None:
+    job = submit(store)
+    with store.database.write() as connection:
+        connection.execute(update(JOBS).values(recipe="no JSON"))
+    assert [each.id for each in store.list(owner=None).jobs] == [job.id]
+    assert store.status(job.id, None).version == job.version
+    assert store.counts()[State.QUEUED] == 1
+    with pytest.raises(ValueError, match="Expecting value"):
+        store.get(job.id, None)
 
 
 def test_questions_make_no_file(tmp_path: Path, make_settings: MakeSettings) -> None:

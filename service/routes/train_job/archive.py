@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
 from service.errors import ServiceError
-from service.jobs import Artifact, Job
+from service.jobs import Artifact, JobStatus
 from service.jobs import State as JobState
 from service.places import MANIFEST
 from service.routes.json_route import PROBLEM_RESPONSES
@@ -41,7 +41,7 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
     )
     async def job_artifact(request: Request, id: JobId) -> Response:
         """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
-        job = await desk.run(desk.jobs.get, id, caller(request).owner)
+        job = await desk.run(desk.jobs.status, id, caller(request).owner)
         artifact = published(job)
         blocks = archive(target / artifact.directory, artifact.directory)
         try:
@@ -64,10 +64,10 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
     @app.get("/train-job/{id}/report", response_model=JobReport, responses=PROBLEM_RESPONSES)
     async def job_report(request: Request, id: JobId) -> Any:
         """Tell what the run of a job that has succeeded counted and learned."""
-        return published(await desk.run(desk.jobs.get, id, caller(request).owner)).report
+        return published(await desk.run(desk.jobs.status, id, caller(request).owner)).report
 
 
-def published(job: Job) -> Artifact:
+def published(job: JobStatus) -> Artifact:
     """Return what a job published.
 
     Errors:

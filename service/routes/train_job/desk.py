@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from service.auth import LOCAL, Identity
-from service.jobs import Job, Jobs
+from service.jobs import Job, Jobs, JobStatus
 from service.schemas import TrainingSettings
 from service.state import State
 from service.threads import Threads
@@ -57,7 +57,7 @@ def place(job_id: str) -> str:
     return f"/train-job/{job_id}"
 
 
-def summary(job: Job) -> dict[str, Any]:
+def summary(job: JobStatus) -> dict[str, Any]:
     """Tell a job as ``schemas.JobSummary`` says."""
     progress, error, artifact = job.progress, job.error, job.artifact
     return {

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Header, Request
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from service.jobs import Job, JobsUnavailable, UnknownJob
+from service.jobs import JobStatus, JobsUnavailable, UnknownJob
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller, summary
@@ -49,7 +49,7 @@ def mount(app: FastAPI, _: State, desk: Desk) -> None:
     async def job_events(request: Request, id: JobId, last_event_id: LastEventId = None) -> Response:
         """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
         owner = caller(request).owner
-        job = await desk.run(desk.jobs.get, id, owner)
+        job = await desk.run(desk.jobs.status, id, owner)
         seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
         if seen == job.version and job.state in ENDED:
             return Response(status_code=204)
@@ -66,7 +66,7 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, desk: Desk, others: set[EventStream], owner: str | None, job: Job, seen: int) -> None:
+    def __init__(self, desk: Desk, others: set[EventStream], owner: str | None, job: JobStatus, seen: int) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._desk, self._others, self._owner, self._job, self._seen = desk, others, owner, job, seen
@@ -117,10 +117,6 @@ class EventStream(Response):
             quiet += LOOK_SECONDS
             with suppress(JobsUnavailable):
                 try:
-                    news = await self._desk.run(self._look, seen)
+                    job = await self._desk.run(self._desk.jobs.status, job.id, self._owner)
                 except UnknownJob:
                     return
-                job = job if news is None else news
-
-    def _look(self, seen: int) -> Job | None:
-        return self._desk.jobs.watch(self._job.id, self._owner, since=seen)

@@ -107,12 +107,15 @@ def test_quiet_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.001)
     monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.002)
 
+    job: Any = SimpleNamespace(id="j", version=1, state=State.QUEUED)
+
     class NoNews:
-        async def run(self, *_: object) -> None:
-            return None
+        jobs = SimpleNamespace(status=None)
+
+        async def run(self, *_: object) -> Any:
+            return job
 
     desk: Any = NoNews()
-    job: Any = SimpleNamespace(id="j", version=1, state=State.QUEUED)
 
     async def story() -> list[bytes]:
         told = event_stream.EventStream(desk, set(), None, job, seen=1)._events()
