@@ -1,21 +1,28 @@
 """One JSON line a request, without any text, id or path of the caller's making.
 
-Lines are gathered and written many at a time in a thread, so that a reader who is slow never stalls an answer; when too
-many wait, lines are dropped and counted.
+Lines are gathered and written many at a time in a thread of their own, so that a reader who is slow never stalls an
+answer, nor one who stands still the end of the server; when too many wait, lines are dropped and counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import BinaryIO
 
 from service.exchange import Exchange
 
 FLUSH_SECONDS = 0.1
 MAX_WAITING = 50_000
+
+END_SECONDS = 1.0
+"""How long the end of a server waits for its last lines to be read."""
+
+_Line = tuple[float, float, Exchange]
 
 
 class AccessLog:
@@ -27,10 +34,15 @@ class AccessLog:
     """
 
     def __init__(self, stream: BinaryIO, dropped: Callable[[int], None]) -> None:
-        self._stream = stream
+        # Not through its buffer: Python flushes that when it ends, and would wait there for the reader.
+        self._stream = getattr(stream, "raw", stream)
         self._dropped = dropped
-        self._lines: list[tuple[float, float, Exchange]] = []
-        self._writing = False
+        self._lines: list[_Line] = []
+        self._is_due = False
+        self._given: SimpleQueue[list[_Line] | None] = SimpleQueue()
+        # Each is counted on one side only: on the event loop, and in the thread.
+        self._given_lines = self._written_lines = 0
+        self._writer = threading.Thread(target=self._write_all, name="tokd-access-log", daemon=True)
 
     def add(self, exchange: Exchange, seconds: float) -> None:
         """Note a request that is answered; called on the event loop."""
@@ -38,33 +50,51 @@ class AccessLog:
             self._dropped(1)
             return
         self._lines.append((time.time(), seconds, exchange))
-        if not self._writing:
-            self._writing = True
-            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush_later)
+        if not self._is_due:
+            self._is_due = True
+            self._flush_later()
 
     def _flush_later(self) -> None:
+        asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        if self._given_lines > self._written_lines:
+            self._flush_later()
+            return
+        self._give()
+        self._is_due = False
+
+    def _give(self) -> None:
         # Taken here and not in the thread: no line can be added to a list that is being written.
         lines, self._lines = self._lines, []
-        done = asyncio.get_running_loop().run_in_executor(None, self._write, lines)
-        done.add_done_callback(lambda _: self._written())
-
-    def _written(self) -> None:
-        self._writing = bool(self._lines)
-        if self._writing:
-            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush_later)
+        self._given_lines += len(lines)
+        self._given.put(lines)
+        if self._writer.ident is None:
+            self._writer.start()
 
     def close(self) -> None:
-        """Write what is left."""
-        lines, self._lines = self._lines, []
-        self._write(lines)
+        """Write what is left, as far as it is read in a short time."""
+        self._give()
+        self._given.put(None)
+        self._writer.join(END_SECONDS)
+        self._dropped(self._given_lines - self._written_lines)
 
-    def _write(self, lines: list[tuple[float, float, Exchange]]) -> None:
-        try:
-            self._stream.write("".join(_line(*line) for line in lines).encode("ascii"))
-            self._stream.flush()
-        except (OSError, ValueError):
-            # The reader is gone. Requests are still answered.
-            self._dropped(len(lines))
+    def _write_all(self) -> None:
+        while (lines := self._given.get()) is not None:
+            try:
+                self._write("".join(_line(*line) for line in lines).encode("ascii"))
+            except (OSError, ValueError):
+                # The reader is gone. Requests are still answered.
+                self._dropped(len(lines))
+            self._written_lines += len(lines)
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            written = self._stream.write(left)
+            if written is None:
+                raise BlockingIOError
+            left = left[written:]
 
 
 def _line(at: float, seconds: float, exchange: Exchange) -> str:

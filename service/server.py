@@ -46,6 +46,7 @@ def run(settings: Settings) -> None:
         InvalidSetting, and those of ``Tokenizer.open``, before any socket is opened.
     """
     require_keys(settings)
+    _require_output()
     if settings.uds is not None:
         _clear_the_way(Path(settings.uds))
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
@@ -60,6 +61,17 @@ def run(settings: Settings) -> None:
             _run_workers(settings)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _require_output() -> None:
+    """Have a standard output that goes nowhere if there is none, as in ``tokd serve >&-``.
+
+    uvicorn would not start without, and what is opened next, such as a connection, would take its place.
+    """
+    if sys.stdout is None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.set_inheritable(1, True)
+        sys.stdout = os.fdopen(1, "w")
 
 
 def _run_workers(settings: Settings) -> None:

@@ -84,6 +84,25 @@ def test_serve_answers_until_it_is_interrupted(home, tokenizer):
             process.kill()
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_answers_without_a_standard_output(home, workers):
+    command = [sys.executable, "-m", "service.cli", "serve", "--port", "0", "--workers", workers]
+    with subprocess.Popen(
+        ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command],
+        cwd=home,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            port = next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
+            assert httpx.post(f"http://127.0.0.1:{port}/count", json={"text": TEXT}).status_code == 200
+            process.terminate()
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_serve_ends_at_once_and_quietly_when_it_is_interrupted_while_it_ends(home, first):
     with subprocess.Popen(

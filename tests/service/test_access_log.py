@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import threading
 
 import pytest
 
 from service import access_log
 from service.access_log import AccessLog
 from service.exchange import Exchange
+from tests.service.conftest import RunServer
 
 
 class Gone(io.BytesIO):
@@ -43,3 +45,37 @@ def test_lines_that_wait_are_bounded_and_what_is_over_is_counted(monkeypatch: py
 
 def test_lines_whose_reader_is_gone_are_counted() -> None:
     assert lost(Gone(), 5) == 5
+
+
+def test_lines_whose_reader_takes_some_of_them_at_a_time_are_whole() -> None:
+    class Narrow(io.BytesIO):
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            return super().write(data[:7])
+
+    stream = Narrow()
+    assert lost(stream, 3) == 0
+    assert [json.loads(line)["tokens"] for line in stream.getvalue().splitlines()] == [0, 1, 2]
+
+
+def test_lines_that_nobody_reads_when_the_log_ends_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = threading.Event()
+
+    class Still(io.BytesIO):
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            assert read.wait(60)
+            return super().write(data)
+
+    monkeypatch.setattr(access_log, "END_SECONDS", 0.01)
+    assert lost(Still(), 5) == 5
+    read.set()
+
+
+def test_server_whose_log_nobody_reads_ends_when_told(run_server: RunServer) -> None:
+    with run_server() as server:
+        # More than a pipe takes.
+        for _ in range(800):
+            server.client.get("/healthz")
+        server.client.close()
+        server.process.terminate()
+        assert server.process.wait(20) == 0
+        server.process.communicate()
