@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Set
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,9 @@ from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarg
 
 _BY_NAME_ONLY = {"s3", "s3a", "gs", "gcs"}
 """Schemes whose URLs name no host: where they lead is a setting of this machine."""
+
+MAX_PATH_BYTES = 4096
+"""Linux opens no longer path."""
 
 _LOCAL = {"file", "local"}
 _WEB = {"http", "https"}
@@ -61,12 +65,15 @@ class Bounds:
         Raises:
             CorpusForbidden: ``path_forbidden``, whether there is such a file or not.
         """
+        if (size := len(path.encode("utf-8", "surrogatepass"))) > MAX_PATH_BYTES:
+            message = (
+                f"{path[:200]}... has {size} bytes, and no path has more than {MAX_PATH_BYTES}; name a shorter one"
+            )
+            raise CorpusForbidden(message, code="path_forbidden", field=field)
         if not self.roots:
             return Path(path)
         placed = self.roots[0] / path
-        plain = placed
-        while glob.has_magic(str(plain)):
-            plain = plain.parent
+        plain = Path(*takewhile(lambda part: not glob.has_magic(part), placed.parts))
         if ".." in placed.parts or not self._holds(plain):
             raise self._outside(path, field)
         return placed

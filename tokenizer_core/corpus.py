@@ -196,6 +196,8 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         found = _files_at(path, files)
     except OSError as error:
         raise not_found(str(path), error, field) from error
+    except RecursionError:
+        raise not_found(str(path), "the pattern has too many directories", field) from None
     for file in found:
         # A link that leads out of the roots is told before anything is read.
         opener = partial(bounds.open, file, field)

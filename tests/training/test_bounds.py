@@ -112,6 +112,22 @@ def test_what_lies_outside_the_roots_is_refused_whether_it_is_there_or_not(
     assert list((tmp_path / "run" / "counts").iterdir()) == []
 
 
+@pytest.mark.parametrize("roots", [True, False])
+def test_a_path_that_no_file_can_have_is_refused_before_it_is_looked_at(
+    tmp_path: Path, root: Path, *, roots: bool
+) -> None:
+    bounds = Bounds(roots=(root,)) if roots else Bounds()
+    most = f"{root}{'/*' * 4096}"[:4096]
+    assert bounds.local(most, "corpus") == Path(most)
+    # Half a million directories, each looked at with all that stand before it, would take hours.
+    for path in (f"{most}/", f"{root}{'/*' * 500_000}", "é" * 2049):
+        with pytest.raises(CorpusForbidden, match=r"no path has more than 4096; name a shorter one") as raised:
+            bounds.local(path, "corpus.paths[3]")
+        assert (raised.value.code, raised.value.place) == ("path_forbidden", {"field": "corpus.paths[3]"})
+    with pytest.raises(CorpusNotFound, match="the pattern has too many directories"):
+        count(tmp_path, bounds, most, format="text")
+
+
 def test_a_link_that_is_made_after_the_look_is_refused(tmp_path: Path, root: Path) -> None:
     (source,) = sources(Files(paths=("deep/a.txt",)), Bounds(roots=(root,)))
     (root / "deep" / "a.txt").unlink()
