@@ -64,7 +64,7 @@ clean: ## remove everything that set-up and tests made
 
 # The kernel is compiled here, in release mode, by maturin through pip.
 .venv/installed: .venv/created pyproject.toml $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
-	@command -v $(CARGO) >/dev/null || { echo "tokd needs a Rust toolchain, 1.89 or newer: https://rustup.rs" >&2; exit 1; }
+	@command -v $(CARGO) >/dev/null || { echo "tokd needs a Rust toolchain, 1.95 or newer: https://rustup.rs" >&2; exit 1; }
 	@echo "installing tokd into .venv (the kernel compiles for a minute or two the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,tools]'
 	@touch $@

@@ -31,7 +31,9 @@ impl KeyedHash {
     }
 }
 
-fn fold(left: u64, right: u64) -> u64 {
+/// Both halves of the product, folded: every input bit reaches every output bit.
+#[inline]
+pub(crate) fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     (product as u64) ^ ((product >> 64) as u64)
 }

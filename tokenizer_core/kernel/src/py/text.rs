@@ -6,11 +6,11 @@
 
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 
 use crate::machine::path::Path;
@@ -128,10 +128,10 @@ fn length(text: &Bound<'_, PyString>) -> usize {
 #[cold]
 #[inline(never)]
 fn make(text: &Bound<'_, PyString>, path: Path) -> Option<Utf8> {
-    let mut utf8 = Utf8::with_room(length(text), path)?;
     if comes_again(text) {
         return None;
     }
+    let mut utf8 = Utf8::with_room(length(text), path)?;
     append(text, &mut utf8)?;
     Some(utf8)
 }
@@ -191,8 +191,9 @@ fn comes_again(text: &Bound<'_, PyString>) -> bool {
 /// Whether all is ASCII, which a string knows of itself; true where it cannot be asked.
 #[inline]
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
-    static METHOD: OnceLock<Option<ffi::PyCFunction>> = OnceLock::new();
-    let Some(method) = METHOD.get_or_init(|| is_ascii_method(text.py())) else { return true };
+    // Another thread that asks meanwhile waits without holding Python up.
+    static METHOD: PyOnceLock<Option<ffi::PyCFunction>> = PyOnceLock::new();
+    let Some(method) = METHOD.get_or_init(text.py(), || is_ascii_method(text.py())) else { return true };
     // SAFETY: it is a method of strings without arguments, and gives back a reference to one of two objects.
     unsafe {
         let answer = Bound::from_owned_ptr_or_opt(text.py(), method(text.as_ptr(), std::ptr::null_mut()));

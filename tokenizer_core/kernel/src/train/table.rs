@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use crate::hashing::fold;
 use crate::machine::prefetch::prefetch;
 
 /// Pieces counted together.
@@ -225,13 +226,6 @@ fn write_short<'a>(entry: &Entry, room: &'a mut [u8]) -> &'a [u8] {
 
 const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 const SECOND: u64 = 0xD6E8_FEB8_6659_FD93;
-
-/// Both halves of the product, folded: every input bit reaches every output bit.
-#[inline]
-fn fold(one: u64, other: u64) -> u64 {
-    let product = u128::from(one) * u128::from(other);
-    product as u64 ^ (product >> 64) as u64
-}
 
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
