@@ -180,3 +180,91 @@ def test_no_way_through_a_template_loses_the_author(way: str) -> None:
         return
     assert tok.special_tokens["<|end|>"] not in chat.ids
     assert chat.reserved_literals or way == "a fill"
+
+
+NUMBERS = {
+    "minus": "-n",
+    "plus": "+n",
+    "twice minus": "- -n",
+    "a sum": "n + 0",
+    "a sum from the left": "0 + n",
+    "a sum of floats": "0.0 + n",
+    "a difference": "n - 1",
+    "a product": "n * true",
+    "a product from the left": "1 * n",
+    "a quotient": "n / 1",
+    "a whole quotient": "n // 1",
+    "a whole quotient from the left": "25 // n",
+    "a rest": "n % 100",
+    "a rest from the left": "5 % n",
+    "a power": "n ** 1",
+    "a power from the left": "2 ** n",
+    "and": "true and n",
+    "or": "n or 1",
+    "real": "n.real",
+    "imag": "n.imag",
+    "numerator": "n.numerator",
+    "denominator": "n.denominator",
+    "an attribute by a filter": "n | attr('real')",
+    "an item": "n['real']",
+    "an attribute of each": "[m] | map(attribute='n.real') | first",
+    "abs": "n | abs",
+    "abs of a negative": "-n | abs",
+    "int": "n | int",
+    "int of a text": "n | string | int",
+    "int by default": "'x' | int(n)",
+    "int by a base": "'11' | int(0, n | abs)",
+    "float": "n | float",
+    "float by default": "'x' | float(default=n)",
+    "round": "n | round",
+    "round down": "n | round(0, 'floor')",
+    "round to digits": "1.2345678 | round(n | int | abs)",
+    "sum": "[n] | sum",
+    "sum of a generator": "[m] | map(attribute='n') | sum",
+    "sum by an attribute": "[m] | sum(attribute='n')",
+    "sum of mixed numbers": "[0.5, n] | select('number') | sum",
+    "sum with a start": "[] | sum(start=n)",
+    "sum with a start by its place": "[0] | sum(none, n)",
+    "max": "[n, -99] | max",
+    "min": "[n, 99] | min",
+    "default": "none | default(n, true)",
+    "first": "[n] | first",
+    "unique": "[n, n] | unique | first",
+    "sort": "[n, n] | sort | last",
+    "batch": "([0] | batch(2, n) | first)[1]",
+    "a range from it": "range(n, n + 1) | first",
+    "a loop of a range": "range(n, n + 1) | list | last",
+    "a group": "([m] | groupby('n') | first).grouper",
+    "a file size": "n | filesizeformat",
+    "JSON": "-n | tojson",
+    "JSON in a list": "[+n] | tojson",
+    "%d": "'%d' % -n",
+    "%s": "'%s' % -n",
+    "format": "'{}'.format(-n)",
+    "an attribute in a format": "'{0.real:d}'.format(n)",
+    "~": "-n ~ ''",
+    "a list": "[-n]",
+    "a key": "{-n: 1}",
+    "a namespace": "namespace(a=-n).a",
+}
+
+
+WHOLE = ("a range from it", "a loop of a range", "an attribute in a format")
+"""What no float can be used for."""
+
+
+@pytest.mark.parametrize("way", NUMBERS)
+@pytest.mark.parametrize("given", [5, -5, 5.0, -5.5])
+def test_no_way_through_a_template_loses_the_author_of_a_number(way: str, given: float) -> None:
+    tok = vocabularies.tokenizer("tiny")
+    message = {"role": "user", "content": "", "n": given}
+    for template in ("{{ %s }}", "{%% set x = %s %%}{{ x }}", "{{ (%s) | string }}"):
+        template = "{% set m = messages[0] %}{% set n = m.n %}" + template % NUMBERS[way]
+        if isinstance(given, float) and way in WHOLE:
+            with pytest.raises(TemplateFailed):
+                tok.with_template(template).render_chat([message])
+            continue
+        rendering = tok.with_template(template).render_chat([message])
+        callers = {place for span in rendering.spans for place in range(span.start, span.end)}
+        digits = {place for place, character in enumerate(rendering.text) if character.isdigit()}
+        assert digits <= callers, rendering

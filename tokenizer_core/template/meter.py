@@ -55,7 +55,8 @@ class Meter:
         Raises:
             TemplateLimit
         """
-        self.work -= units
+        # A number of the caller would make every later one the caller's, and slow.
+        self.work -= int(units)
         if self.work < 0:
             raise TemplateLimit("the chat template makes more text or takes more steps than a chat can need")
         if time.monotonic() > self._next_look:

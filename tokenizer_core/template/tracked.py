@@ -180,13 +180,13 @@ class Tracked(str):
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         if isinstance(key, slice):
-            start, end, step = key.indices(len(self))
+            start, end, step = map(int, key.indices(len(self)))
             if step == 1:
                 return cut(self, start, max(start, end))
             charge(2 * len(self) + PIECE * len(range(start, end, step)))
             text, codes = super().__getitem__(key), self._codes()[key]
             return concat([written(character, code) for character, code in zip(text, codes, strict=True)])
-        at = index(key)
+        at = int(index(key))
         at += len(self) if at < 0 else 0
         if not 0 <= at < len(self):
             raise IndexError("string index out of range")
@@ -309,7 +309,7 @@ def tracked(text: str) -> Tracked:
 
 
 class TrackedInt(int):
-    """A number of the caller: its digits are the caller's characters."""
+    """A number of the caller: its digits are the caller's characters, and so are those of what is computed from it."""
 
     _code: int
 
@@ -331,12 +331,34 @@ class TrackedFloat(float):
 
 
 def number(value: Any, code: int) -> Any:
-    """Mark a number with a code; whatever is no number, or the template's own, stays as it is."""
-    if code == TEMPLATE or isinstance(value, bool) or not isinstance(value, (int, float)):
+    """Mark a number with a code; whatever is no number, has an origin, or is the template's, stays as it is."""
+    if code == TEMPLATE or isinstance(value, (bool, TrackedInt, TrackedFloat)) or not isinstance(value, (int, float)):
         return value
     tracked: TrackedInt | TrackedFloat = TrackedInt(value) if isinstance(value, int) else TrackedFloat(value)
     tracked._code = code
     return tracked
+
+
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
+_COMPUTED = (
+    *(f"__{side}{name}__" for name in _OPERATORS for side in ("", "r")),
+    *(f"__{name}__" for name in ("neg", "pos", "abs", "invert", "round", "floor", "ceil", "trunc")),
+    "conjugate",
+)
+_PARTS = ("real", "imag", "numerator", "denominator")
+
+
+def _keeping(compute: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: number(compute(self, *args), self._code)
+
+
+for _tracked, _plain in ((TrackedInt, int), (TrackedFloat, float)):
+    for _name in _COMPUTED:
+        if hasattr(_plain, _name):
+            setattr(_tracked, _name, _keeping(getattr(_plain, _name)))
+    for _name in _PARTS:
+        if hasattr(_plain, _name):
+            setattr(_tracked, _name, property(_keeping(getattr(_plain, _name).__get__)))
 
 
 def text_of(value: Any) -> str:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any
 
 import jinja2
 from jinja2 import runtime
 from jinja2.filters import make_attrgetter
+from jinja2.sandbox import safe_range
 
 from tokenizer_core.errors import TemplateUntrackable
 from tokenizer_core.template import formats, meter
-from tokenizer_core.template.growth import charge_filter
+from tokenizer_core.template.growth import charge_filter, ticking
 from tokenizer_core.template.sandbox import NATIVE_FILTERS, PlainEnvironment, contextual, made
 from tokenizer_core.template.string_filters import STRING_FILTERS
-from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, generated, number, text_of, tracked, written
+from tokenizer_core.template.tracked import (
+    TEMPLATE,
+    Tracked,
+    bare,
+    code_of,
+    concat,
+    generated,
+    number,
+    text_of,
+    tracked,
+    written,
+)
 
 
 class TrackingEnvironment(PlainEnvironment):
@@ -30,6 +42,7 @@ class TrackingEnvironment(PlainEnvironment):
         for name, function in (*STRING_FILTERS.items(), ("_joined", _joined)):
             self.filters[name] = contextual(function)
         self.filters["join"] = _join
+        self.globals["range"] = _range
 
     def generated(self, text: str) -> str:
         return generated(text)
@@ -65,14 +78,30 @@ def _native(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
 
     @jinja2.pass_context
     def filtered(context: runtime.Context, value: Any, *args: Any, **kwargs: Any) -> Any:
-        if name == "sum" and not isinstance(kwargs.get("start", (*args, 0, 0)[1]), (int, float)):
-            raise TemplateUntrackable("the chat template sums what are no numbers, which is not tracked")
+        if name == "sum":
+            if not isinstance(kwargs.get("start", (*args, 0, 0)[1]), (int, float)):
+                raise TemplateUntrackable("the chat template sums what are no numbers, which is not tracked")
+            # Python adds what it can without asking the numbers themselves.
+            value = value if isinstance(value, Sized) else list(ticking(value, meter.OBJECT))
         result = made(run(context, charge_filter(name, value, args, kwargs), *args, **kwargs))
+        if name in ("length", "count"):
+            return result
+        code = code_of(value) or code_of(args) or code_of(kwargs)
         if isinstance(result, str) and not isinstance(result, Tracked):
-            return written(bare(result), code_of(value) or code_of(args))
-        return result if name in ("length", "count") else number(result, code_of(value))
+            return written(bare(result), code)
+        return number(result, code)
 
     return filtered
+
+
+def _range(*args: Any) -> Any:
+    """Count as ``range`` does; from where a caller says, the numbers are the caller's."""
+    numbers = safe_range(*args)
+    code = code_of(args[0]) if len(args) > 1 else TEMPLATE
+    if code == TEMPLATE:
+        return numbers
+    meter.charge(meter.PIECE * len(numbers))
+    return [number(each, code) for each in numbers]
 
 
 @jinja2.pass_context
