@@ -1,8 +1,10 @@
 """The audit: a sound tokenizer passes all eleven points, and each point fails for a tokenizer that is broken there."""
 
 import dataclasses
+import hashlib
 import itertools
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +194,43 @@ def test_point_7_a_broken_manifest_fails(sound, tmp_path, content):
     manifest.unlink()
     if content is not None:
         manifest.write_bytes(content)
+    assert outcome(check(sound, path=tmp_path / "copy"), "file hashes").status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        ["tokenizer.json"],
+        {"tokenizer.json": 3},
+        {"tokenizer.json": "sha256:0"},
+        {"tokenizer.json": f"sha256:{0:064}", "../secret": f"sha256:{0:064}"},
+        {"tokenizer.json": f"sha256:{0:064}", "pipe": f"sha256:{0:064}"},
+    ],
+    ids=["none", "no hashes", "a number", "no hash", "one outside", "one that is none of an artifact"],
+)
+def test_point_7_a_manifest_that_changed_fails_and_names_no_other_file_to_read(sound, tmp_path, files):
+    (tmp_path / "secret").write_bytes(b"of others")
+    sound.save(tmp_path / "copy")
+    os.mkfifo(tmp_path / "copy" / "pipe")
+    manifest = tmp_path / "copy" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"files": files}))
+    report = check(sound, path=tmp_path / "copy")
+    assert outcome(report, "file hashes").status is Status.FAILED
+    assert hashlib.sha256(b"of others").hexdigest() not in json.dumps(report.to_dict())
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "tokenizer.json"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_point_7_a_pipe_or_a_link_in_the_place_of_a_file_fails_and_is_not_waited_for(sound, tmp_path, file, kind):
+    sound.save(tmp_path / "copy")
+    place = tmp_path / "copy" / file
+    if kind == "link":
+        place.rename(tmp_path / file)
+        place.symlink_to(tmp_path / file)
+    else:
+        place.unlink()
+        os.mkfifo(place)
     assert outcome(check(sound, path=tmp_path / "copy"), "file hashes").status is Status.FAILED
 
 

@@ -139,7 +139,7 @@ def _status(path: Path) -> os.stat_result:
 
 
 def _read(directory: int) -> TokenizerParts:
-    manifest = files.parse_json(files.read(Path(MANIFEST), directory=directory, follow_links=False), MANIFEST)
+    manifest = files.parse_json(_read_file(MANIFEST, directory), MANIFEST)
     fields = Fields(manifest, MANIFEST)
     if not files.same_json(schema := fields.any("schema"), SCHEMA):
         raise Unsupported(
@@ -160,8 +160,12 @@ def _read(directory: int) -> TokenizerParts:
     return parts
 
 
-def _read_files(expected: Fields, directory: int) -> dict[str, bytes]:
-    """Read and verify every file that the manifest lists; any other that a program would read is refused."""
+def _read_file(name: str, directory: int) -> bytes:
+    return files.read(Path(name), directory=directory, follow_links=False)
+
+
+def _pinned(expected: Fields, directory: int) -> dict[str, str]:
+    """Return the hash of every file that the manifest lists; any other that a program would read is refused."""
     hashes = {file: expected.take(file, str) for file in FILES if expected.has(file)}
     expected.finish()
     if "tokenizer.json" not in hashes:
@@ -170,11 +174,17 @@ def _read_files(expected: Fields, directory: int) -> dict[str, bytes]:
     for file in (*FILES, *_STRANGERS):
         if file in present and file not in hashes:
             raise InvalidArtifact(f"{file} is in the directory, but the manifest does not pin it", field=file)
-    contents = {}
     for file, hash in hashes.items():
         if _HASH.fullmatch(hash) is None:
             raise InvalidArtifact("a hash is sha256: and 64 hexadecimal digits", field=expected.at(file))
-        contents[file] = files.read(Path(file), follow_links=False, directory=directory)
+    return hashes
+
+
+def _read_files(expected: Fields, directory: int) -> dict[str, bytes]:
+    """Read and verify every file that the manifest lists."""
+    contents = {}
+    for file, hash in _pinned(expected, directory).items():
+        contents[file] = _read_file(file, directory)
         found = files.sha256(contents[file])
         if found != hash:
             raise HashMismatch(
@@ -184,6 +194,23 @@ def _read_files(expected: Fields, directory: int) -> dict[str, bytes]:
                 found=found,
             )
     return contents
+
+
+def rehash(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Return what the manifest at ``path`` pins, the tokenizer's hash and that of every file, and what those have now.
+
+    Raises:
+        ArtifactNotFound: there is no such directory, or a file of it is missing.
+        InvalidArtifact
+    """
+    directory = _open(path)
+    try:
+        fields = Fields(files.parse_json(_read_file(MANIFEST, directory), MANIFEST), MANIFEST)
+        pinned = _pinned(Fields(fields.take("files", dict), f"{MANIFEST}.files"), directory)
+        found = {file: files.sha256(_read_file(file, directory)) for file in pinned}
+        return fields.take("hash", str), pinned, found
+    finally:
+        os.close(directory)
 
 
 def _check_derived(manifest: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
