@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Table, func, insert, select
+from sqlalchemy import URL, Column, Table, func, insert, select
 from sqlalchemy.engine import Connection, Row
 
 from service.errors import ServiceError, quote
@@ -55,8 +55,9 @@ class JobStore:
         trained = trained_directory(settings)
         _require_directory("trained", trained)
         directory = trained / DIRECTORY
-        url = f"sqlite:///{directory / FILE}" if settings.jobs_url is None else settings.jobs_url
-        database = Database(url)
+        # Not written out: what follows a `?` in the name of a directory would be no part of the path.
+        own = URL.create("sqlite", database=str(directory / FILE))
+        database = Database(own if settings.jobs_url is None else settings.jobs_url)
         database.verify()
         return cls(database, directory, max_queued=settings.max_jobs)
 

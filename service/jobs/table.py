@@ -118,7 +118,7 @@ class Database:
         InvalidSetting: the URL cannot be one of these.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL) -> None:
         self._url = _parse(url)
         self._open: tuple[Engine, _Identity | None] | None = None
         self._opening = threading.Lock()
@@ -293,7 +293,7 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _parse(url: str) -> URL:
+def _parse(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()

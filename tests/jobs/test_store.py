@@ -28,7 +28,7 @@ from service.jobs import (
     UnknownJob,
 )
 from service.jobs.leases import LeaseLost, Leases
-from service.jobs.store import FILE
+from service.jobs.store import DIRECTORY, FILE
 from service.jobs.table import JOBS
 from service.settings import InvalidSetting
 from tests.jobs.conftest import SQLITE, MakeSettings
@@ -234,6 +234,21 @@ def test_a_recipe_is_read_where_it_is_shown_and_nowhere_else(store: JobStore) ->
     assert store.counts()[State.QUEUED] == 1
     with pytest.raises(ValueError, match="Expecting value"):
         store.get(job.id, None)
+
+
+@SQLITE
+@pytest.mark.parametrize("name", ["q?x", "a#b", "50%20", "user:word@host", "mode=ro&uri=true", "ä ö"])
+def test_a_directory_of_any_name_holds_the_file(tmp_path: Path, make_settings: MakeSettings, name: str) -> None:
+    trained = tmp_path / name
+    store = JobStore.open(make_settings(jobs_url=None, trained=str(trained)))
+    job = submit(store)
+    store.close()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert [path.name for path in (trained / DIRECTORY).iterdir()] == [FILE]
+    again = JobStore.open(make_settings(jobs_url=None, trained=str(trained)))
+    assert again.get(job.id, None) == job
+    assert again.database.name.startswith("sqlite:///")
+    again.close()
 
 
 def test_questions_make_no_file(tmp_path: Path, make_settings: MakeSettings) -> None:
