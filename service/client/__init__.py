@@ -178,29 +178,32 @@ class Client(_Methods):
 
     def events(self, job_id: str) -> Iterator[Job]:
         """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
-        reader, failures = EventReader(job_id), 0
+        reader = EventReader(job_id)
         while True:
+            seconds = _FIRST_PAUSE
             try:
                 with self._http.stream("GET", reader.path, headers=reader.headers, timeout=self._patience) as answer:
                     if answer.status_code == 204:
                         return
-                    if answer.status_code != 200:
+                    if answer.status_code == 200:
+                        reader.begin(answer)
+                        for line in answer.iter_lines():
+                            job = reader.push(line)
+                            if job is not None:
+                                yield job
+                                if job.ended:
+                                    return
+                        reader.ended(self._tries)
+                    else:
                         answer.read()
-                        if _pause(answer, failures + 1, self._tries) is None:
+                        pause = _pause(answer, reader.failed(), self._tries)
+                        if pause is None:
                             raise from_answer(answer)
-                    for line in answer.iter_lines():
-                        job = reader.push(line)
-                        if job is not None:
-                            failures = 0
-                            yield job
-                            if job.ended:
-                                return
+                        seconds = pause
             except httpx.RequestError as error:
-                if failures + 1 >= self._tries:
+                if reader.failed() >= self._tries:
                     raise no_answer(error) from error
-            reader.broken()
-            failures += 1
-            time.sleep(_FIRST_PAUSE)
+            time.sleep(seconds)
 
     def wait(self, job_id: str) -> Job:
         """Return a job when it has ended, however it ended."""
@@ -255,31 +258,34 @@ class AsyncClient(_Methods):
 
     async def events(self, job_id: str) -> AsyncIterator[Job]:
         """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
-        reader, failures = EventReader(job_id), 0
+        reader = EventReader(job_id)
         while True:
+            seconds = _FIRST_PAUSE
             try:
                 async with self._http.stream(
                     "GET", reader.path, headers=reader.headers, timeout=self._patience
                 ) as answer:
                     if answer.status_code == 204:
                         return
-                    if answer.status_code != 200:
+                    if answer.status_code == 200:
+                        reader.begin(answer)
+                        async for line in answer.aiter_lines():
+                            job = reader.push(line)
+                            if job is not None:
+                                yield job
+                                if job.ended:
+                                    return
+                        reader.ended(self._tries)
+                    else:
                         await answer.aread()
-                        if _pause(answer, failures + 1, self._tries) is None:
+                        pause = _pause(answer, reader.failed(), self._tries)
+                        if pause is None:
                             raise from_answer(answer)
-                    async for line in answer.aiter_lines():
-                        job = reader.push(line)
-                        if job is not None:
-                            failures = 0
-                            yield job
-                            if job.ended:
-                                return
+                        seconds = pause
             except httpx.RequestError as error:
-                if failures + 1 >= self._tries:
+                if reader.failed() >= self._tries:
                     raise no_answer(error) from error
-            reader.broken()
-            failures += 1
-            await asyncio.sleep(_FIRST_PAUSE)
+            await asyncio.sleep(seconds)
 
     async def wait(self, job_id: str) -> Job:
         """Return a job when it has ended, however it ended."""

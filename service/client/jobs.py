@@ -13,8 +13,9 @@ import orjson
 
 from service.client.answers import Job, JobPage
 from service.client.calls import Call
-from service.client.errors import ServerFault
+from service.client.errors import ServerFault, no_tokd
 
+EVENTS = "text/event-stream"
 GZIP = "application/gzip"
 
 
@@ -99,16 +100,31 @@ class EventReader:
 
     Attributes:
         headers: of the next connection, so that nothing is told twice.
+        failures: connections in a row that told nothing, neither an event nor that the job is still watched.
     """
 
     def __init__(self, job_id: str) -> None:
         self.path = f"{place(job_id)}/events"
-        self.headers = {"accept": "text/event-stream"}
+        self.headers = {"accept": EVENTS}
+        self.failures = 0
         self._fields: dict[str, str] = {}
+        self._told = False
+
+    def begin(self, answer: httpx.Response) -> None:
+        """Take the answer whose lines follow.
+
+        Raises:
+            ServerFault: it is no stream of events.
+        """
+        if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != EVENTS:
+            raise no_tokd(answer)
+        self._told = False
 
     def push(self, line: str) -> Job | None:
         """Take a line; return the job when an event is complete."""
         if line:
+            if line.startswith((":", "data")):
+                self._told, self.failures = True, 0
             name, _, value = line.partition(":")
             self._fields[name] = value.removeprefix(" ")
             return None
@@ -122,9 +138,22 @@ class EventReader:
             message = f"{self.path} tells events that are not tokd's; check the address"
             raise ServerFault(message, code="internal", status=200) from None
 
-    def broken(self) -> None:
-        """Forget the event that was not complete."""
+    def failed(self) -> int:
+        """Forget the event that was not complete, and return how many connections in a row have failed."""
         self._fields = {}
+        self.failures += 1
+        return self.failures
+
+    def ended(self, tries: int) -> None:
+        """Take the end of a stream whose job has not ended: that of a server that is restarted, for one.
+
+        Raises:
+            ServerFault: so many streams in a row told nothing.
+        """
+        self._fields = {}
+        if not self._told and self.failed() >= tries:
+            message = f"{self.path} ended without an event, at every try; check the address and what stands before it"
+            raise ServerFault(message, code="internal", status=200)
 
 
 def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:

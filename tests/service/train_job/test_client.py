@@ -202,6 +202,10 @@ def event(version: int, state: str) -> str:
     return f"id: {version}\nevent: job\ndata: {httpx.Response(200, json=job).text}\n\n"
 
 
+def stream(text: str) -> httpx.Response:
+    return httpx.Response(200, text=text, headers={"content-type": "text/event-stream; charset=utf-8"})
+
+
 Told = Callable[[], list[Job]]
 
 
@@ -247,13 +251,16 @@ def test_broken_streams_are_taken_up_where_they_ended(kind: str) -> None:
     told, asked = scripted(
         kind,
         httpx.Response(503, json=busy),
-        httpx.Response(200, text="retry: 1\n\n" + event(3, "queued") + "id: 4\ndata: {"),
+        stream("retry: 1\n\n" + event(3, "queued") + "id: 4\ndata: {"),
         httpx.ConnectError("gone"),
-        httpx.Response(200, text=": keep-alive\n\n" + event(7, "running")),
-        httpx.Response(200, text=event(9, "failed") + event(10, "queued")),
+        stream(": keep-alive\n\n" + event(7, "running")),
+        *[stream("retry: 1\n\n: keep-alive\n\n")] * 5,
+        stream("retry: 1\n\n"),
+        stream("retry: 1\n\n"),
+        stream(event(9, "failed") + event(10, "queued")),
     )
     assert [job.state for job in told()] == ["queued", "running", "failed"]
-    assert asked == [None, None, "3", "3", "7"]
+    assert asked == [None, None, "3", "3", *["7"] * 8]
 
 
 @BOTH
@@ -269,9 +276,34 @@ def test_patience_with_broken_streams_ends(kind: str) -> None:
     assert len(asked) == 3
     told, _ = scripted(kind, httpx.Response(204))
     assert told() == []
-    told, _ = scripted(kind, httpx.Response(200, text="id: 1\ndata: <html>\n\n"))
+    told, _ = scripted(kind, stream("id: 1\ndata: <html>\n\n"))
     with pytest.raises(ServerFault):
         told()
+    told, asked = scripted(kind, *[httpx.Response(200, html="<p>hello</p>")] * 50)
+    with pytest.raises(ServerFault, match="something else"):
+        told()
+    assert len(asked) == 1
+    for nothing in ("", "\n\n", "retry: 2000\n\n", "<p>hello</p>"):
+        told, asked = scripted(kind, *[stream(nothing) for _ in range(50)])
+        with pytest.raises(ServerFault, match="without an event"):
+            told()
+        assert len(asked) == 3
+
+
+@BOTH
+def test_watching_waits_as_long_as_the_service_asks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("service.client.time.sleep", slept.append)
+    monkeypatch.setattr("service.client.asyncio.sleep", sleep)
+    busy = httpx.Response(503, headers={"retry-after": "5"})
+    told, _ = scripted(kind, busy, busy, stream(event(1, "failed")))
+    assert [job.state for job in told()] == ["failed"]
+    assert len(slept) == 2
+    assert all(5 <= seconds <= 6.25 for seconds in slept)
 
 
 def test_full_queue_is_told_with_the_time_to_come_again() -> None:
