@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
@@ -26,6 +26,7 @@ IdArray = npt.NDArray[np.uint32]
 
 T = TypeVar("T")
 A = TypeVar("A", bound=Answer)
+S = TypeVar("S")
 
 Ids = Sequence[int]
 Targets = Sequence[Sequence[int]]
@@ -151,11 +152,12 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _texts(texts: Sequence[str]) -> Sequence[str]:
-    """Refuse one text where many are meant: its answer would be read as that of many."""
-    if isinstance(texts, str):
-        raise InvalidOption("texts is a sequence of strings, not one string", field="texts")
-    return texts
+def several(values: S, field: str = "texts") -> S:
+    """Refuse one string where several are meant: it would be taken apart, or its answer read as that of several."""
+    if isinstance(values, str | bytes | PurePath):
+        kind = type(values).__name__
+        raise InvalidOption(f"{field} is a sequence, not one {kind}; put it into a list", field=field)
+    return values
 
 
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
@@ -165,7 +167,7 @@ def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
 
 def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
     """Turn many texts into ids in one request."""
-    return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": _texts(texts), **options}))
+    return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": several(texts), **options}))
 
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
@@ -180,7 +182,7 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
         lengths = [int(length) for length in answer.headers["tokd-row-lengths"].split(",") if length]
         return np.split(_ids(answer), np.cumsum(lengths)[:-1]) if lengths else []
 
-    return Call("POST", "/encode", read, _renamed({"text": _texts(texts), **options}), OCTETS)
+    return Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)
 
 
 def _ids(answer: Any) -> IdArray:
@@ -196,7 +198,7 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
 
     schema = pa.schema([("text", pa.large_string())], metadata={"tokd": written(_renamed({**options}))})
     try:
-        column = pa.array(_texts(texts), pa.large_string())
+        column = pa.array(several(texts), pa.large_string())
     except UnicodeEncodeError as error:
         raise InvalidUnicode(_SURROGATE) from error
     sink = pa.BufferOutputStream()
@@ -227,7 +229,7 @@ def count(text: str, **options: Unpack[TextOptions]) -> Call[Count]:
 
 def count_batch(texts: Sequence[str], **options: Unpack[TextOptions]) -> Call[list[Count]]:
     """Say how many ids each of many texts has."""
-    return Call("POST", "/count", rows_of(Count), {"text": _texts(texts), **options})
+    return Call("POST", "/count", rows_of(Count), {"text": several(texts), **options})
 
 
 def offsets(text: str, target_spans: Targets | None = None, **options: Unpack[OffsetsOptions]) -> Call[Places]:
@@ -239,7 +241,7 @@ def offsets_batch(
     texts: Sequence[str], target_spans: Sequence[Targets] | None = None, **options: Unpack[OffsetsOptions]
 ) -> Call[list[Places]]:
     """Say where every token of many texts stands."""
-    body = {"text": _texts(texts), "target_spans": target_spans, **options}
+    body = {"text": several(texts), "target_spans": target_spans, **options}
     return Call("POST", "/offsets", rows_of(Places), body)
 
 

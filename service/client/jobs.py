@@ -12,7 +12,7 @@ import httpx
 import orjson
 
 from service.client.answers import Job, JobPage
-from service.client.calls import Call
+from service.client.calls import Call, several
 from service.client.errors import ServerFault, no_tokd
 
 EVENTS = "text/event-stream"
@@ -41,17 +41,17 @@ class SubmitOptions(CorpusOptions, total=False):
 
 def submit_texts(texts: Iterable[str], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on texts that go with the request."""
-    return _submit({"texts": list(texts)}, options)
+    return _submit({"texts": list(several(texts))}, options)
 
 
 def submit_paths(files: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files of the server, below one of its corpus roots."""
-    return _submit({"files": list(files)}, options)
+    return _submit({"files": list(several(files, "files"))}, options)
 
 
 def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on what URLs lead to, from the server."""
-    return _submit({"urls": list(urls)}, options)
+    return _submit({"urls": list(several(urls, "urls"))}, options)
 
 
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
@@ -59,7 +59,15 @@ def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) 
     # The settings go first: what is wrong with them is told before the corpus is sent. A null there means something.
     form = {"settings": orjson.dumps(dict(options.get("settings") or {}))}
     form |= {name: str(value).encode() for name, value in _given(options, "name", "format", "field", "column").items()}
-    return Call("POST", "/train-job", Job, None, headers=_key(options), form=form, files=tuple(map(Path, files)))
+    return Call(
+        "POST",
+        "/train-job",
+        Job,
+        None,
+        headers=_key(options),
+        form=form,
+        files=tuple(map(Path, several(files, "files"))),
+    )
 
 
 def job(job_id: str) -> Call[Job]:

@@ -28,6 +28,7 @@ from service.client import (
     TooLarge,
     Unreachable,
     calls,
+    jobs,
 )
 from service.errors import PROBLEMS
 from tests.service.conftest import RunServer, Server
@@ -163,6 +164,12 @@ def test_empty_batches_are_empty(ask: Ask) -> None:
         (calls.offsets_batch, "ab"),
         (calls.decode_batch, [40, 41]),
         (calls.decode_batch, np.array([40, 41], np.uint32)),
+        (jobs.submit_texts, "low lower"),
+        (jobs.submit_texts, b"low lower"),
+        (jobs.submit_paths, "/corpora"),
+        (jobs.submit_urls, "http://localhost/a.txt"),
+        (jobs.submit_files, "/x"),
+        (jobs.submit_files, Path("/x")),
     ],
 )
 def test_one_where_many_are_meant_is_refused_and_not_taken_apart(describe: Any, one: Any) -> None:
