@@ -20,7 +20,7 @@ use crate::scratch::CacheStatistics;
 use crate::sink::buffer::Buffer;
 use crate::sink::offsets::{Offsets, Unit};
 
-/// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/performance.md`).
+/// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/kernel.md`).
 pub const CACHE_BYTES: usize = 8 << 20;
 
 /// See `_kernel.pyi`.
