@@ -17,6 +17,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
@@ -40,7 +41,9 @@ from service.client.errors import (
     no_tokd,
     retry_after,
 )
+from service.client.given import address, headers_of
 from service.client.jobs import EventReader
+from tokenizer_core import InvalidOption
 
 __all__ = [
     "Answer",
@@ -156,15 +159,16 @@ class Client(_Methods):
         key: str | None = None,
     ) -> None:
         self._tries = tries
-        headers = _with_key(headers, key)
         # A stream is quiet for a quarter of a minute at most.
         self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
-        self._http = httpx.Client(base_url=url, timeout=timeout, headers=headers, transport=transport)
+        self._http = httpx.Client(
+            base_url=address(url), timeout=timeout, headers=headers_of(headers, key), transport=transport
+        )
 
     def send(self, call: Call[T]) -> T:
         """Carry out a call."""
         with ExitStack() as files:
-            request = self._http.build_request(call.method, call.path, **_content(call, files))
+            request = _request(self._http, call, files)
             for attempt in itertools.count(1):
                 try:
                     answer = self._http.send(request)
@@ -236,15 +240,16 @@ class AsyncClient(_Methods):
         key: str | None = None,
     ) -> None:
         self._tries = tries
-        headers = _with_key(headers, key)
         # A stream is quiet for a quarter of a minute at most.
         self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
-        self._http = httpx.AsyncClient(base_url=url, timeout=timeout, headers=headers, transport=transport)
+        self._http = httpx.AsyncClient(
+            base_url=address(url), timeout=timeout, headers=headers_of(headers, key), transport=transport
+        )
 
     async def send(self, call: Call[T]) -> T:
         """Carry out a call."""
         with ExitStack() as files:
-            request = self._http.build_request(call.method, call.path, **_content(call, files))
+            request = _request(self._http, call, files)
             for attempt in itertools.count(1):
                 try:
                     answer = await self._http.send(request)
@@ -304,27 +309,31 @@ class AsyncClient(_Methods):
         await self.close()
 
 
-def _with_key(headers: Mapping[str, str] | None, key: str | None) -> dict[str, str]:
-    return {**(headers or {}), **({} if key is None else {"authorization": f"Bearer {key}"})}
-
-
-def _content(call: Call[Any], files: ExitStack) -> dict[str, Any]:
+def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], files: ExitStack) -> httpx.Request:
     """Return what httpx sends; what is opened for it is closed with ``files``."""
     content = _body(call, files)
     content["headers"] = {**content.get("headers", {}), **(call.headers or {})}
-    return content
+    try:
+        return http.build_request(call.method, call.path, **content)
+    except httpx.InvalidURL as error:
+        raise InvalidOption(f"the request has no URL: {error}") from error
 
 
 def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
     if call.form is not None:
         parts: list[tuple[str, Any]] = [(name, (None, data)) for name, data in call.form.items()]
-        parts += [("corpus", (path.name, files.enter_context(path.open("rb")))) for path in call.files]
+        parts += [("corpus", (_file_name(path), files.enter_context(path.open("rb")))) for path in call.files]
         return {"files": parts}
     if call.body is None:
         return {}
     if isinstance(call.body, bytes):
         return {"content": call.body, "headers": {"content-type": call.accept, "accept": call.accept}}
     return {"content": calls.written(call.body), "headers": {"content-type": calls.JSON, "accept": call.accept}}
+
+
+def _file_name(path: Path) -> str:
+    # Names of files are bytes, which need not be text; a form holds text.
+    return path.name.encode(errors="replace").decode()
 
 
 def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:

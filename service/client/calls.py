@@ -6,17 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
+from service.client.given import SURROGATE, in_path
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
-
-_SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
 JSON = "application/json"
 OCTETS = "application/octet-stream"
@@ -131,12 +129,20 @@ def written(fields: Mapping[str, Any]) -> bytes:
     Raises:
         InvalidUnicode; TypeError
     """
-    sent = {name: value for name, value in fields.items() if value is not None}
+    return written_whole({name: value for name, value in fields.items() if value is not None})
+
+
+def written_whole(fields: Mapping[str, Any]) -> bytes:
+    """Write what is sent as JSON, where ``None`` means something.
+
+    Raises:
+        InvalidUnicode; TypeError
+    """
     try:
-        return orjson.dumps(sent, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+        return orjson.dumps(fields, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
     except TypeError as error:
         if "surrogates" in str(error):
-            raise InvalidUnicode(_SURROGATE) from error
+            raise InvalidUnicode(SURROGATE) from error
         raise
 
 
@@ -200,7 +206,7 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     try:
         column = pa.array(several(texts), pa.large_string())
     except UnicodeEncodeError as error:
-        raise InvalidUnicode(_SURROGATE) from error
+        raise InvalidUnicode(SURROGATE) from error
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_table(pa.table([column], schema=schema))
@@ -265,4 +271,4 @@ def tokenizers() -> Call[list[TokenizerInfo]]:
 
 def tokenizer(reference: str) -> Call[TokenizerInfo]:
     """Describe one tokenizer, by name, hash or ``name@hash``."""
-    return Call("GET", f"/tokenizers/{quote(reference, safe='')}", TokenizerInfo)
+    return Call("GET", f"/tokenizers/{in_path(reference, 'reference')}", TokenizerInfo)

@@ -6,14 +6,14 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
-from urllib.parse import quote
 
 import httpx
 import orjson
 
 from service.client.answers import Job, JobPage
-from service.client.calls import Call, several
+from service.client.calls import Call, several, written_whole
 from service.client.errors import ServerFault, no_tokd
+from service.client.given import encoded, header, in_path
 
 EVENTS = "text/event-stream"
 GZIP = "application/gzip"
@@ -57,8 +57,9 @@ def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[J
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
     # The settings go first: what is wrong with them is told before the corpus is sent. A null there means something.
-    form = {"settings": orjson.dumps(dict(options.get("settings") or {}))}
-    form |= {name: str(value).encode() for name, value in _given(options, "name", "format", "field", "column").items()}
+    form = {"settings": written_whole(dict(options.get("settings") or {}))}
+    given = _given(options, "name", "format", "field", "column")
+    form |= {name: encoded(str(value), name) for name, value in given.items()}
     return Call(
         "POST",
         "/train-job",
@@ -77,9 +78,9 @@ def job(job_id: str) -> Call[Job]:
 
 def jobs(*states: str, limit: int = 50, before: str | None = None) -> Call[JobPage]:
     """List your jobs, newest first: those in one of the states, or all."""
-    query = [f"limit={limit}", *(f"state={quote(state, safe='')}" for state in states)]
+    query = [f"limit={limit}", *(f"state={in_path(state, 'states')}" for state in states)]
     if before is not None:
-        query.append(f"before={quote(before, safe='')}")
+        query.append(f"before={in_path(before, 'before')}")
     return Call("GET", f"/train-job?{'&'.join(query)}", _page)
 
 
@@ -100,7 +101,7 @@ def report(job_id: str) -> Call[dict[str, Any]]:
 
 def place(job_id: str) -> str:
     """Return the path of a job."""
-    return f"/train-job/{quote(job_id, safe='')}"
+    return f"/train-job/{in_path(job_id, 'job_id')}"
 
 
 class EventReader:
@@ -176,7 +177,7 @@ def _given(options: SubmitOptions, *names: str) -> dict[str, Any]:
 
 def _key(options: SubmitOptions) -> Mapping[str, str]:
     key = options.get("idempotency_key")
-    return {"idempotency-key": secrets.token_hex(16) if key is None else key}
+    return {"idempotency-key": secrets.token_hex(16) if key is None else header(key, "idempotency_key")}
 
 
 def _page(answer: dict[str, Any]) -> JobPage:
