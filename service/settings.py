@@ -117,7 +117,7 @@ class Settings:
         "long piece takes while it is encoded comes on top: see Limits in http.md",
         least=1,
     )
-    max_items: int = _setting(16_384, "most texts, or lists of ids, in one request", least=1)
+    max_items: int = _setting(16_384, "most texts, messages of a chat, or lists of ids, in one request", least=1)
     max_ids: int = _setting(
         1 << 20, "most ids in one request, and most ids that padding may bring a request to", least=1
     )

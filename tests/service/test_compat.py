@@ -205,6 +205,7 @@ def test_what_is_no_fault_of_a_body_has_the_shape_too(make_client: MakeClient) -
     sglang_error(client.post("/v1/detokenize", json={"tokens": [[40, 40], [40, 40]]}), 413, phrase, "tokens")
     sglang_error(client.post("/v1/tokenize", json={"prompt": ["a"] * 4}), 413, phrase, "prompt")
     vllm_error(client.post("/detokenize", json={"tokens": [40] * 4}), 413, phrase, "tokens")
+    vllm_error(client.post("/tokenize", json={"messages": [{}] * 4}), 413, phrase, "messages")
 
 
 def test_saturation_names_when_to_come_again(make_client: MakeClient) -> None:

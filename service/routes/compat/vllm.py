@@ -175,9 +175,10 @@ def _write(loaded: Loaded, tokens: Ids | bytes, count: int, strings: TokenString
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
     registry, limits = state.registry, state.limits
+    to_tokenize = narrow(VllmTokenizeRequest, messages=list_of(Object, state.settings.max_items) | None)
     to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
 
-    @post(app, "/tokenize", VllmTokenizeRequest, VllmTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    @post(app, "/tokenize", to_tokenize, VllmTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
     def tokenize(body: VllmTokenizeRequest) -> Answer:
         """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
         prompts.refuse_template(body.chat_template)
