@@ -17,7 +17,7 @@ from typing import Any
 
 from service.cli import chart
 from service.cli.options import TIE_BREAKS, Parser, whole_number
-from service.cli.streams import CommandError, note, usage, write_json, write_line, write_report
+from service.cli.streams import CommandError, note, printable, usage, write_json, write_line, write_report
 from tokenizer_core import InvalidCorpus, sample_corpus
 
 CLIMB = "tokenizer_core.reference.trainers.climb"
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if not documents:
         raise InvalidCorpus("the corpus has no text to measure on; name another one", field="corpus")
     document = {
-        "corpus": Path(args.corpus).name,
+        "corpus": printable(Path(args.corpus).name),
         "bytes": sum(len(one.encode()) for one in documents),
         "documents": len(documents),
         "vocab_size": args.vocab_size,

@@ -8,7 +8,7 @@ from typing import Any
 
 from service.cli.import_artifact import FORMATS
 from service.cli.options import Parser
-from service.cli.streams import create, write_json, write_line
+from service.cli.streams import create, printable, write_json, write_line
 from tokenizer_core import Beside, Tokenizer, to_huggingface, to_tiktoken, to_vocab_merges
 
 
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json(said)
         return 0
-    lines = [f"{args.format}, written to {output}"]
+    lines = [f"{args.format}, written to {printable(str(output))}"]
     if beside is not None:
-        lines += ["", "not in the files, so tell their reader:", f"  pattern  {beside.regex}"]
-        lines += [f"  special  {literal} = {id_}" for literal, id_ in beside.special_tokens.items()]
+        lines += ["", "not in the files, so tell their reader:", f"  pattern  {printable(beside.regex)}"]
+        lines += [f"  special  {printable(literal)} = {id_}" for literal, id_ in beside.special_tokens.items()]
     write_line("\n".join(lines))
     return 0

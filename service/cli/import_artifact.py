@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from service.cli.options import Parser
-from service.cli.streams import CommandError, reason, require_absent, usage, write_json, write_line
+from service.cli.streams import CommandError, printable, reason, require_absent, usage, write_json, write_line
 from tokenizer_core import Tokenizer
 
 FORMATS = ("huggingface", "tiktoken", "vocab_merges")
@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         pattern = "" if format_ == "huggingface" else f", pattern {args.pattern or DEFAULT_PATTERN}"
-        write_line(f"{saved.name}  {saved.hash}\n{format_}{pattern}, {saved.vocab_size:,} ids, written to {output}")
+        shown = printable(f"{format_}{pattern}, {saved.vocab_size:,} ids, written to {output}")
+        write_line(f"{printable(saved.name)}  {saved.hash}\n{shown}")
     return 0
 
 

@@ -98,8 +98,8 @@ def write(data: bytes) -> None:
 
 
 def write_line(text: str) -> None:
-    """Write one line of text as UTF-8."""
-    write(text.encode() + b"\n")
+    """Write one line of text as UTF-8; a lone surrogate, as in paths that are not UTF-8, is escaped."""
+    write(text.encode(errors="backslashreplace") + b"\n")
 
 
 def write_json(value: Any) -> None:

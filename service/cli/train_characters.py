@@ -8,7 +8,7 @@ from pathlib import Path
 
 from service.cli.options import whole_number
 from service.cli.progress import Bar
-from service.cli.streams import create, require_absent, usage, write_json, write_line
+from service.cli.streams import create, printable, require_absent, usage, write_json, write_line
 from service.cli.train_settings import checked, given, invalid, origin
 from tokenizer_core import Files, InvalidOption, train_characters
 
@@ -76,5 +76,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json(said)
     else:
-        write_line(f"{said['tokens']:,} tokens, {said['characters']:,} of them characters, written to {output}")
+        counts = f"{said['tokens']:,} tokens, {said['characters']:,} of them characters"
+        write_line(f"{counts}, written to {printable(str(output))}")
     return 0

@@ -38,6 +38,7 @@ class Evaluation:
             name, sign, file = given.partition("=")
             if not (name and sign and file):
                 raise usage(f"--fertility is NAME=FILE, not {given!r}")
+            name = printable(name)
             texts[name] = decode_utf8(read_file(file), file)
             if not texts[name]:
                 raise usage(f"--fertility: {file} is empty")

@@ -40,6 +40,35 @@ def test_import_of_every_format_gives_the_same_ids(tokd, tmp_path, tokenizer):
         assert dict(again.special_tokens) == dict(tokenizer.special_tokens), format_
 
 
+def test_paths_that_are_not_text_are_shown_with_escapes(tokd, tmp_path, tokenizer):
+    tokenizer.save(tmp_path / "source")
+    (tmp_path / "corpus.txt").write_text(TEXT * 20)
+
+    def path(name: str) -> str:
+        return os.fsdecode(os.fsencode(tmp_path / name) + b"\xff\x1b[31m")
+
+    commands = [
+        *(
+            ["export", str(tmp_path / "source"), "--format", form, "-o", path(form)]
+            for form in ("huggingface", "tiktoken", "vocab_merges")
+        ),
+        ["import", path("huggingface"), "-o", path("imported")],
+        ["import", path("huggingface"), "-o", path("json"), "--json"],
+        ["train", str(tmp_path / "corpus.txt"), "-o", path("letters"), "--level", "characters", "--vocab-size", "40"],
+    ]
+    corpus = str(tmp_path / "corpus.txt")
+    commands.append(
+        ["train", corpus, "-o", path("bytes"), "--vocab-size", "260", "--fertility", f"{path('n')}={corpus}"]
+    )
+    for command in commands:
+        said = tokd(*command)
+        assert said.returncode == 0, said.stderr
+        shown = said.stdout.decode()
+        assert "\\udcff\\x1b[31m" in shown or "\\udcff\\u001b[31m" in shown, shown
+        assert "\x1b" not in shown
+        assert Path(command[command.index("-o") + 1]).exists()
+
+
 @pytest.mark.parametrize("content", [b"one file", {"of": b"many", "files": b""}])
 def test_a_write_that_fails_leaves_nothing(content, tmp_path, monkeypatch):
     def fail(*_):
