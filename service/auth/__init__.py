@@ -1,6 +1,6 @@
 """Who may do what: API keys in a file, their scopes, and which scope a route needs."""
 
-from service.auth.address import require_keys
+from service.auth.address import is_own_page, require_keys
 from service.auth.guard import Guard
 from service.auth.identity import LOCAL, SCOPES, Identity, Scope
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
@@ -20,6 +20,7 @@ __all__ = [
     "check_name",
     "digest",
     "entry",
+    "is_own_page",
     "new_key",
     "parse",
     "require_keys",

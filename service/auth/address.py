@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from service.settings import InvalidSetting, Settings
 
@@ -34,3 +35,18 @@ def is_loopback(host: str) -> bool:
     except (OSError, UnicodeError):
         return False
     return bool(found) and all(ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
+
+
+def is_own_page(origin: str, host: str) -> bool:
+    """Tell whether a page comes from this machine by a name that nobody else can have, or from the server's own host.
+
+    No name is looked up: that of another site may lead here just now, so that a browser takes us for that site.
+    """
+    try:
+        name = urlsplit(origin).hostname or ""
+    except ValueError:
+        return False
+    try:
+        return name == host or ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from service.auth import LOCAL, Identity
+from service.auth import LOCAL, Identity, is_own_page
+from service.errors import ServiceError
 from service.jobs import Job, Jobs, JobStatus
 from service.schemas import TrainingSettings
 from service.state import State
@@ -29,10 +30,14 @@ class Desk:
 
     def __init__(self, state: State) -> None:
         self.jobs: Jobs = state.jobs
+        settings = state.settings
+        self._host = settings.host
+        # Whoever can reach the machine from elsewhere, as through a proxy, has keys or said that it needs none.
+        self._is_local = settings.keys is None and not settings.no_auth and settings.uds is None
         self._threads = Threads(
             THREADS,
-            max_queue=state.settings.max_queue,
-            queue_seconds=state.settings.queue_seconds,
+            max_queue=settings.max_queue,
+            queue_seconds=settings.queue_seconds,
             name="tokd-jobs",
             what="requests about jobs",
         )
@@ -44,6 +49,17 @@ class Desk:
             ``saturated``
         """
         return await self._threads.run(work, *arguments)
+
+    def refuse_other_sites(self, request: Request) -> None:
+        """Refuse what a page of another site sends whose name leads to this machine, where no key holds it off.
+
+        Errors:
+            ``forbidden``
+        """
+        origin = request.headers.get("origin")
+        if origin is not None and self._is_local and not is_own_page(origin, self._host):
+            detail = "pages of other sites may not change jobs; behind a proxy, give the server --keys or --no-auth"
+            raise ServiceError("forbidden", detail, "header origin")
 
 
 def caller(request: Request) -> Identity:

@@ -48,4 +48,5 @@ def mount(app: FastAPI, _: State, desk: Desk) -> None:
     @app.delete("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
     async def cancel_job(request: Request, id: JobId) -> Response:
         """Cancel a job; it stops within two seconds and leaves nothing. A cancelled job may be cancelled again."""
+        desk.refuse_other_sites(request)
         return JSONResponse(whole(await desk.run(desk.jobs.cancel, id, caller(request).owner)))

@@ -72,13 +72,14 @@ class Submission:
     async def take(self, request: Request, exchange: Exchange, receive: Receive) -> Job:
         """Read a request, whatever its kind, and queue its job."""
         self._limits.admit()
+        self._desk.refuse_other_sites(request)
         sender = Sender(caller(request), idempotency_key(request.headers.getlist("idempotency-key")))
         media_type = request.headers.get("content-type", "").encode("latin-1")
         length = declared_length(request.scope["headers"], _require_json_or_form)
         if not media_type.lower().startswith(MULTIPART):
             chunks = await self._limits.read(length, receive, exchange)
             return await self._desk.run(self._queue_json, chunks, sender)
-        _refuse_other_sites(request)
+        _refuse_foreign_forms(request)
         boundary = boundary_of(media_type)
         if self._uploads >= MAX_UPLOADS:
             raise saturated(f"{MAX_UPLOADS} uploads are under way")
@@ -200,7 +201,7 @@ def _require_json_or_form(media_type: bytes) -> None:
     require_json(media_type)
 
 
-def _refuse_other_sites(request: Request) -> None:
+def _refuse_foreign_forms(request: Request) -> None:
     """Refuse a form that a page of another site sends from somebody's browser: it would need no permission to."""
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):

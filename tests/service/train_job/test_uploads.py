@@ -267,9 +267,38 @@ def test_disk_that_fills_while_it_is_written_is_told(
 
 def test_page_of_another_site_cannot_submit_through_a_browser(board: Board) -> None:
     parts = [("corpus", "a.txt", CORPUS), settings_part()]
-    for origin in ("https://evil.example", "null", "http://testserver.evil.example"):
-        refused(board, post(board, *parts, origin=origin), "forbidden", "header origin")
-    assert post(board, *parts, origin="http://testserver").status_code == 202
+    for origin in (
+        "https://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "http://localhost:8001",
+        "http://[",
+    ):
+        refused(board, post(board, *parts, origin=origin, host="localhost"), "forbidden", "header origin")
+    assert post(board, *parts, origin="http://localhost", host="localhost").status_code == 202
+
+
+REBOUND = {"host": "evil.example:8000", "origin": "http://evil.example:8000"}
+
+
+def test_page_whose_name_leads_here_cannot_change_jobs(board: Board) -> None:
+    parts = [("corpus", "a.txt", CORPUS), settings_part()]
+    refused(board, post(board, *parts, **REBOUND), "forbidden", "header origin")
+    body = {"corpus": {"texts": ["low lower"]}, "settings": {"vocab_size": 258}}
+    refused(board, board.client.post("/train-job", json=body, headers=REBOUND), "forbidden", "header origin")
+    job = board.client.post("/train-job", json=body).headers["location"]
+    assert_problem(board.client.delete(job, headers=REBOUND), "forbidden", "header origin")
+    assert board.client.get(job).json()["state"] == "queued"
+    for host in ("localhost:8000", "tokd.localhost", "127.0.0.2:8000", "[::1]:8000"):
+        own = {"host": host, "origin": f"http://{host}"}
+        assert post(board, *parts, **own).status_code == 202
+        assert board.client.delete(job, headers=own).status_code == 200
+
+
+@pytest.mark.parametrize("settings", [{"no_auth": True}, {"uds": "socket"}])
+def test_page_behind_a_proxy_submits_where_everybody_may(make_board: MakeBoard, settings: dict[str, Any]) -> None:
+    board = make_board(**settings)
+    assert post(board, ("corpus", "a.txt", CORPUS), settings_part(), **REBOUND).status_code == 202
 
 
 def test_hash_of_what_arrived_is_that_of_the_file(board: Board) -> None:
