@@ -63,7 +63,6 @@ class DirectProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._in_a_row = 0
-        self._unset_keepalive_if_required()
         try:
             try:
                 self.parser.feed_data(data)

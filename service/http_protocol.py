@@ -72,6 +72,8 @@ class BoundedProtocol(DirectProtocol):
 
     _idle_bytes = 0
     _quiet_since: float | None = None
+    """When the last answer was whole, if no request has begun since; the rest of a body that nobody reads is none."""
+
     _in_head = False
     _wrong: ServiceError | None = None
     """What is wrong with a head that the parser was stopped at."""
@@ -120,6 +122,7 @@ class BoundedProtocol(DirectProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = True
+        self._quiet_since = None
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -134,6 +137,8 @@ class BoundedProtocol(DirectProtocol):
             self._require_one_host(hosts, host)
         self._idle_bytes = 0
         self._in_head = False
+        # Again: the request before may have been answered while this head came.
+        self._quiet_since = None
         self._stop_the_clock()
         super().on_headers_complete()
 
@@ -195,12 +200,9 @@ class BoundedProtocol(DirectProtocol):
             self._start_asgi_task(*self.pipeline.pop())
             return
         self._quiet_since = self.loop.time()
+        # The timer stays: to make and to cancel one for each request costs as much as to parse its head.
         if self.timeout_keep_alive_task is None:
             self._watch(self.timeout_keep_alive)
-
-    def _unset_keepalive_if_required(self) -> None:
-        # The timer stays: to make and to cancel one for each request costs as much as to parse its head.
-        self._quiet_since = None
 
     def _watch(self, seconds: float) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)

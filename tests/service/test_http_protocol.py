@@ -83,6 +83,44 @@ def test_head_that_never_ends_is_given_up_also_on_a_connection_in_use() -> None:
     asyncio.run(story())
 
 
+def test_rest_of_a_body_behind_its_answer_keeps_no_connection() -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.timeout_keep_alive = 0.1
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n")
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        protocol.data_received(b"x")
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
+
+
+def test_request_whose_head_came_while_another_was_answered_is_not_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 1000)
+
+    async def waits_for_a_body(scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "POST":
+            await receive()
+            assert (await receive())["body"] == b"x"
+        await app(scope, receive, send)
+
+    async def story() -> None:
+        protocol, transport = connected(waits_for_a_body)
+        protocol.timeout_keep_alive = 0.05
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\nPOST / HTTP/1.1\r\n")
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        protocol.data_received(b"host: x\r\ncontent-length: 2\r\n\r\nx")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(transport.aborted.wait(), 0.2)
+        protocol.data_received(b"x")
+        while transport.written.count(b"204") < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    asyncio.run(story())
+
+
 def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
     async def story() -> None:
         protocol, transport = connected()
