@@ -112,6 +112,11 @@ TEXTS = {
     "title case": "{% for i in range(9999) %}{% set ns.l = ns.l + [c.title()] %}{% endfor %}",
     "strips": "{% for i in range(9999) %}{% set ns.l = ns.l + [(c ~ ' ').strip()] %}{% endfor %}",
     "words counted": "{{ (messages[0].words * 99) | wordcount }}",
+    "arguments": "{% for i in range(9999) %}{% set ns.l = ns.l + [cycler(*range(99999))] %}{% endfor %}",
+    "characters as arguments": "{{ cycler(*(c * 300)).next() }}",
+    "arguments of a filter": "{{ 1 | default(*(c * 300)) }}",
+    "named arguments": "{% set d = dict.fromkeys(range(5000) | map('string')) %}"
+    "{% for i in range(9999) %}{% set ns.l = ns.l + [namespace(**d)] %}{% endfor %}",
     "many small lists": "{% for i in range(99999) %}{% set x = [i] %}{% endfor %}",
     "many small dicts": "{% for i in range(99999) %}{% set x = {'a': i} %}{% endfor %}",
     "a growing list": "{% for i in range(9999) %}{% set ns.l = ns.l + [i] %}{% endfor %}",

@@ -222,6 +222,7 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
             ("_built", meter.weigh),
             ("_cut", _slice),
             ("_joined", _joined),
+            ("_named", _named),
         ):
             self.filters[name] = contextual(function)
         self.globals |= {
@@ -324,6 +325,16 @@ class _Growth(NodeTransformer):
         bounds: tuple[nodes.Expr | None, ...] = (node.arg.start, node.arg.stop, node.arg.step)
         return _filter("_cut", node.node, *(nodes.Const(None) if bound is None else bound for bound in bounds))
 
+    def _visit_starred(self, node: nodes.Call | nodes.Filter | nodes.Test) -> nodes.Node:
+        self.generic_visit(node)
+        if node.dyn_args is not None:
+            node.dyn_args = _filter("_ticking", node.dyn_args, nodes.Const(meter.PIECE))
+        if node.dyn_kwargs is not None:
+            node.dyn_kwargs = _filter("_named", node.dyn_kwargs)
+        return node
+
+    visit_Call = visit_Filter = visit_Test = _visit_starred  # noqa: N815 - as above
+
     def _visit_literal(self, node: nodes.Expr) -> nodes.Node:
         constant = all(isinstance(child, nodes.Const) for child in node.iter_child_nodes())
         self.generic_visit(node)
@@ -396,6 +407,11 @@ def made(value: Any) -> Any:
 def _ticking(items: Iterable[Any], units: int) -> Iterator[Any]:
     # A template may call this too, by its name and with any number.
     return ticking(items, max(units, 8))
+
+
+def _named(values: Any) -> Any:
+    meter.charge(meter.PIECE * meter.size_of((values,)))
+    return values
 
 
 def _slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
