@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
 
+use std::time::{Duration, Instant};
+
 use fancy_regex::{Regex, RegexBuilder};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -105,6 +107,21 @@ fn every_pattern_matches_as_fancy_regex() {
             })
             .unwrap();
     }
+}
+
+#[test]
+fn a_pattern_of_nothing_that_is_repeated_is_compiled_or_refused_at_once() {
+    let start = Instant::now();
+    for (pattern, same) in
+        [("(){1000000000}|a", "|a"), ("((){100000}){100000}|a", "|a"), ("(?:(?:){100000}b(){100000}){2}|a", "bb|a")]
+    {
+        assert_eq!(ends(&compile(pattern).unwrap(), "xabbx"), ends(&compile(same).unwrap(), "xabbx"), "{pattern}");
+    }
+    let many = "()".repeat(30_000);
+    for pattern in [format!("(?:{many}a){{60000}}"), format!("(?:{many}|a){{60000}}")] {
+        assert_eq!(compile(&pattern).unwrap_err().code, Code::InvalidPattern);
+    }
+    assert!(start.elapsed() < Duration::from_secs(20), "it takes {:?}", start.elapsed());
 }
 
 /// A pattern of a few parts. Repetitions of what may be empty are left out, since engines end them differently, and `^`,

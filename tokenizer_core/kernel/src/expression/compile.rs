@@ -12,6 +12,9 @@ use super::program::{Condition, Greed, Instruction, Pc, Program};
 
 /// More instructions than any real pattern has (some hundreds), few enough to be compiled at once.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
+/// The parts of an expression that are gone through for them, those that come to nothing and the repeated among them: at
+/// once as well, and more than so many instructions need.
+const MAX_VISITS: usize = 1 << 22;
 /// A slot of a group that has not matched.
 pub(super) const UNSET: usize = usize::MAX;
 
@@ -37,17 +40,21 @@ struct Compiler {
     groups: Vec<(usize, usize)>,
     /// How many groups have opened: what is written out more than once opens the same groups again.
     opened: usize,
+    visits: usize,
 }
 
 impl Compiler {
     fn emit(&mut self, instruction: Instruction) -> Result<Pc, String> {
         if self.instructions.len() >= MAX_INSTRUCTIONS {
-            return Err(format!(
-                "it is too large: repetitions are written out, into no more than {MAX_INSTRUCTIONS} steps"
-            ));
+            return Err(too_large());
         }
         self.instructions.push(instruction);
         Ok(self.here() - 1)
+    }
+
+    fn visit(&mut self) -> Compiled {
+        self.visits += 1;
+        if self.visits > MAX_VISITS { Err(too_large()) } else { Ok(()) }
     }
 
     fn here(&self) -> Pc {
@@ -105,6 +112,7 @@ impl Compiler {
     }
 
     fn expression(&mut self, expression: &Expr) -> Compiled {
+        self.visit()?;
         if let Some(set) = self.single(expression)? {
             return self.emit(Instruction::Set(set)).map(drop);
         }
@@ -174,8 +182,12 @@ impl Compiler {
         }
         let opened = self.opened;
         for _ in 1..least {
+            let start = self.here();
             self.expression(child)?;
             self.opened = opened;
+            if self.here() == start {
+                break; // It is nothing, and so is a billion of it.
+            }
         }
         if most == usize::MAX {
             return self.endless(child, least > 0, greed);
@@ -295,6 +307,7 @@ impl Compiler {
 
     /// What a match of the expression can begin with.
     fn lead(&mut self, expression: &Expr) -> Result<Lead, String> {
+        self.visit()?;
         if let Some(set) = self.single(expression)? {
             return Ok(self.sets[set].lead());
         }
@@ -334,6 +347,10 @@ impl Compiler {
 
 /// What `\R` matches besides `\r\n`.
 const NEWLINES: &str = r"[\n\x0B\x0C\r\x{85}\x{2028}\x{2029}]";
+
+fn too_large() -> String {
+    format!("it is too large: repetitions are written out, into no more than {MAX_INSTRUCTIONS} steps")
+}
 
 fn is_atomic(expression: &Expr) -> bool {
     matches!(expression, Expr::AtomicGroup(_) | Expr::GeneralNewline { .. })
