@@ -8,6 +8,7 @@ use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
+use crate::expression::Steps;
 use crate::guard::{Guard, Reading};
 use crate::load::text_to_bytes;
 use crate::machine::path::Path;
@@ -189,11 +190,12 @@ impl Pipeline {
     /// # Errors
     /// As [`Self::encode`].
     pub fn pieces(&self, text: &str) -> Result<Vec<String>> {
-        let normalized = self.normalizer.normalize(text)?;
+        let mut steps = Steps::default();
+        let normalized = self.normalizer.normalize(text, &mut steps)?;
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        let ends = self.pretokenizer.pieces(text)?.ends(PIECES)?;
+        let ends = self.pretokenizer.pieces(text, &mut steps)?.ends(PIECES)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
     }
@@ -231,12 +233,15 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let normalized = self.normalizer.normalize(text).map_err(|error| error.moved(|range| shift(range, start)))?;
+        let normalized = self
+            .normalizer
+            .normalize(text, &mut reading.steps)
+            .map_err(|error| error.moved(|range| shift(range, start)))?;
         let alignment = normalized.as_ref().map(|normalized| &normalized.alignment);
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let whole = Stretch { start, alignment, inner: 0, spaced: None };
         if !self.added_tokens.may_be_in(text, Pass::Normalized, reading.policy) {
-            return self.encode_stretch(text, whole, reading.threads, scratch, sink);
+            return self.encode_stretch(text, whole, reading, scratch, sink);
         }
         let mut segments = Vec::new();
         match &mut reading.guard {
@@ -251,7 +256,7 @@ impl Pipeline {
                 Some(id) => sink.added(id, whole.source(bytes)),
                 None => {
                     let stretch = Stretch { inner: bytes.start, ..whole };
-                    self.encode_stretch(&text[bytes], stretch, reading.threads, scratch, sink)?;
+                    self.encode_stretch(&text[bytes], stretch, reading, scratch, sink)?;
                 }
             }
         }
@@ -263,7 +268,7 @@ impl Pipeline {
         &self,
         text: &str,
         stretch: Stretch<'_>,
-        threads: usize,
+        reading: &mut Reading<'_>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -271,17 +276,24 @@ impl Pipeline {
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
         sink.stretch_begins(&stretch, text.len());
-        if !self.encode_in_shares(text, threads, scratch, sink)? {
-            self.encode_cut(text, scratch, sink).map_err(|error| error.moved(|range| stretch.source(range)))?;
+        if !self.encode_in_shares(text, reading.threads, scratch, sink)? {
+            self.encode_cut(text, &mut reading.steps, scratch, sink)
+                .map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
         sink.stretch_ended(&stretch);
         Ok(())
     }
 
     /// Cut a text into pieces and give their ids to `sink`.
-    pub(crate) fn encode_cut(&self, text: &str, scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
+    pub(crate) fn encode_cut(
+        &self,
+        text: &str,
+        steps: &mut Steps,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         scratch.longest = scratch.longest.max(text.len());
-        let mut cutter = self.pretokenizer.pieces(text)?;
+        let mut cutter = self.pretokenizer.pieces(text, steps)?;
         let mut start = 0;
         loop {
             let count = cutter.fill(&mut scratch.ends)?;

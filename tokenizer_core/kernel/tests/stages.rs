@@ -2,10 +2,16 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod common;
+
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
+use tokd_kernel::added_tokens::SpecialPolicy;
+use tokd_kernel::config::{Behavior, Config, Pattern, PretokenizerStage};
+use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::{Code, Place, Result};
+use tokd_kernel::expression::Steps;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 /// A pattern, a text, and its pieces: isolated, contiguous, merged with the previous (and inverted), with the next (and inverted).
@@ -39,7 +45,7 @@ fn split(pattern: Pattern, behavior: Behavior, invert: bool) -> PretokenizerStag
 }
 
 fn ends(stages: &[PretokenizerStage], text: &str, hint: usize) -> Result<Vec<usize>> {
-    Pretokenizer::new(stages)?.pieces(text)?.ends(hint)
+    Pretokenizer::new(stages)?.pieces(text, &mut Steps::default())?.ends(hint)
 }
 
 /// The pieces with bars between them, the same whatever the batch.
@@ -177,6 +183,10 @@ fn hostile_patterns_end_with_a_typed_error() {
         (r"\s+$", " ".repeat(1_000_000) + "x", false),
         (r"\d+(?=x)|y", "1".repeat(1000), false),
         (r"(?=.*x)y", "z".repeat(1_000_000), false),
+        (r"(?<=x{100000})|[\s\S]", "x".repeat(80_000), false),
+        (r"(?<=é{100000})|[\s\S]", "é".repeat(80_000), true),
+        // What each start of a search clears is work too.
+        (&format!(r"aab{}|[\s\S]", "(?=c)".repeat(13_000)), "a".repeat(300_000), true),
     ] {
         let start = Instant::now();
         let cut = ends(&[split(regex(pattern), Behavior::Isolated, false)], &text, 100);
@@ -191,6 +201,25 @@ fn steps_are_counted_over_the_whole_text() {
     let error = ends(&[split(regex(r"(?=(\d{3})+(?!\d))"), Behavior::Isolated, false)], &text, 1).unwrap_err();
     let Place::Bytes(range) = error.place else { panic!("{:?}", error.place) };
     assert!(range.start > 0 && range.end == text.len(), "{range:?}");
+}
+
+#[test]
+fn steps_are_counted_over_all_that_lies_between_added_tokens() {
+    let split = r#""pretokenizer":[{"type":"split","pattern":{"regex":"(?:a+)+b|[\\s\\S]"},"behavior":"isolated"}]"#;
+    let replace = r#""normalizer":[{"type":"replace","pattern":{"regex":"(?:a+)+b"},"content":""}]"#;
+    let token = r#"{"id":256,"content":"<x>","special":false,"normalized":false,"lstrip":false,"rstrip":false,"single_word":false}"#;
+    for stages in [split, replace] {
+        let config = Config::from_json(&format!(r#"{{"added_tokens":[{token}],{stages}}}"#)).unwrap();
+        let pipeline = Pipeline::new(Arc::new(common::vocabulary(&[])), &config, 0).unwrap();
+        let options = EncodeOptions { policy: SpecialPolicy::Text, add_special_tokens: false };
+        let encode =
+            |stretches| pipeline.encode(&format!("{}<x>", "a".repeat(19)).repeat(stretches), options, &mut Vec::new());
+        assert!(encode(2).is_ok());
+        let error = encode(100).unwrap_err();
+        assert_eq!(error.code, Code::StepLimit);
+        let Place::Bytes(range) = error.place else { panic!("{:?}", error.place) };
+        assert!(range.start > 22 && range.end <= 2200, "{range:?}");
+    }
 }
 
 #[test]

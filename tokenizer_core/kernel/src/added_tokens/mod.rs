@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
+use crate::expression::Steps;
 use crate::normalize::Normalizer;
 use literals::{Found, Literals};
 
@@ -60,6 +61,7 @@ impl AddedTokens {
     /// makes empty; each names `added_tokens[i]`.
     pub fn new(tokens: &[AddedToken], normalizer: &Normalizer) -> Result<Self> {
         let (mut contents, mut ids) = (HashMap::new(), HashMap::new());
+        let mut steps = Steps::default();
         let mut passes: [Vec<(String, &AddedToken)>; 2] = [Vec::new(), Vec::new()];
         let mut rewritten = HashMap::new();
         for (index, token) in tokens.iter().enumerate() {
@@ -80,7 +82,8 @@ impl AddedTokens {
                 passes[0].push((token.content.clone(), token));
                 continue;
             }
-            let literal = normalizer.normalize(&token.content)?.map_or_else(|| token.content.clone(), |new| new.text);
+            let literal =
+                normalizer.normalize(&token.content, &mut steps)?.map_or_else(|| token.content.clone(), |new| new.text);
             if literal.is_empty() {
                 // Hugging Face matches the nothing that is left between any two characters, and cuts the text there.
                 let message =

@@ -90,7 +90,7 @@ mod tests {
 
     /// The text with `_` for every match; an empty match right behind another does not count.
     fn replaced(expression: &Expression, text: &str) -> String {
-        let mut steps = Steps::for_text(text.len());
+        let mut steps = Steps::default();
         let (mut from, mut last, mut kept, mut new) = (0, None, 0, String::new());
         while let Some((start, end)) = expression.find(text, from, &mut steps).expect("few steps") {
             let passed = start == end && last == Some(end);

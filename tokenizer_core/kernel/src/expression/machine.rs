@@ -11,24 +11,33 @@ const BASE_STEPS: u64 = 1 << 26;
 const STEPS_PER_BYTE: u64 = 64;
 /// Ways that may be left to try at once; 24 bytes each.
 const MAX_WAYS: usize = 1 << 22;
+/// So many slots are cleared in a step.
+const CLEARED: usize = 16;
 
 /// The steps are used up.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSteps;
 
-/// What one text may still take, and the memory to work in.
+/// What one text may still take, however many stretches it falls into and expressions it is searched for, and the memory
+/// to work in.
 #[derive(Debug)]
-pub(crate) struct Steps {
+pub struct Steps {
     left: u64,
     ways: Vec<Way>,
     slots: Vec<usize>,
 }
 
+impl Default for Steps {
+    /// For a text none of which is searched yet.
+    fn default() -> Self {
+        Self { left: BASE_STEPS, ways: Vec::new(), slots: Vec::new() }
+    }
+}
+
 impl Steps {
-    /// For a text of `length` bytes, however often it is searched.
-    pub(crate) fn for_text(length: usize) -> Self {
-        let left = (length as u64).saturating_mul(STEPS_PER_BYTE).saturating_add(BASE_STEPS);
-        Self { left, ways: Vec::new(), slots: Vec::new() }
+    /// Allow for `length` more bytes that will be searched, however often.
+    pub(crate) fn allow(&mut self, length: usize) {
+        self.left = self.left.saturating_add((length as u64).saturating_mul(STEPS_PER_BYTE));
     }
 
     #[inline]
@@ -106,6 +115,7 @@ pub(super) fn run(
     start: usize,
     steps: &mut Steps,
 ) -> Result<Option<usize>, OutOfSteps> {
+    steps.take(program.slots / CLEARED)?;
     steps.ways.clear();
     steps.slots.clear();
     steps.slots.resize(program.slots, UNSET);
@@ -180,14 +190,20 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
         Instruction::Return(slot) => Some((pc + 1, steps.slots[*slot])),
         Instruction::Leave { slot, exit } => Some((if steps.slots[*slot] == at { *exit } else { pc + 1 }, at)),
         Instruction::Back { least, most } => {
-            let mut start = at;
-            for _ in 0..*least {
-                match previous(text, start) {
-                    Some(before) => start = before,
-                    None => return Ok(None),
-                }
+            // A character has a byte at the least.
+            if at < *least {
+                return Ok(None);
             }
-            steps.take(*least)?;
+            let (mut start, mut count) = (at, 0);
+            while count < *least
+                && let Some(before) = previous(text, start)
+            {
+                (start, count) = (before, count + 1);
+            }
+            steps.take(count)?;
+            if count < *least {
+                return Ok(None);
+            }
             if most > least {
                 steps.push(Way::Earlier { pc: pc + 1, at: start, more: most - least })?;
             }

@@ -16,7 +16,8 @@ use fancy_regex::Expr;
 // The builder sets these for its own engine; the parser, which is public, takes them as bits.
 use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
-pub(crate) use self::machine::{OutOfSteps, Steps};
+pub(crate) use self::machine::OutOfSteps;
+pub use self::machine::Steps;
 pub use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
 use crate::error::{Code, Error, Result};

@@ -12,6 +12,7 @@ pub use alignment::Alignment;
 
 use crate::config::NormalizerStage;
 use crate::error::{Error, Place, Result};
+use crate::expression::Steps;
 use forms::{Form, FormRewrite};
 use replace::Replace;
 
@@ -62,11 +63,12 @@ impl Normalizer {
         self.stages.is_empty()
     }
 
-    /// Rewrite `text`; `None` when nothing changes (the common case, decided without an allocation).
+    /// Rewrite `text`, which is a whole text or a stretch of one whose `steps` these are; `None` when nothing changes (the
+    /// common case, decided without an allocation).
     ///
     /// # Errors
     /// `step_limit` when a regular expression takes too long or the result is absurdly long, at a byte range of `text`.
-    pub fn normalize(&self, text: &str) -> Result<Option<Normalized>> {
+    pub fn normalize(&self, text: &str, steps: &mut Steps) -> Result<Option<Normalized>> {
         if self.stages.is_empty() {
             return Ok(None);
         }
@@ -74,7 +76,9 @@ impl Normalizer {
         let mut whole: Option<Normalized> = None;
         for stage in &self.stages {
             let before = whole.as_ref().map_or(text, |before| before.text.as_str());
-            let Some(later) = stage.rewrite(before, max_len).map_err(|error| to_source(error, whole.as_ref()))? else {
+            let Some(later) =
+                stage.rewrite(before, max_len, steps).map_err(|error| to_source(error, whole.as_ref()))?
+            else {
                 continue;
             };
             whole = Some(match whole {
@@ -102,11 +106,11 @@ impl Stage {
         })
     }
 
-    fn rewrite(&self, text: &str, max_len: usize) -> Result<Option<Normalized>> {
+    fn rewrite(&self, text: &str, max_len: usize, steps: &mut Steps) -> Result<Option<Normalized>> {
         Ok(match self {
             Self::Form(form) => form.rewrite(text),
             Self::Lowercase => characters::lowercase(text),
-            Self::Replace(replace) => replace.rewrite(text, max_len)?,
+            Self::Replace(replace) => replace.rewrite(text, max_len, steps)?,
             Self::Prepend(prefix) => characters::prepend(text, prefix),
             Self::Strip { left, right } => characters::strip(text, *left, *right),
             Self::StripAccents => characters::strip_accents(text),

@@ -41,16 +41,16 @@ impl Replace {
         Ok(Self { needle, content: content.to_owned() })
     }
 
-    /// Rewrite `text` into at most `max_len` bytes; `None` when nothing matches.
+    /// Rewrite `text` into at most `max_len` bytes, within the steps of the whole; `None` when nothing matches.
     ///
     /// # Errors
     /// `step_limit` with the range of the text that was left.
-    pub(super) fn rewrite(&self, text: &str, max_len: usize) -> Result<Option<Normalized>> {
+    pub(super) fn rewrite(&self, text: &str, max_len: usize, steps: &mut Steps) -> Result<Option<Normalized>> {
         let mut rewriter = Rewriter::new(text);
         let (mut at, mut last_end) = (0, None);
-        let mut steps = Steps::for_text(text.len());
+        steps.allow(text.len());
         while !text.is_empty() && at <= text.len() {
-            let Some((start, end)) = self.find(text, at, &mut steps)? else {
+            let Some((start, end)) = self.find(text, at, steps)? else {
                 break;
             };
             if start == end && last_end == Some(end) {

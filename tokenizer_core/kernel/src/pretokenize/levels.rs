@@ -11,7 +11,7 @@ const WAITING: usize = 160;
 #[derive(Debug)]
 pub(super) struct Levels<'t> {
     levels: Vec<Level<'t>>,
-    steps: Steps,
+    steps: &'t mut Steps,
 }
 
 /// One stage at work on one piece of the stage before.
@@ -77,8 +77,9 @@ impl<'t> Level<'t> {
 impl<'t> Levels<'t> {
     /// All `stages`, at the beginning of a text of so many bytes.
     #[inline(never)]
-    pub(super) fn new(stages: &'t [Split], bytes: usize) -> Self {
-        Self { levels: stages.iter().map(Level::new).collect(), steps: Steps::for_text(bytes) }
+    pub(super) fn new(stages: &'t [Split], bytes: usize, steps: &'t mut Steps) -> Self {
+        steps.allow(bytes);
+        Self { levels: stages.iter().map(Level::new).collect(), steps }
     }
 
     /// As [`super::Pieces::fill`].
@@ -90,7 +91,7 @@ impl<'t> Levels<'t> {
         while count < ends.len() {
             let level = &mut self.levels[at];
             if level.open {
-                level.refill(text, &mut self.steps)?;
+                level.refill(text, self.steps)?;
                 if at == last {
                     count += level.take(&mut ends[count..]);
                 } else {

@@ -14,6 +14,7 @@ use self::scanner::Scanner;
 use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
+use crate::expression::Steps;
 use crate::machine::path::Path;
 
 /// A compiled sequence of cuts.
@@ -48,19 +49,19 @@ impl Pretokenizer {
         matches!(self.stages.as_slice(), [stage] if stage.scanner().is_some())
     }
 
-    /// Begin to cut `text`.
+    /// Begin to cut `text`, which is a whole text or a stretch of one whose `steps` these are.
     ///
     /// # Errors
     /// `invalid_option` for a text of 4 GiB or more.
     #[inline(always)]
-    pub fn pieces<'t>(&'t self, text: &'t str) -> Result<Pieces<'t>> {
+    pub fn pieces<'t>(&'t self, text: &'t str, steps: &'t mut Steps) -> Result<Pieces<'t>> {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }
         let cut = match self.stages.as_slice() {
             [] => Cut::Whole,
             [stage] if let Some(scanner) = stage.scanner() => Cut::Scanner(scanner),
-            stages => Cut::Levels(Box::new(Levels::new(stages, text.len()))),
+            stages => Cut::Levels(Box::new(Levels::new(stages, text.len(), steps))),
         };
         Ok(Pieces { text, at: 0, cut })
     }

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::encode::Pipeline;
 use crate::error::Result;
+use crate::expression::Steps;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
 use crate::sink::buffer::Buffer;
@@ -40,7 +41,7 @@ impl Pipeline {
         let begin = |run: Range<usize>| Ok(Buffer::for_text(bytes(run).len()));
         let work = |scratch: &mut Scratch, part: &mut Result<Buffer<u32>>, at: usize| {
             if let Ok(ids) = part
-                && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], scratch, ids)
+                && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], &mut Steps::default(), scratch, ids)
             {
                 *part = Err(error);
             }

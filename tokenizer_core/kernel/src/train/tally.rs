@@ -10,6 +10,7 @@ use super::stream::{InvalidUtf8, Texts, refused};
 use super::table::PieceTable;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
+use crate::expression::Steps;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::pretokenize::Pretokenizer;
 
@@ -176,19 +177,20 @@ impl Tally {
     fn count(&mut self, shared: &Shared, text: &str) -> Result<()> {
         let rules = &shared.rules;
         self.bytes += text.len() as u64;
+        let mut steps = Steps::default();
         rules.separators.between(text, |text| {
-            let normalized = rules.normalizer.normalize(text)?;
+            let normalized = rules.normalizer.normalize(text, &mut steps)?;
             let text = normalized.as_ref().map_or(text, |normalized| normalized.text.as_str());
             let spaced = if rules.prefix_space { prefix_space(text) } else { None };
-            self.count_pieces(shared, spaced.as_ref().map_or(text, |spaced| spaced.text.as_str()))
+            self.count_pieces(shared, spaced.as_ref().map_or(text, |spaced| spaced.text.as_str()), &mut steps)
         })
     }
 
-    fn count_pieces(&mut self, shared: &Shared, text: &str) -> Result<()> {
+    fn count_pieces(&mut self, shared: &Shared, text: &str, steps: &mut Steps) -> Result<()> {
         if text.len() > u32::MAX as usize {
             return Err(Error::new(Code::CorpusTooLarge, "a document is longer than 4 GB; split it"));
         }
-        let mut pieces = shared.rules.pretokenizer.pieces(text)?;
+        let mut pieces = shared.rules.pretokenizer.pieces(text, steps)?;
         let (bytes, mut start, mut ends) = (text.as_bytes(), 0, [0; BATCH]);
         loop {
             shared.check()?;

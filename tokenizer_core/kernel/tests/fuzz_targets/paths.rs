@@ -1,6 +1,7 @@
 //! The scanners of every path over any text, which stands alone on the heap so that a sanitizer sees a byte read too far.
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
+use tokd_kernel::expression::Steps;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -18,7 +19,7 @@ pub fn paths(data: &[u8]) {
     };
     let ends = |path, batch| {
         let pretokenizer = Pretokenizer::on_path(std::slice::from_ref(&stage), path).unwrap();
-        pretokenizer.pieces(&text).unwrap().ends(batch).unwrap()
+        pretokenizer.pieces(&text, &mut Steps::default()).unwrap().ends(batch).unwrap()
     };
     let truth = ends(Path::Portable, 1);
     for path in Path::available() {
