@@ -1,5 +1,6 @@
 //! What one counting thread does.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -136,6 +137,11 @@ pub struct Tally {
 impl Tally {
     /// Work off tasks until there will be no more.
     pub fn work(shared: &Shared) -> Self {
+        Self::work_by(shared, Self::count_work)
+    }
+
+    fn work_by(shared: &Shared, count: impl Fn(&mut Self, &Shared, Work) -> Result<()>) -> Self {
+        let died = |_| Err(Error::new(Code::Internal, "a counting thread died"));
         let mut tally = Self::default();
         loop {
             let next = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -145,7 +151,9 @@ impl Tally {
                 continue;
             }
             let before = tally.bytes;
-            if let Err(error) = tally.count_work(shared, work) {
+            // The thread lives on, for the same reason; what the work left behind is not looked at again.
+            let counted = catch_unwind(AssertUnwindSafe(|| count(&mut tally, shared, work))).unwrap_or_else(died);
+            if let Err(error) = counted {
                 tally.failed = Some((number, error.in_row(source)));
                 shared.failed.store(true, Ordering::Relaxed);
             }
@@ -216,5 +224,37 @@ fn check_utf8(lines: Vec<u8>, first_byte: u64, rule: InvalidUtf8) -> Result<Vec<
     match rule {
         InvalidUtf8::Replace => Ok(String::from_utf8_lossy(&lines).into_owned().into_bytes()),
         InvalidUtf8::Refuse => Err(refused(first_byte + error.valid_up_to() as u64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{channel, sync_channel};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_gives_out_work_does_not_wait_for_a_thread_that_dies_and_its_first_death_is_told() {
+        let (tasks, receiver) = sync_channel(1);
+        let rules =
+            Rules::new(&Config::from_json("{}").expect("no stages"), &[], InvalidUtf8::Refuse).expect("no stages");
+        let shared = Arc::new(Shared::new(rules, receiver));
+        let (done, is_done) = channel();
+        // Not joined but when all is well: they would be waited for without end.
+        thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || drop(done.send(Tally::work_by(&shared, |_, _, _| panic!("as the test wants it"))))
+        });
+        thread::spawn(move || {
+            for number in 7..27 {
+                let _ = tasks.send(Task { number, source: 3, work: Work::Texts(Texts::default()) });
+            }
+        });
+        let tally = is_done.recv_timeout(Duration::from_secs(20)).expect("all work is taken");
+        let (number, error) = tally.failed.expect("it died");
+        assert_eq!((number, error.code), (7, Code::Internal));
+        assert!(shared.has_failed());
     }
 }
