@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, get_type_hints
 
-from tokenizer_core import CACHE_BYTES
+from tokenizer_core import CACHE_BYTES, MAX_CACHE_BYTES
 
 ENV_PREFIX = "TOKD_"
 TEST_PREFIX = "TOKD_TEST_"
@@ -125,7 +125,7 @@ class Settings:
         CACHE_BYTES,
         "bytes in which each thread that encodes remembers pieces, for each tokenizer; 0 leaves a few entries",
         least=0,
-        most=1 << 30,
+        most=MAX_CACHE_BYTES,
     )
     text_cache_bytes: int = _setting(
         0, "bytes in which one process remembers whole texts that it encoded; 0 is off, for it rarely pays", least=0

@@ -13,7 +13,7 @@ import pytest
 
 from tests.data import needs_data
 from tests.vocabularies import build, split
-from tokenizer_core import Tokenizer, keep_outputs, train
+from tokenizer_core import MAX_CACHE_BYTES, Tokenizer, keep_outputs, train
 from tokenizer_core.errors import (
     InputError,
     InvalidOption,
@@ -223,6 +223,15 @@ def test_a_size_that_cannot_be_is_named(tiny: Tokenizer, number: int) -> None:
         with pytest.raises(InvalidOption, match=str(number)) as caught:
             ask()
         assert caught.value.place["field"] == name.split()[0]
+
+
+@pytest.mark.parametrize("number", [MAX_CACHE_BYTES + 1, 1 << 34, 1 << 62])
+def test_a_cache_that_no_memory_may_have_is_refused_and_the_largest_is_not(tiny: Tokenizer, number: int) -> None:
+    with pytest.raises(InvalidOption, match=f"at most {MAX_CACHE_BYTES}, not {number}") as caught:
+        Tokenizer(tiny.parts, cache_bytes=number)
+    assert caught.value.place == {"field": "cache_bytes"}
+    largest = Tokenizer(tiny.parts, cache_bytes=MAX_CACHE_BYTES)
+    assert largest.encode("text").tolist() == tiny.encode("text").tolist()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (1, 0, 2)])

@@ -9,7 +9,7 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, VERSION, keep_outputs
+from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, keep_outputs
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CACHE_BYTES",
+    "MAX_CACHE_BYTES",
     "VERSION",
     "AddedToken",
     "ArtifactError",

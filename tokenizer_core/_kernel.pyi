@@ -23,6 +23,9 @@ VERSION: str
 CACHE_BYTES: int
 """The default bound of the piece cache of one thread."""
 
+MAX_CACHE_BYTES: int
+"""The largest bound of the piece cache of one thread."""
+
 BYTE_ORDER: tuple[bytes, ...]
 """The 256 bytes in the order of their ids in a trained vocabulary, which is that of GPT-2's byte alphabet."""
 
@@ -87,7 +90,8 @@ class Pipeline:
     Args:
         vocabulary: the tokens and merges.
         config: the pipeline as JSON (``tokenizer_core.config.PipelineConfig.to_json``).
-        cache_bytes: bound of the piece cache of one thread; 0 switches it off but for a few entries.
+        cache_bytes: bound of the piece cache of one thread, at most ``MAX_CACHE_BYTES``; 0 switches it off but for a
+            few entries.
     """
 
     def __new__(cls, vocabulary: Vocabulary, config: str, cache_bytes: int = ...) -> Pipeline: ...

@@ -108,7 +108,8 @@ class Tokenizer(Codec):
         """Build from what a reader returned; the class methods read files.
 
         Args:
-            cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
+            cache_bytes: bound of the piece cache of each thread that encodes, at most ``MAX_CACHE_BYTES`` (1 GiB); 0
+                leaves a few entries.
         """
         check_kind(parts, TokenizerParts, "parts")
         self._begin(parts, Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes), cache_bytes)
@@ -122,7 +123,8 @@ class Tokenizer(Codec):
         """Open an artifact directory and verify every hash in its manifest.
 
         Args:
-            cache_bytes: bound of the piece cache of each thread that encodes; 0 leaves a few entries.
+            cache_bytes: bound of the piece cache of each thread that encodes, at most ``MAX_CACHE_BYTES`` (1 GiB); 0
+                leaves a few entries.
 
         Raises:
             ArtifactNotFound, HashMismatch, InvalidArtifact, InvalidOption, Unsupported

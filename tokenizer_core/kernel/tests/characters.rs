@@ -10,6 +10,11 @@ fn utf8(characters: usize) -> impl Iterator<Item = Utf8> {
 }
 
 #[test]
+fn room_that_no_memory_has_is_not_given() {
+    assert!(Path::available().all(|path| Utf8::with_room(1 << 58, path).is_none()));
+}
+
+#[test]
 fn every_character_has_its_bytes_wherever_it_stands() {
     let all: Vec<char> = (0..=0x10FFFF).filter_map(char::from_u32).collect();
     for shift in 0..5 {

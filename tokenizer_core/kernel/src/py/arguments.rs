@@ -4,6 +4,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
+use super::pipeline::MAX_CACHE_BYTES;
 use super::raise::invalid_option;
 
 /// Characters of a value that an error repeats.
@@ -34,7 +35,12 @@ pub fn threads(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 }
 
 pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    size(value, "cache_bytes")
+    let bytes = size(value, "cache_bytes")?;
+    if bytes > MAX_CACHE_BYTES {
+        let message = format!("cache_bytes is at most {MAX_CACHE_BYTES}, not {}", shown(value));
+        return Err(invalid_option(value.py(), message, "cache_bytes"));
+    }
+    Ok(bytes)
 }
 
 pub fn bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {

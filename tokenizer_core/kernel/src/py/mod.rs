@@ -36,6 +36,7 @@ fn keep_outputs(#[pyo3(from_py_with = arguments::bytes)] bytes: usize) {
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CACHE_BYTES", pipeline::CACHE_BYTES)?;
+    module.add("MAX_CACHE_BYTES", pipeline::MAX_CACHE_BYTES)?;
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     let order = crate::train::alphabet::byte_order();

@@ -23,6 +23,10 @@ use crate::sink::offsets::{Offsets, Unit};
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/kernel.md`).
 pub const CACHE_BYTES: usize = 8 << 20;
 
+/// The largest bound: more pieces than any text has, and memory that a system gives, where a larger one would end the
+/// process at its first text.
+pub const MAX_CACHE_BYTES: usize = 1 << 30;
+
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
 pub struct PyPipeline(pub(super) Arc<Pipeline>);

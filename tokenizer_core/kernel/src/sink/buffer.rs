@@ -39,6 +39,17 @@ impl<T: Copy> Buffer<T> {
         Self::Heap(Vec::with_capacity(expected))
     }
 
+    /// Room for so many items; `None` if the system does not give it.
+    pub fn with_room(most: usize) -> Option<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(mapped) = mapped::Mapped::new(most) {
+            return Some(Self::Mapped(mapped));
+        }
+        let mut items = Vec::new();
+        items.try_reserve_exact(most).ok()?;
+        Some(Self::Heap(items))
+    }
+
     /// Room for an item for each token of a text of so many bytes.
     pub fn for_text(bytes: usize) -> Self {
         Self::new(bytes / 3 + SHORT, bytes)

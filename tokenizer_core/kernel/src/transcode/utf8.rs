@@ -22,12 +22,12 @@ pub struct Utf8 {
 }
 
 impl Utf8 {
-    /// Room for so many characters; `None` if no memory has it. They are written on the portable path if the machine lacks
-    /// `path`.
+    /// Room for so many characters; `None` if the system does not give it. They are written on the portable path if the
+    /// machine lacks `path`.
     pub fn with_room(characters: usize, path: Path) -> Option<Self> {
         let bytes = characters.checked_mul(MOST)?.checked_add(WINDOW)?;
         let path = if path.is_available() { path } else { Path::Portable };
-        Some(Self { bytes: Buffer::new(bytes, bytes), path })
+        Some(Self { bytes: Buffer::with_room(bytes)?, path })
     }
 
     /// Append characters; `None`, and nothing of them, if one is a surrogate or beyond U+10FFFF.
