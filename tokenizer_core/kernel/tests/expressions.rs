@@ -203,6 +203,14 @@ fn expressions_match_as_hugging_face() {
         (r"a{2}{2}", "aaaaaa", "aaaa|aa"),
         (r"a{3,1}", "aaaaa", "aaa|aa"),
         (r"a**", "baa", "b|aa"),
+        (r"(w{,})", "bb", "bb"),
+        (r"w{,}+", "bw{,}}b", "b|w{,}}|b"),
+        (r"w{,}?", "bw{,b", "b|w{,|b"),
+        (r"{,}", "a{,}b", "a|{,}|b"),
+        (r"w{,2}{,}", "bww{,}", "b|ww{,}"),
+        (r"[{,}]+", "a{,}", "a|{,}"),
+        (r"(?:|aa|c){2}b", "aaaab", "aaaab"),
+        (r"b(?:a?){2}c", "baac", "baac"),
     ] {
         let pretokenizer = compile(pattern).unwrap();
         let mut start = 0;
@@ -235,6 +243,10 @@ fn what_engines_read_differently_is_refused() {
         "(?<=a++)b",
         r"(?i)(a)\1",
         r"\2(a)(b)",
+        r"[b](?i:[a]|\B()){2}",
+        r"b(?:a|(?<=b)){2}",
+        r"b(?:\B()|a){1,3}?c",
+        r"(b)(?:\1|aa){3,}",
     ] {
         assert_eq!(compile(pattern).err().map(|error| error.code), Some(Code::InvalidPattern), "{pattern}");
     }

@@ -180,6 +180,14 @@ impl Compiler {
         if let Some(set) = self.single(child)? {
             return self.emit(Instruction::Run { set, least, most, greed }).map(drop);
         }
+        let is_counted = least > 1 || (2..usize::MAX).contains(&most);
+        if is_counted && matches!(extent(child), (0, 1..)) && child.has_descendant(is_conditional) {
+            return Err(
+                "a counted repetition of what is empty at some places alone ends in Oniguruma where it is empty, \
+                        whatever the count; write its turns one behind the other"
+                    .to_owned(),
+            );
+        }
         let opened = self.opened;
         for _ in 1..least {
             let start = self.here();
@@ -347,6 +355,11 @@ impl Compiler {
 
 /// What `\R` matches besides `\r\n`.
 const NEWLINES: &str = r"[\n\x0B\x0C\r\x{85}\x{2028}\x{2029}]";
+
+/// Whether it asks what stands around it.
+fn is_conditional(expression: &Expr) -> bool {
+    matches!(expression, Expr::Assertion(_) | Expr::LookAround(..) | Expr::Backref { .. })
+}
 
 fn too_large() -> String {
     format!("it is too large: repetitions are written out, into no more than {MAX_INSTRUCTIONS} steps")

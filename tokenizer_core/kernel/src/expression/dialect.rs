@@ -27,6 +27,12 @@ pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
                 length = ["[^]", "[]"].into_iter().find(|start| rest.starts_with(start)).map_or(1, str::len);
             }
             ']' => classes = classes.saturating_sub(1),
+            // Without a number it is text.
+            '{' if classes == 0 && rest.starts_with("{,}") => {
+                translated.push_str(r"\{,\}");
+                rest = &rest[3..];
+                continue;
+            }
             '(' if classes == 0 && rest.starts_with("(?#") => length = rest.find(')').map_or(rest.len(), |end| end + 1),
             '(' if classes == 0 => {
                 if let Some(flags) = flags(rest) {
@@ -109,6 +115,7 @@ mod tests {
         let translated = |pattern| translate(pattern).expect("no s");
         assert_eq!(translated(r"(?m)a(?i-m:b)(?-m)"), "(?s:a(?i-s:b)(?-s:))");
         assert_eq!(translated("(a(?i)b|c)d|(?i)e|f"), "(a(?i:b|c))d|(?i:e|f)");
+        assert_eq!(translated(r"a{,}[{,}]\{,}"), r"a\{,\}[{,}]\{,}");
         for same in [r"\(?m", "[(?m)]", "[[a](?m)]", "(?#(?m)x", "(?<m>a)", "(?=m)", "(?:m)", r"\", "(?", "(?m"] {
             assert_eq!(translated(same), same);
         }
