@@ -1,6 +1,8 @@
 //! The merges behind a rank file, whatever the order of its ranks, against every token merged alone.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::time::{Duration, Instant};
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
@@ -46,6 +48,23 @@ fn a_token_made_of_later_ones_keeps_its_merge() {
 fn a_token_that_its_bytes_never_become_has_no_merge() {
     check(&bytes_and(&["bc", "ab", "abc", "abcd"]));
     check(&bytes_and(&["bc", "xyz"]));
+}
+
+#[test]
+fn a_long_token_takes_time_in_proportion_to_its_length() {
+    let doubled: Vec<String> = (1..10).map(|times| "ab".repeat(1 << times)).collect();
+    let mut words: Vec<&str> = std::iter::once("ab").chain(doubled.iter().map(String::as_str)).collect();
+    check(&bytes_and(&words));
+    words.reverse();
+    check(&bytes_and(&words));
+    // None is ever made, so every cut would be looked at.
+    let never: Vec<String> = (0..40).map(|at| "xyz".repeat(27_000 + at)).collect();
+    let tokens = bytes_and(&never.iter().map(String::as_str).chain(["ab", "abab"]).collect::<Vec<_>>());
+    let start = Instant::now();
+    let lines = tokens.iter().enumerate().map(|(rank, token)| format!("{} {rank}\n", STANDARD.encode(token)));
+    let vocabulary = from_tiktoken(lines.collect::<String>().as_bytes()).unwrap();
+    assert_eq!(vocabulary.merges().len(), 2);
+    assert!(start.elapsed() < Duration::from_secs(10), "it takes {:?}", start.elapsed());
 }
 
 proptest! {

@@ -24,6 +24,9 @@ const AHEAD: usize = 4;
 /// the average.
 const LIKELY: usize = 3;
 
+/// A longer token, in bytes, is merged alone at once: the halves of every cut are hashed.
+const LONG: usize = 256;
+
 /// The merges of all tokens in rank order; `index` holds the tokens, whose ids are their ranks.
 ///
 /// # Errors
@@ -42,14 +45,20 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
             }
         }
         let product = *product;
-        let halves = cuts(token.len()).find_map(|cut| {
-            let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
-            // Where the merge will go, if this is it.
-            table.prefetch(left, right);
-            // A half of higher rank is not made yet.
-            let made = lineage.is_made(left) && lineage.is_made(right);
-            (made && lineage.stays(&table, left, right)).then_some((left, right))
-        });
+        // A half of higher rank is not made yet.
+        let are_halves =
+            |left, right| lineage.is_made(left) && lineage.is_made(right) && lineage.stays(&table, left, right);
+        let halves = if token.len() <= LONG {
+            cuts(token.len()).find_map(|cut| {
+                let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
+                // Where the merge will go, if this is it.
+                table.prefetch(left, right);
+                are_halves(left, right).then_some((left, right))
+            })
+        } else {
+            let merge = recovery.merge_of(product, token);
+            merge.map(|merge| (merge.left, merge.right)).filter(|(left, right)| are_halves(*left, *right))
+        };
         if let Some((left, right)) = halves {
             let (merge, rank) = (Merge { left, right, product }, merges.len() as u32);
             table.insert(merge, rank);
