@@ -46,8 +46,9 @@ pub struct Offsets<'a> {
     ruler: Option<Ruler<'a>>,
     /// The ids.
     pub ids: Buffer<u32>,
-    /// Half-open spans, one an id, each the smallest that covers the id's bytes. Starts and ends never decrease. The text
-    /// is shorter than 4 GiB.
+    /// Half-open spans, one an id, each the smallest that covers the id's bytes. The text is shorter than 4 GiB. Starts and
+    /// ends never decrease but for the end of an empty span, which is that of an inserted space or text: it may lie
+    /// within what a normalizer replaced as a whole, which the span before covers to its end.
     pub spans: Buffer<[u32; 2]>,
 }
 
