@@ -48,6 +48,15 @@ fn read_list(json: &str, most: usize) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
+#[test]
+fn halves_of_surrogates_are_no_text() {
+    let halves = [0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000_u16];
+    for (high, low) in halves.iter().flat_map(|high| halves.iter().map(move |low| (high, low))) {
+        let json = format!("\"\\u{high:04x}\\u{low:04X}\"");
+        assert_eq!(read(&json), serde_json::from_str(&json).ok(), "{json}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_string_is_written_as_serde_writes_it(text in texts()) {

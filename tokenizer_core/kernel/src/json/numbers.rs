@@ -133,4 +133,14 @@ mod tests {
             assert_eq!(String::from_utf8(json).ok(), serde_json::to_string(&spans).ok());
         }
     }
+
+    #[test]
+    fn few_numbers_are_read_beyond_those_that_are_allowed() {
+        let text = "1,".repeat(100_000);
+        for most in [0, 1, 1_000] {
+            let mut numbers = Vec::new();
+            read_numbers(text.as_bytes(), &mut numbers, most);
+            assert!((most + 1..=most + WINDOW).contains(&numbers.len()), "{most}: {}", numbers.len());
+        }
+    }
 }

@@ -203,3 +203,22 @@ impl Drop for End<'_> {
         unsafe { self.bytes.set_len(self.at) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_for_every_window_whatever_there_is() {
+        for part in ["a", "\\n", "\\u0001", "\\ud83d\\ude42", "aaaaaaa\\u6f22"] {
+            let body = part.repeat(100) + "\"";
+            let mut text = Vec::new();
+            assert_eq!(unescape(&body, 0, &mut text), Some(body.len()));
+            let text = String::from_utf8(text).unwrap_or_default();
+            assert_eq!(serde_json::from_str(&format!("\"{body}")).ok(), Some(text.clone()));
+            let mut json = Vec::new();
+            write_string(&text, &mut json);
+            assert_eq!(String::from_utf8(json).ok(), serde_json::to_string(&text).ok());
+        }
+    }
+}
