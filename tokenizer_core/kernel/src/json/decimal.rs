@@ -90,11 +90,11 @@ pub(super) fn first_digits(text: [u8; 8], count: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Numbers of all lengths: powers of ten and their neighbours, and many between them.
-    fn numbers() -> impl Iterator<Item = u32> {
+    pub(in crate::json) fn numbers() -> impl Iterator<Item = u32> {
         let borders = (0..10).map(|exponent| 10_u32.pow(exponent));
         let near = borders.flat_map(|border| [border - 1, border, border + 1]);
         near.chain([READY_BELOW - 1, READY_BELOW, u32::MAX]).chain((0..u32::MAX).step_by(65_521))

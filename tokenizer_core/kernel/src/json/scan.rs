@@ -14,7 +14,7 @@ use crate::machine::words::few;
 pub enum Place {
     /// Bytes of the body.
     Body(Range<usize>),
-    /// Bytes of [`Scanner::unescaped`].
+    /// Bytes of what strings with escapes stand for; see [`Scanner::into_texts`].
     Unescaped(Range<usize>),
 }
 
