@@ -216,10 +216,7 @@ class Settings:
         """
         env = os.environ if env is None else env
         rows = {row.env: row for row in table()}
-        if HANDED_ON in env:
-            values = {name: _unlisted(value) for name, value in json.loads(env[HANDED_ON]).items()}
-        else:
-            values = _read_variables(env, rows)
+        values = _handed_on(env[HANDED_ON]) if HANDED_ON in env else _read_variables(env, rows)
         for row in rows.values():
             given = (flags or {}).get(row.name)
             if given is not None:
@@ -302,8 +299,14 @@ def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str
     return {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
 
 
-def _unlisted(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _handed_on(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict) or not given.keys() <= {one.name for one in fields(Settings)}:
+        raise InvalidSetting(HANDED_ON, "is what a server hands to its own processes, and holds nothing of the kind")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def _read(row: Row, text: str, source: str) -> Any:

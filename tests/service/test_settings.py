@@ -98,6 +98,12 @@ def test_settings_that_hold_their_separators_survive_their_own_environment() -> 
     assert Settings.load({"TOKD_ARTIFACTS": "other", **settings.environment()}, {}) == settings
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", '{"no_setting": 1}', "[" * 100_000])
+def test_what_no_server_hands_to_its_processes_is_told_by_its_variable(text: str) -> None:
+    with pytest.raises(InvalidSetting, match=r"^TOKD_HANDED_ON "):
+        Settings.load({"TOKD_HANDED_ON": text}, {})
+
+
 @pytest.mark.parametrize("name", OTHER)
 def test_flag_comes_before_variable_and_variable_before_default(name: str) -> None:
     row = next(row for row in table() if row.name == name)
