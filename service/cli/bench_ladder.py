@@ -114,8 +114,14 @@ def climb(documents: list[str], vocab_size: int, tie_break: str, limit: float) -
 
 
 def require_equal(rungs: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse to show a speed of merges that are not those of the other rungs."""
+    """Refuse to show a speed of merges that are not those of the other rungs, or where the kernel did not end."""
     proofs = {name: line["proof"] for name, line in rungs.items() if "proof" in line}
+    if "kernel" not in proofs:
+        message = (
+            f"the kernel, which the rungs are held against, took over {rungs['kernel']['over']} s; give more with "
+            "--limit, or less text with --bytes"
+        )
+        raise CommandError("over_limit", message)
     others = [name for name, proof in proofs.items() if proof != proofs["kernel"]]
     if others:
         names = ", ".join(others)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from importlib import import_module
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -67,6 +69,16 @@ def test_a_rung_that_does_not_end_is_named_and_the_next_is_the_measure(document)
     assert "| naive_recount |  |  | over 5 |  |  |  |" in text
     assert "| kernel | 1.000 | 0.500 | 1.500 | 4.0 | 2.0 | 3 |" in text
     assert "naive_recount" not in bench_ladder.draw(document)
+
+
+def test_a_limit_that_the_kernel_does_not_keep_is_told_with_the_way_out(corpus, monkeypatch, capsysbinary):
+    monkeypatch.setattr(bench_ladder, "RUNGS", ("whole_text", "kernel"))
+    slow = subprocess.TimeoutExpired([], 1)
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=slow))
+    assert main(["bench", "ladder", str(corpus), "--limit", "1"]) == 1
+    message = capsysbinary.readouterr().err.decode().splitlines()[-1]
+    assert message.startswith("tokd: error: over_limit: ")
+    assert "over 1 s; give more with --limit" in message
 
 
 @pytest.mark.parametrize(
