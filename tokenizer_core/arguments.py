@@ -122,7 +122,7 @@ def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
 
 
 def place_of(value: str | os.PathLike[str], field: str = "path") -> Path:
-    """Return the path of what is to be written.
+    """Return a path that a file can have.
 
     Raises:
         InvalidOption: no file can be called so.

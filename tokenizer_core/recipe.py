@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import check_flag, check_kind, check_unicode, holds_surrogate, path_of, several
+from tokenizer_core.arguments import check_flag, check_kind, check_unicode, path_of, place_of, several
 from tokenizer_core.corpus import Files
 from tokenizer_core.errors import (
     HashMismatch,
@@ -281,10 +281,12 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
         raise InvalidSettings(f"corpus.{name} is a list of strings that is not empty", field=f"corpus.{name}")
     if name == "texts":
         return tuple(items)
-    for index, item in enumerate(items):
-        if not isinstance(item, str) or not item or "\0" in item or holds_surrogate(item):
-            raise InvalidSettings(f"{item!r:.80} is no path", field=f"corpus.paths[{index}]")
     try:
+        for index, item in enumerate(items):
+            if not isinstance(item, str):
+                raise InvalidSettings(f"{item!r:.80} is no path", field=f"corpus.paths[{index}]")
+            # A name that is not UTF-8 holds lone surrogates, which stand for its bytes.
+            place_of(item, f"corpus.paths[{index}]")
         return Files(paths=tuple(items), **{key: given[key] for key in ("format", "field", "column") if key in given})
     except InvalidOption as error:
         raise _settings_error(error) from None

@@ -82,6 +82,13 @@ def test_an_artifact_is_the_one_that_python_trains(folder, capsysbinary):
     assert sorted(path.name for path in folder.iterdir()) == ["corpus", "mine", "mine.report"]
 
 
+def test_a_corpus_may_have_a_name_that_is_not_utf8(folder, capsysbinary):
+    name = os.fsdecode(b"corpus-\xff")
+    Path("corpus").rename(name)
+    assert main(["train", name, *FLAGS[1:], "-o", "mine"]) == 0
+    assert Tokenizer.open("mine").vocab_size == 400
+
+
 def test_the_report_is_complete_and_its_plots_are_drawn(folder, capsysbinary):
     Path("de.txt").write_text("Alle Menschen sind frei", encoding="utf-8")
     assert main(["train", *FLAGS, "-o", "small", "--vocab-size", "300", "--report", "r0"]) == 0

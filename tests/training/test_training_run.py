@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,11 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
     assert recipe.settings.initial_merges == ((b" ", b"t"), (b" t", b"h"))
 
 
+def test_a_corpus_whose_name_is_not_utf8_is_the_same_after_json() -> None:
+    recipe = Recipe.from_dict({"corpus": {"paths": [os.fsdecode(b"corpus-\xff.txt")]}})
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
 def test_a_run_extends_the_tokenizer_that_its_recipe_pins_and_no_other(tmp_path: Path) -> None:
     first, other = (train(iter([word * 9]), 258) for word in ("low ", "new "))
     first.save(tmp_path / "start")
@@ -224,6 +230,7 @@ TEXTS = {"texts": ["some text"]}
         ({"corpus": {"texts": ["a"], "format": "text"}}, "corpus.format"),
         ({"corpus": {"paths": [""]}}, "corpus.paths[0]"),
         ({"corpus": {"paths": ["a", "b\0"]}}, "corpus.paths[1]"),
+        ({"corpus": {"paths": ["a", "\ud800"]}}, "corpus.paths[1]"),
         ({"corpus": {"paths": ["a"], "format": "pdf"}}, "corpus.format"),
         ({"corpus": {"paths": ["a"], "field": 7}}, "corpus.field"),
         ({"corpus": TEXTS, "vocab": 7}, "vocab"),
