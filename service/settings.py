@@ -306,7 +306,17 @@ def _handed_on(text: str) -> dict[str, Any]:
         given = None
     if not isinstance(given, dict) or not given.keys() <= {one.name for one in fields(Settings)}:
         raise InvalidSetting(HANDED_ON, "is what a server hands to its own processes, and holds nothing of the kind")
+    for row in table():
+        if row.name in given and not _fits(given[row.name], row.type):
+            raise InvalidSetting(HANDED_ON, f"is what a server hands to its own processes, and has a wrong {row.name}")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Whether a value of JSON is of a setting's type."""
+    if kind == tuple[str, ...]:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 
 def _read(row: Row, text: str, source: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -102,6 +103,20 @@ def test_settings_that_hold_their_separators_survive_their_own_environment() -> 
 def test_what_no_server_hands_to_its_processes_is_told_by_its_variable(text: str) -> None:
     with pytest.raises(InvalidSetting, match=r"^TOKD_HANDED_ON "):
         Settings.load({"TOKD_HANDED_ON": text}, {})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"port": "80"}, {"port": True}, {"port": 1.5}, {"host": None}, {"keys": 1}, {"access_log": 1}),
+        *({"artifacts": "a"}, {"artifacts": [1]}, {"models": {}}),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_type_in_what_was_handed_on_is_told_by_its_name(given: dict[str, object]) -> None:
+    (name,) = given
+    with pytest.raises(InvalidSetting, match=f"^TOKD_HANDED_ON .* wrong {name}$"):
+        Settings.load({"TOKD_HANDED_ON": json.dumps(given)}, {})
 
 
 @pytest.mark.parametrize("name", OTHER)
