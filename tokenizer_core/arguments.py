@@ -84,6 +84,15 @@ def check_kind(value: object, kind: type | UnionType, field: str) -> None:
         raise InvalidOption(f"{field} is a {names}, not {type(value).__name__}", field=field)
 
 
+def holds_items(value: Any) -> bool:
+    """Return whether items come out of it: an array of NumPy without a dimension has the method, and gives none."""
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
+
+
 def several(values: Any, field: str) -> tuple[Any, ...]:
     """Return what a list or tuple holds.
 
@@ -106,6 +115,21 @@ def check_call(value: Callable[..., object] | None, field: str) -> None:
         raise InvalidOption(f"{field} is a function, not {given!r:.80}", field=field)
 
 
+def check_request(body: object, head: object, reference: object, **bounds: object) -> None:
+    """Refuse what the kernel does not take with the body of a request; it is asked only after the kernel refused.
+
+    Raises:
+        InvalidOption
+    """
+    for field, value in (("body", body), ("head", head)):
+        check_kind(value, bytes, field)
+    if reference is not None:
+        check_unicode(reference, "reference")
+    for field, value in bounds.items():
+        if integer_of(value, field, 0) >> 64:
+            raise InvalidOption(f"{field} is below 2 ** 64, not {value!r:.80}", field=field)
+
+
 def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
     """Return a path.
 
@@ -113,11 +137,11 @@ def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
         InvalidOption: it is no path.
     """
     given: Any = value
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else given
-    if text == "":
-        raise InvalidOption(f'{field} is empty; the working directory is "."', field=field)
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
     if not isinstance(text, str):
         raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {given!r:.80}", field=field)
+    if not text:
+        raise InvalidOption(f'{field} is empty; the working directory is "."', field=field)
     return Path(text)
 
 

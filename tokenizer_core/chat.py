@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core._kernel import Pipeline
+from tokenizer_core.arguments import check_choice, holds_items
 from tokenizer_core.chat_rendering import RenderedChat
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral
@@ -104,15 +105,15 @@ class EncodedChat:
         return (inside > 0) & (inside < self.spans[:, 1].astype(np.int64) - self.spans[:, 0])
 
     def _trained(self, train_on: str | Sequence[str]) -> list[tuple[int, int]]:
-        roles = self.rendered.roles
-        if train_on == "last":
+        roles, named = self.rendered.roles, train_on if isinstance(train_on, str) else None
+        if named == "last":
             last = max((at for at, role in enumerate(roles) if role == "assistant"), default=None)
             return [] if last is None else self._turns([last])
-        if train_on == "assistant" and self.rendered.generated:
+        if named == "assistant" and self.rendered.generated:
             return list(self.rendered.generated)
-        if train_on == "assistant":
+        if named == "assistant":
             return self._turns([at for at, role in enumerate(roles) if role == "assistant"])
-        wanted = {train_on} if isinstance(train_on, str) else _roles(train_on)
+        wanted = _roles(train_on) if named is None else {named}
         unknown = wanted.difference(roles)
         if unknown:
             raise InvalidOption(
@@ -193,10 +194,10 @@ class EncodedChat:
         return self.spans[:, 0].astype(np.int64)
 
 
-def _roles(given: object) -> set[str]:
+def _roles(given: Any) -> set[str]:
     """Return the roles of a ``train_on`` that names several."""
     roles: set[str] = set()
-    for role in given if isinstance(given, Iterable) else [given]:
+    for role in given if holds_items(given) else [given]:
         if not isinstance(role, str):
             raise InvalidOption('train_on is "assistant", "last" or roles of messages', field="train_on")
         roles.add(role)
@@ -220,10 +221,7 @@ def places(
     pipeline: Pipeline, rendered: RenderedChat, unit: Unit, special_tokens: ChatPolicy
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], list[tuple[int, int, str]]]:
     """Return the ids of a rendered chat, their spans in ``unit`` and the literals, in characters, that are text."""
-    if special_tokens not in ("text", "reject", "parse"):
-        raise InvalidOption(
-            f'special_tokens of a chat is "text", "reject" or "parse", not {special_tokens!r}', field="special_tokens"
-        )
+    check_choice(special_tokens, ChatPolicy, "special_tokens")
     try:
         if special_tokens == "parse":
             return *pipeline.offsets(rendered.text, unit, "parse"), []

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import IO, Any, cast, get_args
+from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
-from tokenizer_core.arguments import holds_surrogate
+from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
@@ -54,9 +54,8 @@ class Files:
         if not isinstance(given, list | tuple) or not all(isinstance(path, str | os.PathLike) for path in given):
             raise InvalidOption("paths is a list of paths", field="corpus.paths")
         object.__setattr__(self, "paths", tuple(given))
-        if self.format is not None and self.format not in get_args(Format):
-            message = f"format is one of {', '.join(get_args(Format))}, not {self.format!r:.80}"
-            raise InvalidOption(message, field="corpus.format")
+        if self.format is not None:
+            check_choice(self.format, Format, "corpus.format")
         for name in ("field", "column"):
             text = getattr(self, name)
             if not isinstance(text, str) or holds_surrogate(text):
@@ -87,7 +86,7 @@ def files_of(corpus: Corpus) -> Files | None:
                 field="corpus",
             )
     given: object = corpus
-    if isinstance(given, bytes | bytearray | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, bytes | bytearray | Mapping) or not holds_items(given):
         raise InvalidOption(f"a corpus is a path, Files or strings, not {type(corpus).__name__}", field="corpus")
     return None
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import regex
 
-from tokenizer_core.arguments import check_kind
+from tokenizer_core.arguments import check_kind, holds_items
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.languages import ARTICLE_1
 from tokenizer_core.tokenizer import Tokenizer
@@ -62,7 +62,8 @@ def fertility(tokenizer: Tokenizer, texts: Iterable[str]) -> Fertility:
     check_kind(tokenizer, Tokenizer, "tokenizer")
     if isinstance(texts, str):
         raise InvalidOption("texts are strings, not one string; make a list of it", field="texts")
-    check_kind(texts, Iterable, "texts")
+    if not holds_items(texts):
+        raise InvalidOption(f"texts is a list of strings, not {type(texts).__name__}", field="texts")
     tokens = size = characters = words = 0
     for text in texts:
         tokens += tokenizer.count(text, special_tokens="text")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
 from tokenizer_core._kernel import VERSION, Vocabulary
+from tokenizer_core.arguments import holds_items
 from tokenizer_core.config import AddedToken, TokenizerParts
 from tokenizer_core.counting import Counts, Rules
 from tokenizer_core.errors import InvalidOption, Unsupported
@@ -63,7 +64,7 @@ class NewVocabulary:
 
     def __post_init__(self) -> None:
         given: Any = self.sizes
-        named = tuple(islice(given, MAX_SIZES + 1)) if isinstance(given, Iterable) else ()
+        named = tuple(islice(given, MAX_SIZES + 1)) if holds_items(given) else ()
         if not 1 <= len(named) <= MAX_SIZES:
             raise InvalidOption(f"sizes is a list of 1 to {MAX_SIZES} sizes, not {given!r:.80}", field="sizes")
         sizes = []

@@ -87,10 +87,13 @@ class Recipe:
             for name in ("bos", "eos", "pad", "chat_template"):
                 if (text := getattr(self, name)) is not None:
                     check_unicode(text, name)
-            plan = NewVocabulary(self.settings, self.sizes or (self.settings.vocab_size,))
+            sizes: Any = self.sizes
+            # Of an array it cannot be said whether it is true.
+            has_sizes = not isinstance(sizes, list | tuple) or bool(sizes)
+            plan = NewVocabulary(self.settings, sizes if has_sizes else (self.settings.vocab_size,))
         except (InvalidOption, InvalidArtifact) as error:
             raise _settings_error(error) from None
-        if self.sizes:
+        if has_sizes:
             object.__setattr__(self, "sizes", plan.sizes)
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")

@@ -88,17 +88,21 @@ class Row:
         """Cut and pad ``values``, one a token of the row before both, such as spans; shape (width, ...).
 
         Raises:
-            InvalidOption: ``values`` is no array of so many, or ``fill`` no integer.
+            InvalidOption: ``values`` is no array of so many, or ``fill`` no integer that it can hold.
         """
         given: object = values
         length = self.count + self.cut.removed
         if not isinstance(given, np.ndarray) or given.shape[:1] != (length,):
             raise InvalidOption(f"values is an array of {length} items, not {given!r:.80}", field="values")
-        fill = integer_of(fill, "fill")
         kept = self.cut.apply(values)
+        try:
+            filling = np.array(integer_of(fill, "fill"), kept.dtype)
+        except OverflowError:
+            message = f"fill is a number that an array of {kept.dtype} can hold, not {fill!r:.80}"
+            raise InvalidOption(message, field="fill") from None
         if not self.pad_left + self.pad_right:
             return kept
-        carried = np.full((len(self.ids), *kept.shape[1:]), fill, kept.dtype)
+        carried = np.full((len(self.ids), *kept.shape[1:]), filling)
         carried[self.pad_left : self.pad_left + self.count] = kept
         return carried
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
-from tokenizer_core.arguments import check_kind, check_unicode
+from tokenizer_core.arguments import check_choice, check_kind, check_request, check_unicode
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
@@ -299,8 +299,16 @@ class Tokenizer(Codec):
         Returns:
             The answer and the number of its ids; the reference of another tokenizer that the body names; or ``None``:
             unusual, or wrong.
+
+        Raises:
+            InvalidOption: an argument is of another type.
         """
-        return self._pipeline.answer_texts(route, body, head, reference, max_items=max_items, threads=threads)
+        try:
+            return self._pipeline.answer_texts(route, body, head, reference, max_items=max_items, threads=threads)
+        except (TypeError, UnicodeEncodeError, OverflowError):
+            check_choice(route, TextRoute, "route")
+            check_request(body, head, reference, max_items=max_items, threads=threads)
+            raise
 
     def answer_ids(
         self, body: bytes, head: bytes, reference: str | None, *, max_ids: int, max_rows: int, max_values: int
@@ -312,9 +320,13 @@ class Tokenizer(Codec):
             max_rows: the most lists.
             max_values: the most ids when every list is counted as ten more.
         """
-        return self._pipeline.answer_ids(
-            body, head, reference, max_ids=max_ids, max_rows=max_rows, max_values=max_values
-        )
+        try:
+            return self._pipeline.answer_ids(
+                body, head, reference, max_ids=max_ids, max_rows=max_rows, max_values=max_values
+            )
+        except (TypeError, UnicodeEncodeError, OverflowError):
+            check_request(body, head, reference, max_ids=max_ids, max_rows=max_rows, max_values=max_values)
+            raise
 
     def encode_batch(
         self,
