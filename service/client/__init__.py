@@ -41,7 +41,7 @@ from service.client.errors import (
     no_tokd,
     retry_after,
 )
-from service.client.given import address, headers_of
+from service.client.given import address, attempts, headers_of, patience
 from service.client.jobs import EventReader
 from tokenizer_core import InvalidOption
 
@@ -158,7 +158,7 @@ class Client(_Methods):
         transport: httpx.BaseTransport | None = None,
         key: str | None = None,
     ) -> None:
-        self._tries = tries
+        self._tries, timeout = attempts(tries), patience(timeout)
         # A stream is quiet for a quarter of a minute at most.
         self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
         self._http = httpx.Client(
@@ -239,7 +239,7 @@ class AsyncClient(_Methods):
         transport: httpx.AsyncBaseTransport | None = None,
         key: str | None = None,
     ) -> None:
-        self._tries = tries
+        self._tries, timeout = attempts(tries), patience(timeout)
         # A stream is quiet for a quarter of a minute at most.
         self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
         self._http = httpx.AsyncClient(

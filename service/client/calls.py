@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
-from typing import Any, Generic, TypedDict, TypeVar, Unpack
+from pathlib import Path
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
-from service.client.given import SURROGATE, in_path
+from service.client.given import SURROGATE, in_path, several
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
 
@@ -24,7 +24,6 @@ IdArray = npt.NDArray[np.uint32]
 
 T = TypeVar("T")
 A = TypeVar("A", bound=Answer)
-S = TypeVar("S")
 
 Ids = Sequence[int]
 Targets = Sequence[Sequence[int]]
@@ -127,7 +126,7 @@ def written(fields: Mapping[str, Any]) -> bytes:
     """Write what is sent as JSON, without what is ``None``.
 
     Raises:
-        InvalidUnicode; TypeError
+        InvalidOption, InvalidUnicode
     """
     return written_whole({name: value for name, value in fields.items() if value is not None})
 
@@ -136,34 +135,42 @@ def written_whole(fields: Mapping[str, Any]) -> bytes:
     """Write what is sent as JSON, where ``None`` means something.
 
     Raises:
-        InvalidUnicode; TypeError
+        InvalidOption, InvalidUnicode: with the first field that cannot be sent.
     """
     try:
-        return orjson.dumps(fields, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
-    except TypeError as error:
-        if "surrogates" in str(error):
-            raise InvalidUnicode(SURROGATE) from error
+        return _json(fields)
+    except TypeError:
+        for field, value in fields.items():
+            _require_json({str(field): value}, field=str(field))
+        _require_json(fields)
         raise
 
 
+def _require_json(fields: Mapping[str, Any], **place: str) -> None:
+    try:
+        _json(fields)
+    except TypeError as error:
+        if "surrogates" in str(error):
+            raise InvalidUnicode(SURROGATE, **place) from error
+        what = place.get("field", "a request")
+        raise InvalidOption(f"{what} cannot be sent as JSON: {error.__cause__ or error}", **place) from error
+
+
+def _json(fields: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(fields, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
 def _as_list(value: object) -> list[Any]:
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes | bytearray | memoryview):
-        return list(value)
-    raise TypeError(f"{type(value).__name__} cannot be sent as JSON; send text as str and ids as integers")
+    is_row = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    if is_row and not isinstance(value, bytes | bytearray | memoryview):
+        return list(cast("Sequence[Any]", value))
+    raise TypeError(f"{type(value).__name__} is no text, number, list or object; send text as str and ids as integers")
 
 
 def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     if "parts" in body:
         body["return"] = body.pop("parts")
     return body
-
-
-def several(values: S, field: str = "texts") -> S:
-    """Refuse one string where several are meant: it would be taken apart, or its answer read as that of several."""
-    if isinstance(values, str | bytes | PurePath):
-        kind = type(values).__name__
-        raise InvalidOption(f"{field} is a sequence, not one {kind}; put it into a list", field=field)
-    return values
 
 
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
@@ -206,7 +213,9 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     try:
         column = pa.array(several(texts), pa.large_string())
     except UnicodeEncodeError as error:
-        raise InvalidUnicode(SURROGATE) from error
+        raise InvalidUnicode(SURROGATE, field="texts") from error
+    except (TypeError, ValueError) as error:
+        raise InvalidOption(f"texts are strings, and no column of them can be made: {error}", field="texts") from error
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_table(pa.table([column], schema=schema))
@@ -258,7 +267,7 @@ def decode(ids: Ids, **options: Unpack[StreamOptions]) -> Call[Decoded]:
 
 def decode_batch(ids: Sequence[Ids], **options: Unpack[DecodeOptions]) -> Call[list[Decoded]]:
     """Turn many lists of ids into texts."""
-    given: Any = ids
+    given: Any = several(ids, "ids")
     if isinstance(given, Sequence | np.ndarray) and len(given) and isinstance(given[0], int | np.integer):
         raise InvalidOption("ids is a sequence of lists of ids, not one list", field="ids")
     return Call("POST", "/decode", rows_of(Decoded), {"ids": ids, **options})

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from numbers import Integral, Real
+from pathlib import Path, PurePath
+from threading import TIMEOUT_MAX
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from tokenizer_core import InvalidOption, InvalidUnicode
+
+S = TypeVar("S")
 
 SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
@@ -19,10 +25,16 @@ def address(url: str) -> httpx.URL:
     Raises:
         InvalidOption
     """
+    given: Any = url
+    if not isinstance(given, str | httpx.URL):
+        raise InvalidOption(f"url is a string, not {type(given).__name__}", field="url")
     try:
-        return httpx.URL(url)
-    except (httpx.InvalidURL, UnicodeEncodeError, TypeError) as error:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, UnicodeEncodeError) as error:
         raise InvalidOption(f"url is {url!r}, which is no URL: {error}", field="url") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InvalidOption(f"url is {url!r}; it begins with http:// or https:// and a host", field="url")
+    return parsed
 
 
 def headers_of(headers: Mapping[str, str] | None, key: str | None) -> dict[str, str]:
@@ -31,10 +43,13 @@ def headers_of(headers: Mapping[str, str] | None, key: str | None) -> dict[str, 
     Raises:
         InvalidOption
     """
-    given = {header(name, "headers"): header(value, "headers") for name, value in (headers or {}).items()}
+    given: Any = {} if headers is None else headers
+    if not isinstance(given, Mapping):
+        raise InvalidOption(f"headers are values by name, not {type(given).__name__}", field="headers")
+    sent = {header(name, "headers"): header(value, "headers") for name, value in given.items()}
     if key is not None:
-        given["authorization"] = f"Bearer {header(key, 'key')}"
-    return given
+        sent["authorization"] = f"Bearer {header(key, 'key')}"
+    return sent
 
 
 def header(value: Any, field: str) -> str:
@@ -49,11 +64,68 @@ def header(value: Any, field: str) -> str:
     return value
 
 
+def patience(timeout: float) -> float:
+    """Return how long to wait, in seconds.
+
+    Raises:
+        InvalidOption: no system waits so long.
+    """
+    given: Any = timeout
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= TIMEOUT_MAX:
+        raise InvalidOption(f"timeout is a number of seconds above 0, not {given!r:.80}", field="timeout")
+    return float(given)
+
+
+def attempts(tries: int) -> int:
+    """Return how often a request is sent.
+
+    Raises:
+        InvalidOption
+    """
+    given: Any = tries
+    if isinstance(given, bool) or not isinstance(given, Integral):
+        raise InvalidOption(f"tries is a whole number, not {given!r:.80}", field="tries")
+    return int(given)
+
+
+def file_of(value: Any) -> Path:
+    """Return the path of a file to send.
+
+    Raises:
+        InvalidOption: no file is called so.
+    """
+    try:
+        path = Path(value)
+        is_name = b"\0" not in os.fsencode(path)
+    except (TypeError, UnicodeEncodeError):
+        is_name = False
+    if not is_name:
+        raise InvalidOption(f"files are paths, which {value!r:.80} is not", field="files")
+    return path
+
+
+def several(values: S, field: str = "texts") -> S:
+    """Refuse one string where several are meant: it would be taken apart, or its answer read as that of several.
+
+    Raises:
+        InvalidOption
+    """
+    given: Any = values
+    kind = type(given).__name__
+    if isinstance(given, str | bytes | PurePath):
+        raise InvalidOption(f"{field} is a sequence, not one {kind}; put it into a list", field=field)
+    try:
+        iter(given)
+    except TypeError:
+        raise InvalidOption(f"{field} is a sequence, not {kind}", field=field) from None
+    return values
+
+
 def in_path(value: str, field: str) -> str:
     """Return what stands in a path or a query, escaped.
 
     Raises:
-        InvalidUnicode
+        InvalidOption, InvalidUnicode
     """
     return quote(encoded(value, field), safe="")
 
@@ -62,9 +134,12 @@ def encoded(value: str, field: str) -> bytes:
     """Return a text as UTF-8.
 
     Raises:
-        InvalidUnicode
+        InvalidOption, InvalidUnicode
     """
+    given: Any = value
+    if not isinstance(given, str):
+        raise InvalidOption(f"{field} is a string, not {type(given).__name__}", field=field)
     try:
-        return value.encode()
+        return given.encode()
     except UnicodeEncodeError as error:
         raise InvalidUnicode(SURROGATE, field=field) from error

@@ -11,9 +11,10 @@ import httpx
 import orjson
 
 from service.client.answers import Job, JobPage
-from service.client.calls import Call, several, written_whole
+from service.client.calls import Call, written_whole
 from service.client.errors import ServerFault, no_tokd
-from service.client.given import encoded, header, in_path
+from service.client.given import encoded, file_of, header, in_path, several
+from tokenizer_core import InvalidOption
 
 EVENTS = "text/event-stream"
 GZIP = "application/gzip"
@@ -57,7 +58,10 @@ def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[J
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
     # The settings go first: what is wrong with them is told before the corpus is sent. A null there means something.
-    form = {"settings": written_whole(dict(options.get("settings") or {}))}
+    settings: Any = options.get("settings")
+    if not isinstance(settings, Mapping | None):
+        raise InvalidOption(f"settings are values by name, not {type(settings).__name__}", field="settings")
+    form = {"settings": written_whole({} if settings is None else settings)}
     given = _given(options, "name", "format", "field", "column")
     form |= {name: encoded(str(value), name) for name, value in given.items()}
     return Call(
@@ -67,7 +71,7 @@ def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) 
         None,
         headers=_key(options),
         form=form,
-        files=tuple(map(Path, several(files, "files"))),
+        files=tuple(map(file_of, several(files, "files"))),
     )
 
 
@@ -78,7 +82,7 @@ def job(job_id: str) -> Call[Job]:
 
 def jobs(*states: str, limit: int = 50, before: str | None = None) -> Call[JobPage]:
     """List your jobs, newest first: those in one of the states, or all."""
-    query = [f"limit={limit}", *(f"state={in_path(state, 'states')}" for state in states)]
+    query = [f"limit={in_path(str(limit), 'limit')}", *(f"state={in_path(state, 'states')}" for state in states)]
     if before is not None:
         query.append(f"before={in_path(before, 'before')}")
     return Call("GET", f"/train-job?{'&'.join(query)}", _page)

@@ -1,0 +1,76 @@
+"""What callers give a client that no request can hold: refused by its name before anything is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from service.client import AsyncClient, Client, calls, jobs
+from tokenizer_core import InvalidOption, InvalidUnicode
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [
+        ("key", {"key": "ü"}),
+        ("key", {"key": "a\nb"}),
+        ("key", {"key": "tokd_1 "}),
+        ("key", {"key": 5}),
+        ("headers", {"headers": {"x": "ü"}}),
+        ("headers", {"headers": {"ü": "x"}}),
+        ("url", {"url": "http://[::1"}),
+        ("url", {"url": "http://localhost:port"}),
+        ("url", {"url": "http://ü‥.com"}),
+        ("url", {"url": "http://localhost/\ud800"}),
+        *(
+            ("url", {"url": value})
+            for value in (None, b"http://a", "", "localhost:8000", "/path", "http://", "ftp://a")
+        ),
+        *(("headers", {"headers": value}) for value in (5, "x: y", [("x", "y")], np.array([1, 2]))),
+        *(("timeout", {"timeout": value}) for value in (None, "5", True, 0, -1.0, float("nan"), float("inf"))),
+        *(("tries", {"tries": value}) for value in (None, "3", 2.0, True)),
+    ],
+)
+def test_a_client_that_cannot_be_is_refused_by_the_argument(kind: Any, field: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption, match=field) as caught:
+        kind(**options)
+    assert caught.value.place["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "describe"),
+    [
+        (InvalidOption, "idempotency_key", lambda: jobs.submit_texts(["a"], idempotency_key="ключ")),
+        (InvalidOption, "idempotency_key", lambda: jobs.submit_files(["a"], idempotency_key="a\nb")),
+        (InvalidUnicode, "pattern", lambda: jobs.submit_files(["a"], settings={"pattern": "\ud800"})),
+        (InvalidUnicode, "\\ud800", lambda: jobs.submit_files(["a"], settings={"\ud800": 1})),
+        *((InvalidOption, "settings", lambda v=v: jobs.submit_files(["a"], settings=v)) for v in (5, [], np.arange(2))),
+        *((InvalidOption, "files", lambda v=v: jobs.submit_files(v)) for v in (None, 5, np.array("a"), "a")),
+        *((InvalidOption, "files", lambda v=v: jobs.submit_files([v])) for v in (None, 5, b"a", "a\0", "\ud800")),
+        *((InvalidOption, "texts", lambda v=v: jobs.submit_texts(v)) for v in (None, 5, np.array("a"), "a")),
+        *((InvalidOption, "texts", lambda v=v: calls.encode_arrow(v)) for v in (None, 5, [b"a", 5], [5])),
+        *((InvalidOption, "texts", lambda v=v: calls.encode_batch(v)) for v in (None, 5, np.array("a"), "a")),
+        *((InvalidOption, "ids", lambda v=v: calls.decode_batch(v)) for v in (None, 5, np.array(3), [1, 2])),
+        *((InvalidOption, "job_id", lambda v=v: jobs.job(v)) for v in (None, 5, b"a")),
+        (InvalidUnicode, "texts", lambda: calls.encode_arrow(["\ud800"])),
+        (InvalidUnicode, "limit", lambda: jobs.jobs(limit="\ud800")),
+        (InvalidUnicode, "name", lambda: jobs.submit_files(["a"], name="\ud800")),
+        (InvalidUnicode, "column", lambda: jobs.submit_files(["a"], column="\ud800")),
+        (InvalidUnicode, "job_id", lambda: jobs.job("\ud800")),
+        (InvalidUnicode, "states", lambda: jobs.jobs("\ud800")),
+        (InvalidUnicode, "before", lambda: jobs.jobs(before="\ud800")),
+        (InvalidUnicode, "reference", lambda: calls.tokenizer("\ud800")),
+    ],
+)
+def test_what_no_request_can_hold_is_refused_before_it_is_sent(kind: Any, field: str | None, describe: Any) -> None:
+    with pytest.raises(kind) as caught:
+        describe()
+    assert caught.value.place.get("field") == field
+
+
+def test_a_request_without_a_url_is_refused() -> None:
+    with Client() as tokd, pytest.raises(InvalidOption, match="URL"):
+        tokd.tokenizer("x" * 70_000)
