@@ -1,11 +1,12 @@
 """Training jobs: the port that routes know, a lease table in SQLite or Postgres behind it, and the worker."""
 
-from service.jobs.job import Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
+from service.jobs.job import EXTENDS_AS, Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
 from service.jobs.port import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.states import Phase, State
 from service.jobs.store import JobStore
 
 __all__ = [
+    "EXTENDS_AS",
     "Artifact",
     "IdempotencyConflict",
     "Job",

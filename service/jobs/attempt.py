@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from service.jobs.job import Artifact, JobError, JobProgress
+from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
 from service.jobs.port import JobsUnavailable
@@ -168,7 +168,7 @@ class _Attempt:
     def _order(self) -> dict[str, Any]:
         shop, job = self._shop, self._lease.job
         return shop.limits.order(self._directory) | {
-            "recipe": dict(job.recipe),
+            "recipe": {name: value for name, value in job.recipe.items() if name != EXTENDS_AS},
             "name": job.name,
             "directory": str(self._directory),
             "target": str(shop.target),

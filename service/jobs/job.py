@@ -67,12 +67,16 @@ class Prepared:
     directory: Path
 
 
+EXTENDS_AS = "extends_as"
+"""In a recipe that is kept: how the caller named the tokenizer to extend, for whom a directory says nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
     """What is to be trained, for whom.
 
     Args:
-        recipe: what ``tokenizer_core.Recipe.from_dict`` takes, checked by the caller.
+        recipe: what ``tokenizer_core.Recipe.from_dict`` takes, checked by the caller, and ``EXTENDS_AS``.
         owner: whose job it is; nobody else sees it.
         name: of the artifact.
         idempotency_key: two requests of one owner with one key are one job.

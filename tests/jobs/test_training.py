@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Artifact, Job, JobRequest, JobStore, State
+from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
 from service.places import put_into_place
@@ -235,6 +235,7 @@ def test_a_job_extends_what_its_submitter_named_or_fails(
     named.save(start)
     recipe = {"corpus": {"paths": [str(corpus)]}, "vocab_size": 700}
     pinned = Recipe.from_dict({**recipe, "extends": str(start)}).pinned().to_dict()
+    pinned[EXTENDS_AS] = "start"
     train(iter(["low lower"]), 260).save(start)
     job = store.submit(JobRequest(recipe=pinned, owner="local"))[0]
     assert worker.work()

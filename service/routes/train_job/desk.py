@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 
 from service.auth import LOCAL, Identity, is_own_page
 from service.errors import ServiceError
-from service.jobs import Job, Jobs, JobStatus
+from service.jobs import EXTENDS_AS, Job, Jobs, JobStatus
 from service.schemas import TrainingSettings
 from service.state import State
 from service.threads import Threads
@@ -102,8 +101,7 @@ def summary(job: JobStatus) -> dict[str, Any]:
 def whole(job: Job) -> dict[str, Any]:
     """Tell a job as ``schemas.JobAnswer`` says; where its corpus lies on the server is nobody's business."""
     settings = {name: value for name, value in job.recipe.items() if name in TrainingSettings.model_fields}
-    if (extends := settings.get("extends")) is not None:
-        settings["extends"] = Path(extends).name
+    settings["extends"] = job.recipe.get(EXTENDS_AS)
     return {**summary(job), "owner": job.owner, "settings": settings}
 
 

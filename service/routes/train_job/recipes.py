@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from service.errors import ServiceError
+from service.jobs import EXTENDS_AS
 from service.json_body import parser
 from service.registry import Loaded, Unopened
 from service.schemas import TrainingSettings
@@ -49,7 +50,7 @@ class Recipes:
     def make(
         self, settings: TrainingSettings, corpus: dict[str, Any], name: str | None, *, form: bool = False
     ) -> dict[str, Any]:
-        """Make the recipe of a run.
+        """Make the recipe of a run, as it is kept with a job.
 
         Errors:
             ``invalid_settings``, ``tokenizer_not_found``, ``body_too_large``; ``path`` names the field.
@@ -69,6 +70,8 @@ class Recipes:
         except TokdError as error:
             raise ServiceError("invalid_settings", error.message, "settings.extends") from None
         made: dict[str, Any] = recipe.to_dict()
+        if settings.extends is not None:
+            made[EXTENDS_AS] = settings.extends
         if len(orjson.dumps(made)) > MAX_RECIPE_BYTES:
             raise ServiceError("body_too_large", f"the settings take more than {MAX_RECIPE_BYTES} bytes", "settings")
         return made

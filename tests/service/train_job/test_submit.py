@@ -326,7 +326,7 @@ def test_trained_tokenizer_can_be_extended_by_hash(board: Board, tmp_path: Path,
     else:
         answer = board.client.post("/train-job", json={"corpus": {"texts": TEXTS}, "settings": settings})
     assert answer.status_code == 202, answer.text
-    assert answer.json()["settings"]["extends"] == place.name
+    assert answer.json()["settings"]["extends"] == settings["extends"]
     kept = board.store.get(answer.json()["id"], None).recipe
     assert (kept["extends"], kept["extends_hash"]) == (str(place), Tokenizer.open(place).hash)
 
