@@ -46,6 +46,10 @@ def _head_too_large() -> ServiceError:
     return ServiceError("head_too_large", detail)
 
 
+def _no_http() -> ServiceError:
+    return ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is")
+
+
 class _Flow(FlowControl):
     """Reads no further while requests wait in line, or a caller who sends without end would fill the memory with them.
 
@@ -172,7 +176,13 @@ class BoundedProtocol(DirectProtocol):
 
     def send_400_response(self, _: str) -> None:
         """Answer what is no HTTP, or has a head that is refused."""
-        self._refuse(self._wrong or ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is"))
+        self._refuse(self._wrong or _no_http())
+
+    def _start_cycle(self) -> None:
+        # No request of these is answered at once. The parser takes HTTP/0.9 and HTTP/2.0 too, and refuses all others.
+        if self.parser.get_http_version() not in ("1.0", "1.1"):
+            self._stop_at(_no_http())
+        super()._start_cycle()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle

@@ -301,6 +301,14 @@ def test_offer_of_another_protocol_is_ignored_whether_or_not_the_connection_ends
     assert (status, closed) == (b"204", version == b"1.0" or b"close" in connection)
 
 
+@pytest.mark.parametrize("version", [b"0.9", b"1.2", b"2.0", b"3.0"])
+@pytest.mark.parametrize("more", [b"", b"connection: upgrade\r\nupgrade: h2c\r\n", b"content-length: 2\r\n\r\n{}"])
+def test_a_request_of_another_version_is_refused(version: bytes, more: bytes) -> None:
+    head = b"POST / HTTP/%b\r\nhost: x\r\n%b\r\n" % (version, more)
+    status, body, closed = asyncio.run(asyncio.wait_for(answered(head), 10))
+    assert (status, json.loads(body)["code"], closed) == (b"400", "invalid_http", True)
+
+
 def test_http_1_0_may_have_no_host_and_never_two() -> None:
     assert asyncio.run(answered(b"GET / HTTP/1.0\r\n\r\n"))[0] == b"204"
     assert asyncio.run(answered(b"GET / HTTP/1.0\r\nhost: a\r\nhost: b\r\n\r\n"))[0] == b"400"
