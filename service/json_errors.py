@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -142,21 +143,36 @@ def _find_surrogate(body: bytes) -> str | None:
     if len(body) > _SEARCHED_BYTES:
         return None
     try:
-        waiting = [("", json.loads(body))]
+        root = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    while waiting:
-        path, value = waiting.pop()
+    # One iterator for every list and object that the search is inside of, and where it stands in each: a path that was
+    # written for every value would take the length of its names times their number.
+    inside: list[Iterator[tuple[int | str, Any]]] = [iter([("", root)])]
+    place: list[int | str] = [""]
+    while inside:
+        step, value = next(inside[-1], (None, None))
+        if step is None:
+            inside.pop()
+            place.pop()
+            continue
+        # A name that is no Unicode is told at the object that has it.
+        if isinstance(step, str) and not _is_unicode(step):
+            return _joined(place[1:-1])
+        place[-1] = step
         if isinstance(value, str):
             if not _is_unicode(value):
-                return path or None
-        elif isinstance(value, list):
-            waiting += [(f"{path}[{index}]", item) for index, item in enumerate(value)][::-1]
-        elif isinstance(value, dict):
-            # A name that is no Unicode is told at the object that has it.
-            for name, item in reversed(value.items()):
-                waiting += [(f"{path}.{name}" if path else name, item), (path, name)]
+                return _joined(place[1:])
+        elif isinstance(value, (list, dict)):
+            inside.append(enumerate(value) if isinstance(value, list) else iter(value.items()))
+            place.append("")
     return None
+
+
+def _joined(place: list[int | str]) -> str | None:
+    """Write a place as ``messages[0].content``."""
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return path.removeprefix(".") or None
 
 
 def _is_unicode(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -78,6 +79,10 @@ BODIES: list[tuple[str, bytes, str, str | None]] = [
     ("/encode", b'{"text":"a","\\ud800":1}', "invalid_unicode", None),
     ("/encode", b'{"messages":[{"role":"user","content":"\\ud800"}]}', "invalid_unicode", "messages[0].content"),
     ("/render", b'{"messages":[[{"a":[1,{"text":"\\udc00"}]}]]}', "invalid_unicode", "messages[0][0].a[1].text"),
+    ("/render", b'{"messages":[{"a":[[]],"b":{}},{"c":{"d":1},".e":"\\udc00"}]}', "invalid_unicode", "messages[1]..e"),
+    ("/render", b'{"messages":[{"a":{"\\ud800":1}}]}', "invalid_unicode", "messages[0].a"),
+    ("/encode", b'["\\ud800"]', "invalid_unicode", "[0]"),
+    ("/encode", b'"\\ud800"', "invalid_unicode", None),
     ("/count", b'{"messages":[{"role":"a","\\ud800":"\\ud800"}]}', "invalid_unicode", "messages[0]"),
     ("/encode", b'{"text":"\xed\xa0\x80"}', "invalid_unicode", None),
     ("/encode", b'{"text":"\xff"}', "invalid_unicode", None),
@@ -149,6 +154,20 @@ def test_bad_body_is_refused_with_its_place(
 ) -> None:
     assert_problem(client.post(route, content=body, headers=JSON), code, path)
     assert client.post("/count", json={"text": "alive"}).status_code == 200
+
+
+def test_looking_for_a_surrogate_takes_memory_in_proportion_to_the_body(client: TestClient) -> None:
+    name, values = b"k" * 20_000, b"0," * 10_000
+    for body, place in (
+        (b'{"%b":[%b0],"text":"\\ud800"}' % (name, values), "text"),
+        (b'{"%b":[%b"\\ud800"]}' % (name, values), "k" * 197 + "..."),
+    ):
+        tracemalloc.start()
+        answer = client.post("/encode", content=body, headers=JSON)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert_problem(answer, "invalid_unicode", place)
+        assert peak < 50 * len(body)
 
 
 HEADERS: list[tuple[dict[str, str], str, str]] = [
