@@ -7,7 +7,6 @@ use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::merging::backtrack::Backtracker;
@@ -151,7 +150,7 @@ pub struct ScratchPool {
     /// The first is used most, so its caches know most.
     places: Box<[Place]>,
     /// Of calls that found no place.
-    passing: Mutex<CacheStatistics>,
+    passing: Tally,
 }
 
 /// One scratch, held while it is used. Two places share no cache line.
@@ -201,7 +200,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Statistics that one thread at a time changes and any may read.
+/// Statistics that any thread may read.
 #[derive(Debug, Default)]
 struct Tally {
     bytes: AtomicU64,
@@ -211,10 +210,20 @@ struct Tally {
 }
 
 impl Tally {
+    /// Add where no other thread does meanwhile: this loses nothing, and costs less than what loses nothing beside others.
     fn add(&self, more: &CacheStatistics) {
-        let CacheStatistics { bytes, pieces, misses, evictions } = more;
-        // No other thread writes, so this loses nothing, and costs less than an addition that no other may come between.
-        let add = |to: &AtomicU64, more: &u64| to.store(to.load(Relaxed) + more, Relaxed);
+        self.each(more, |to, more| to.store(to.load(Relaxed) + more, Relaxed));
+    }
+
+    fn add_beside_others(&self, more: &CacheStatistics) {
+        self.each(more, |to, more| {
+            to.fetch_add(more, Relaxed);
+        });
+    }
+
+    #[inline(always)]
+    fn each(&self, more: &CacheStatistics, add: impl Fn(&AtomicU64, u64)) {
+        let CacheStatistics { bytes, pieces, misses, evictions } = *more;
         add(&self.bytes, bytes);
         add(&self.pieces, pieces);
         add(&self.misses, misses);
@@ -245,7 +254,7 @@ impl ScratchPool {
     pub fn new(cache_bytes: usize) -> Self {
         let most = thread::available_parallelism().map_or(1, NonZero::get);
         let places = std::iter::repeat_with(Place::default).take(most).collect();
-        Self { cache_bytes, places, passing: Mutex::default() }
+        Self { cache_bytes, places, passing: Tally::default() }
     }
 
     /// How many calls find a scratch that is kept.
@@ -280,20 +289,15 @@ impl ScratchPool {
     fn pass<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let mut scratch = Box::new(Scratch::new(self.cache_bytes.min(PASSING_CACHE_BYTES)));
         let outcome = work(&mut scratch);
-        self.passing().add(&scratch.caches.statistics);
+        self.passing.add_beside_others(&scratch.caches.statistics);
         outcome
     }
 
     /// What the caches of all calls that have ended did.
     pub fn statistics(&self) -> CacheStatistics {
-        let mut all = *self.passing();
+        let mut all = self.passing.read();
         self.places.iter().for_each(|place| all.add(&place.tally.read()));
         all
-    }
-
-    fn passing(&self) -> MutexGuard<'_, CacheStatistics> {
-        // A panic while the lock is held cannot leave half a sum.
-        self.passing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers in decimal, eight bytes at a time: how long the next one is cannot be foreseen, so no branch depends on it.
 
-use std::sync::LazyLock;
+use once_cell::race::OnceBox;
 
 /// Numbers below this are [`READY`]: most ids, and places in most texts.
 const READY_BELOW: u32 = 1 << 18;
@@ -8,14 +8,9 @@ const READY_BELOW: u32 = 1 << 18;
 /// Numbers below this have so few digits that they fill a word with a comma.
 const WORD_BELOW: u32 = 10_000_000;
 
-/// The digits of numbers and a comma, first byte lowest, and in the highest byte how many bytes these are.
-static READY: LazyLock<Box<[u64]>> = LazyLock::new(|| {
-    let ready = |number| {
-        let (word, length) = word(number);
-        word | (length as u64) << LENGTH_SHIFT
-    };
-    (0..READY_BELOW).map(ready).collect()
-});
+/// The digits of numbers and a comma, first byte lowest, and in the highest byte how many bytes these are. Nobody
+/// waits for a thread that is about to make them, since a fork may have left it behind.
+static READY: OnceBox<Box<[u64]>> = OnceBox::new();
 
 /// Above six digits and a comma.
 const LENGTH_SHIFT: u32 = 56;
@@ -29,7 +24,11 @@ const HIGHS: u64 = ONES << 7;
 
 /// What is ready of numbers, to [`put`] them.
 pub(super) fn ready() -> &'static [u64] {
-    &READY
+    let ready = |number| {
+        let (word, length) = word(number);
+        word | (length as u64) << LENGTH_SHIFT
+    };
+    READY.get_or_init(|| Box::new((0..READY_BELOW).map(ready).collect()))
 }
 
 /// Write a number and a comma to `block` at `end`, and return where they end.

@@ -4,8 +4,8 @@
 //! character came from.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
+use once_cell::race::OnceBox;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
 use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick};
 
@@ -59,7 +59,8 @@ struct Scratch {
 
 impl FormRewrite {
     pub(super) fn new(form: Form) -> Self {
-        static STABLE: [OnceLock<Vec<u64>>; 4] = [const { OnceLock::new() }; 4];
+        // Nobody waits for a thread that is about to make one, since a fork may have left it behind.
+        static STABLE: [OnceBox<Vec<u64>>; 4] = [const { OnceBox::new() }; 4];
         let stable = STABLE[form as usize].get_or_init(|| {
             let mut bits = vec![0; BITMAP_CHARS / 64];
             for character in ('\0'..).take_while(|character| (*character as usize) < BITMAP_CHARS) {
@@ -67,7 +68,7 @@ impl FormRewrite {
                     bits[character as usize / 64] |= 1 << (character as usize % 64);
                 }
             }
-            bits
+            Box::new(bits)
         });
         Self { form, stable }
     }

@@ -4,7 +4,8 @@
 mod avx512;
 
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
+
+use once_cell::race::OnceBox;
 
 use crate::decode::TokenBytes;
 use crate::machine::path::Path;
@@ -64,16 +65,17 @@ impl Step {
 /// Bytes behind the last step, so that four can be loaded from any on.
 const BEHIND: usize = 3;
 
-/// The steps of all tokens in each unit, made when the first text is measured in it.
+/// The steps of all tokens in each unit, made when the first text is measured in it; nobody waits for a thread that is about to
+/// make them, since a fork may have left it behind.
 #[derive(Debug, Default)]
-pub struct StepTables([OnceLock<Box<[u8]>>; 3]);
+pub struct StepTables([OnceBox<Box<[u8]>>; 3]);
 
 impl StepTables {
     /// The steps in `unit` of these tokens, which are always the same.
     pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> Steps<'a> {
         let packed = self.0[unit as usize].get_or_init(|| {
             let step = |id| tokens.get(id).and_then(|bytes| Step::of(bytes, unit).pack()).unwrap_or(0);
-            (0..tokens.id_limit()).map(step).chain([0; BEHIND]).collect()
+            Box::new((0..tokens.id_limit()).map(step).chain([0; BEHIND]).collect())
         });
         Steps { packed, tokens, unit, path: tokens.path() }
     }
