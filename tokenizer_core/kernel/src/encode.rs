@@ -51,13 +51,22 @@ impl Pipeline {
     /// Compile a pipeline. `cache_bytes` bounds the piece cache of each thread that encodes at the same time.
     ///
     /// # Errors
-    /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
+    /// As [`Self::on_path`], and those of [`Path::chosen`].
     pub fn new(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize) -> Result<Self> {
+        Self::on_path(vocabulary, config, cache_bytes, Path::chosen()?)
+    }
+
+    /// As [`Self::new`], for the instructions of `path`, or the portable ones if the machine lacks it.
+    ///
+    /// # Errors
+    /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
+    pub fn on_path(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize, path: Path) -> Result<Self> {
+        let path = if path.is_available() { path } else { Path::Portable };
         check_added_tokens(config, &vocabulary)?;
         // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
         let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
         let specials: HashSet<u32> = specials.map(|token| token.id).collect();
-        let tokens = TokenBytes::new(&vocabulary, &config.added_tokens, Path::chosen()?);
+        let tokens = TokenBytes::new(&vocabulary, &config.added_tokens, path);
         for (field, ids) in [("prefix_ids", &config.prefix_ids), ("suffix_ids", &config.suffix_ids)] {
             for (at, id) in ids.iter().enumerate() {
                 if tokens.get(*id).is_none() {
@@ -67,13 +76,13 @@ impl Pipeline {
             }
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
-        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges)?;
+        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path)?;
         Ok(Self {
             tokens,
             tables,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
-            pretokenizer: Pretokenizer::new(&config.pretokenizer)?,
+            pretokenizer: Pretokenizer::on_path(&config.pretokenizer, path)?,
             prefix_space: config.prefix_space,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),

@@ -36,15 +36,21 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Read a vocabulary; no text becomes one of `never`. With `ignore_merges` a piece that is a token is taken whole.
+    /// Read a vocabulary for the instructions of `path`, which this machine has; no text becomes one of `never`. With
+    /// `ignore_merges` a piece that is a token is taken whole.
     ///
     /// # Errors
     /// `missing_byte`.
-    pub fn new(vocabulary: &Vocabulary, cells: &Arc<Cells>, never: &HashSet<u32>, ignore_merges: bool) -> Result<Self> {
-        let path = Path::chosen()?;
+    pub fn new(
+        vocabulary: &Vocabulary,
+        cells: &Arc<Cells>,
+        never: &HashSet<u32>,
+        ignore_merges: bool,
+        path: Path,
+    ) -> Result<Self> {
         let split = || SafeSplit::new(vocabulary, path);
         let build = || {
-            let merges = MergeTable::new(vocabulary, never)?;
+            let merges = MergeTable::new(vocabulary, never)?.on(path);
             let lineage = Lineage::new(vocabulary, &merges);
             let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
             let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), lineage.as_ref(), never, ignore_merges);

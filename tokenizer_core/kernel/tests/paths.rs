@@ -2,10 +2,15 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod common;
 mod scanning;
+
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
+use tokd_kernel::config::Config;
+use tokd_kernel::encode::Pipeline;
 use tokd_kernel::error::Code;
 use tokd_kernel::expression::Steps;
 use tokd_kernel::machine::path::Path;
@@ -174,6 +179,15 @@ fn only_paths_that_are_there_can_be_chosen() {
             Ok(path) => assert!(path.is_available()),
             Err(error) => assert!(error.message.contains("has only"), "{}", error.message),
         }
+    }
+}
+
+#[test]
+fn a_pipeline_takes_the_path_it_is_given_whatever_the_environment_names() {
+    let vocabulary = Arc::new(common::vocabulary(&[("a", "b")]));
+    for path in Path::available() {
+        let pipeline = Pipeline::on_path(Arc::clone(&vocabulary), &Config::default(), 1 << 12, path).unwrap();
+        assert_eq!(pipeline.path(), path);
     }
 }
 

@@ -27,14 +27,20 @@ impl Path {
         Self::ALL.into_iter().filter(|path| path.is_available())
     }
 
-    /// The path that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has.
+    /// The best path that this machine has.
+    pub fn best() -> Self {
+        Self::available().next().unwrap_or(Self::Portable)
+    }
+
+    /// The path that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Called from Python it holds the
+    /// GIL, as whoever changes `os.environ` does: the environment has no other lock.
     ///
     /// # Errors
     /// `invalid_option` for an unknown name, or a path that the machine lacks.
     pub fn chosen() -> Result<Self> {
         match env::var_os(VARIABLE) {
             Some(name) if !name.is_empty() => Self::of_name(&name.to_string_lossy()),
-            _ => Ok(Self::available().next().unwrap_or(Self::Portable)),
+            _ => Ok(Self::best()),
         }
     }
 

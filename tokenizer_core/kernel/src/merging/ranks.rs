@@ -44,10 +44,10 @@ pub struct MergeTable {
 
 impl MergeTable {
     /// Index the merges of a vocabulary but for those whose product is one of `never`: text must not merge into a control
-    /// token. Of two merges of one pair the later counts, as in Hugging Face.
+    /// token. Of two merges of one pair the later counts, as in Hugging Face. They are made on the best path that there is.
     ///
     /// # Errors
-    /// `missing_byte`; `invalid_file` for more merges than a rank can tell; `invalid_option` as [`Path::chosen`].
+    /// `missing_byte`; `invalid_file` for more merges than a rank can tell.
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>) -> Result<Self> {
         Self::with_tags(vocabulary, never, u32::BITS)
     }
@@ -106,7 +106,7 @@ impl MergeTable {
             last_product: None,
             ranks: merges as u32,
             id_bits,
-            path: Path::chosen()?,
+            path: Path::best(),
         })
     }
 

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::pipeline::MAX_CACHE_BYTES;
-use super::raise::invalid_option;
+use super::raise::{exception, invalid_option};
+use crate::machine::path::Path;
 
 /// Characters of a value that an error repeats.
 const REPEATED: usize = 80;
@@ -45,6 +46,11 @@ pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 
 pub fn bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     size(value, "bytes")
+}
+
+/// What `TOKD_KERNEL` names, read while nobody can change `os.environ`.
+pub fn path(py: Python<'_>) -> PyResult<Path> {
+    Path::chosen().map_err(|error| exception(py, &error, None))
 }
 
 /// What Python shows of a value, cut short.

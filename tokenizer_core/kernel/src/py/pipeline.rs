@@ -71,7 +71,8 @@ impl PyPipeline {
         #[pyo3(from_py_with = arguments::cache_bytes)] cache_bytes: usize,
     ) -> PyResult<Self> {
         let vocabulary = Arc::clone(&vocabulary.0);
-        let build = || Pipeline::new(vocabulary, &Config::from_json(config)?, cache_bytes);
+        let path = arguments::path(py)?;
+        let build = || Pipeline::on_path(vocabulary, &Config::from_json(config)?, cache_bytes, path);
         let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
         array::prepare(py)?;
         Ok(Self(Arc::new(pipeline)))

@@ -15,6 +15,7 @@ use super::table::PieceTable;
 use super::tally::{Rules, Shared, Tally, Task, Work};
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
+use crate::machine::path::Path;
 
 /// Texts that wait for a thread, for each thread.
 const WAITING: usize = 2;
@@ -54,12 +55,26 @@ impl Counter {
     /// Begin; `threads` 0 means one a core.
     ///
     /// # Errors
-    /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
+    /// As [`Self::on_path`], and those of [`Path::chosen`].
     pub fn new(config: &Config, special_tokens: &[String], invalid_utf8: InvalidUtf8, threads: usize) -> Result<Self> {
+        Self::on_path(config, special_tokens, invalid_utf8, threads, Path::chosen()?)
+    }
+
+    /// As [`Self::new`], for the instructions of `path`, or the portable ones if the machine lacks it.
+    ///
+    /// # Errors
+    /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
+    pub fn on_path(
+        config: &Config,
+        special_tokens: &[String],
+        invalid_utf8: InvalidUtf8,
+        threads: usize,
+        path: Path,
+    ) -> Result<Self> {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = if threads == 0 { cores } else { threads.min(cores * 4) };
         let (tasks, receiver) = sync_channel(threads * WAITING);
-        let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8)?, receiver));
+        let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8, path)?, receiver));
         let threads: Vec<_> = (0..threads)
             .map_while(|number| {
                 let shared = Arc::clone(&shared);
