@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -71,6 +72,22 @@ def test_a_line_of_json_is_searched_for_its_end_once() -> None:
     counter.feed_lines(b'"}\n{"text": "low"}', "text")
     counter.end_lines()
     assert counter.finish().items(0, 9) == [(b" low", 64 * 65_536 - 1), (b"low", 2), (b" ", 1)]
+
+
+def test_a_call_that_waits_for_one_of_another_thread_holds_no_third_one_up() -> None:
+    slow = {"type": "split", "pattern": {"regex": r"\w+|\W+"}, "behavior": "isolated"}
+    counter = Counter(json.dumps({"pretokenizer": [slow]}), threads=1)
+    feeding = threading.Thread(target=counter.feed_documents, args=(["low " * 250_000] * 60,))
+    waiting = threading.Thread(target=counter.begin_source, args=(1,))
+    feeding.start()
+    time.sleep(0.1)
+    waiting.start()
+    time.sleep(0.1)
+    # With Python's lock in its hands, it kept this thread from going on until all was fed.
+    assert feeding.is_alive()
+    counter.cancel()
+    feeding.join()
+    waiting.join()
 
 
 def test_a_counts_file_says_what_its_corpus_was(tmp_path: Path) -> None:

@@ -32,14 +32,9 @@ pub struct PyCounter {
 }
 
 impl PyCounter {
-    /// Work without the GIL; `size` is the bytes of the input.
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        size: usize,
-        work: impl FnOnce(&mut Counter) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        run(py, size, || match self.counter.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+    /// Work without the GIL, also if there is little of it: another thread's may have to be waited for.
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Counter) -> Result<T> + Send) -> PyResult<T> {
+        run(py, usize::MAX, || match self.counter.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             Some(counter) => work(counter),
             None => Err(finished()),
         })
@@ -74,18 +69,18 @@ impl PyCounter {
 
     #[pyo3(signature = (source, bytes=0, lines=0))]
     fn begin_source(&self, py: Python<'_>, source: usize, bytes: u64, lines: u64) -> PyResult<()> {
-        self.with(py, 0, |counter| {
+        self.with(py, |counter| {
             counter.begin_source(source, bytes, lines);
             Ok(())
         })
     }
 
     fn feed(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
-        self.with(py, usize::MAX, |counter| counter.feed(data))
+        self.with(py, |counter| counter.feed(data))
     }
 
     fn end_document(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, usize::MAX, Counter::end_document)
+        self.with(py, Counter::end_document)
     }
 
     fn feed_documents(&self, documents: &Bound<'_, PySequence>) -> PyResult<()> {
@@ -101,7 +96,7 @@ impl PyCounter {
             .collect::<PyResult<_>>()?;
         let texts: Vec<&str> =
             rows.iter().enumerate().map(|(row, text)| kept(text, Some(row))).collect::<PyResult<_>>()?;
-        self.with(py, usize::MAX, |counter| {
+        self.with(py, |counter| {
             texts.iter().try_for_each(|text| {
                 counter.feed(text.as_bytes())?;
                 counter.end_document()
@@ -110,21 +105,21 @@ impl PyCounter {
     }
 
     fn feed_lines(&self, py: Python<'_>, data: &[u8], field: &str) -> PyResult<()> {
-        self.with(py, usize::MAX, |counter| {
+        self.with(py, |counter| {
             counter.feed_lines(data, field);
             Ok(())
         })
     }
 
     fn end_lines(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, usize::MAX, |counter| {
+        self.with(py, |counter| {
             counter.end_lines();
             Ok(())
         })
     }
 
     fn add_counts(&self, py: Python<'_>, lines: &[u8], first_line: u64) -> PyResult<()> {
-        self.with(py, usize::MAX, |counter| counter.add_counts(lines, first_line))
+        self.with(py, |counter| counter.add_counts(lines, first_line))
     }
 
     #[getter]
