@@ -3,7 +3,10 @@
 
 mod fuzz_targets;
 
-use fuzz_targets::{added_tokens::added_tokens, body::body, decode::decode, encode::encode, load::load, paths::paths};
+use fuzz_targets::{
+    added_tokens::added_tokens, body::body, chats::chats, counting::counting, decode::decode, encode::encode,
+    expressions::expressions, load::load, normalizers::normalizers, paths::paths, transcode::transcode,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -65,6 +68,35 @@ proptest! {
     #[test]
     fn added_tokens_are_leftmost_longest(head in vec(any::<u8>(), 13), text in r"[<>s/ab|endé🙂 ]{0,60}") {
         added_tokens(&[&head[..], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn no_literal_is_found_that_the_caller_had_a_hand_in(data in vec(any::<u8>(), 4..60)) {
+        chats(&data);
+    }
+
+    #[test]
+    fn expressions_match_as_they_are_defined(parts in vec(any::<u8>(), 1..60), text in vec(any::<u8>(), 0..16)) {
+        expressions(&[parts, text].concat());
+    }
+
+    #[test]
+    fn texts_are_rewritten_as_the_standard_says(head in vec(any::<u8>(), 1..16), text in HARD_TEXT) {
+        normalizers(&[&head[..], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn any_corpus_is_counted_as_its_documents_are(
+        flags in 0..0xF0_u8, head in vec(any::<u8>(), 7), text in HARD_TEXT, cuts in vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let mut text = text.into_bytes();
+        cuts.into_iter().for_each(|cut| text.insert(cut.index(text.len() + 1), 0xFF));
+        counting(&[vec![flags], head, text].concat());
+    }
+
+    #[test]
+    fn any_text_becomes_what_it_is_in_another_encoding(head in vec(any::<u8>(), 3), data in vec(any::<u8>(), 0..400)) {
+        transcode(&[head, data].concat());
     }
 
     #[test]

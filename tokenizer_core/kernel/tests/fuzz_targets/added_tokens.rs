@@ -5,7 +5,7 @@ use tokd_kernel::config::AddedToken;
 use tokd_kernel::error::Code;
 use tokd_kernel::normalize::Normalizer;
 
-use super::Reader;
+use super::{Reader, added_token};
 
 const LITERALS: [&str; 10] = ["<s>", "</s>", "<", "ab", "abc", "b", "é", "\u{1F600}", " ", "<|end|>"];
 
@@ -16,16 +16,9 @@ pub fn added_tokens(data: &[u8]) {
     let plain = reader.byte() % 2 == 1;
     let mut tokens = Vec::new();
     for (at, literal) in LITERALS.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1) {
-        let flags = reader.byte();
-        tokens.push(AddedToken {
-            id: at as u32,
-            content: (*literal).to_owned(),
-            special: flags & 1 != 0,
-            lstrip: !plain && flags & 2 != 0,
-            rstrip: !plain && flags & 4 != 0,
-            single_word: !plain && flags & 8 != 0,
-            normalized: false,
-        });
+        // None is looked for in normalized text.
+        let flags = reader.byte() & if plain { 1 } else { 0xF };
+        tokens.push(added_token(at as u32, literal, flags));
     }
     let text = reader.text();
     let compiled = AddedTokens::new(&tokens, &Normalizer::new(&[]).unwrap()).unwrap();
@@ -50,7 +43,7 @@ pub fn added_tokens(data: &[u8]) {
 }
 
 /// At each place from the left take the longest literal that stands there, and go on behind it.
-fn scan_slowly(text: &str, tokens: &[AddedToken], policy: SpecialPolicy) -> Vec<(usize, u32)> {
+pub fn scan_slowly(text: &str, tokens: &[AddedToken], policy: SpecialPolicy) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {

@@ -1,17 +1,19 @@
 //! Bodies that anybody may send: what is taken is JSON, means what serde reads in it, and is answered in JSON.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
-use tokd_kernel::vocabulary::Vocabulary;
+
+use super::pipeline_of_bytes;
 
 /// Read the input as the body of every route.
 pub fn body(data: &[u8]) {
+    // Made once, as that takes far longer than a body.
     static MADE: OnceLock<Pipeline> = OnceLock::new();
-    let pipeline = MADE.get_or_init(pipeline_of_bytes);
+    let pipeline = MADE.get_or_init(|| pipeline_of_bytes(&Config::default()));
     for route in [Route::Encode, Route::Count, Route::Offsets] {
         let Some(request) = TextRequest::read(data, route, 100) else { continue };
         let asked: Value = serde_json::from_slice(data).unwrap();
@@ -35,13 +37,6 @@ pub fn body(data: &[u8]) {
             assert_eq!(each(&answered["text"], |text| text.as_str().unwrap().to_owned()), decoded);
         }
     }
-}
-
-/// Every byte a token, and no merges; made once, as that takes far longer than a body.
-fn pipeline_of_bytes() -> Pipeline {
-    let tokens = (0..=255_u8).map(|byte| (u32::from(byte), vec![byte])).collect();
-    let vocabulary = Vocabulary::new(tokens, Vec::new(), Vec::new()).unwrap();
-    Pipeline::new(Arc::new(vocabulary), &Config::default(), 1 << 12).unwrap()
 }
 
 fn bytes_of(ids: &Value) -> Vec<u8> {

@@ -2,13 +2,12 @@
 
 use std::sync::OnceLock;
 
-use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::vocabulary::Vocabulary;
 
-use super::Reader;
+use super::{Reader, added_token};
 
 /// Ids below it are asked for; the highest are no tokens.
 const LIMIT: usize = 400;
@@ -28,15 +27,7 @@ fn vocabulary() -> (Vec<Option<Vec<u8>>>, TokenBytes) {
     let listed = known.iter().enumerate().filter_map(|(id, token)| Some((id as u32, token.clone()?))).collect();
     let literal = "<|the end of all things|>".to_owned();
     known[SPECIAL] = Some(literal.clone().into_bytes());
-    let added = AddedToken {
-        id: SPECIAL as u32,
-        content: literal,
-        special: true,
-        lstrip: false,
-        rstrip: false,
-        single_word: false,
-        normalized: false,
-    };
+    let added = added_token(SPECIAL as u32, &literal, 1);
     let vocabulary = Vocabulary::new(listed, Vec::new(), Vec::new()).unwrap();
     (known, TokenBytes::new(&vocabulary, &[added], Path::Portable))
 }
