@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 
 from tests import vocabularies
+from tests.chat import conversations
 from tokenizer_core import TemplateLimit
 from tokenizer_core.template import meter
 from tokenizer_core.template.render import OBJECT_SIZE
@@ -187,3 +188,23 @@ def test_no_template_takes_much_more_memory_than_it_is_charged_for(name: str, mo
     finally:
         tracemalloc.stop()
     assert peak < SMALL + BYTES * units
+
+
+def test_the_longest_chat_of_a_server_allows_less_than_a_gigabyte() -> None:
+    emoji = (32 << 20) // 4
+    assert BYTES * meter.Meter(emoji).work < 1 << 30
+
+
+LONG_TEXT = "word and another 字\n" * 3_000
+
+
+@pytest.mark.parametrize("name", conversations.TEMPLATES)
+def test_real_templates_need_less_than_a_long_chat_allows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "BASE_WORK", 50_000)
+    monkeypatch.setattr(meter, "LONG", 0)
+    given = {"bos_token": "", "eos_token": "", "functions": "", "datetime": "", "date_string": ""}
+    tok = vocabularies.tokenizer("tiny").with_template(conversations.source(name))
+    # Some must have tools, and this one takes none.
+    tools = None if name == "llama-cpp-deepseek-r1" else conversations.TOOLS
+    chat = tok.render_chat([{"role": "user", "content": LONG_TEXT}], tools=tools, template_args=given)
+    assert LONG_TEXT.strip() in chat.text

@@ -16,6 +16,13 @@ BASE_WORK = 4_000_000
 WORK_PER_CHARACTER = 64
 """Templates look at every message a few times, and a few of them at all messages for each."""
 
+LONG = 1 << 20
+"""Characters of a chat from which on each allows less: no model takes more messages than fit into so many."""
+
+WORK_PER_LATER_CHARACTER = 20
+"""Of forty real templates all take less for a character of a long text, but for one that takes 30 for arguments. With
+64, 32 MiB of emoji allowed a rendering of 2 GB."""
+
 BASE_SECONDS = 1.0
 SECONDS_PER_CHARACTER = 1e-6
 
@@ -42,7 +49,8 @@ class Meter:
 
     def __init__(self, size: int) -> None:
         """Allow what a chat of ``size`` characters may need."""
-        self.work = BASE_WORK + WORK_PER_CHARACTER * size
+        later = max(size - LONG, 0)
+        self.work = BASE_WORK + WORK_PER_CHARACTER * (size - later) + WORK_PER_LATER_CHARACTER * later
         self._end = time.thread_time() + BASE_SECONDS + SECONDS_PER_CHARACTER * size
         self._turn = turn.current()
         self._next_look = time.monotonic() + (BASE_SECONDS if self._turn is None else LOOK_SECONDS)
