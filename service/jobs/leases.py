@@ -22,6 +22,11 @@ _QUEUED = JOBS.c.stage == str(Stage.QUEUED)
 _FINISHED = JOBS.c.stage.in_([str(stage) for stage in FINISHED])
 
 
+_PROGRESS_WIDTH = 160
+"""JSON may end in spaces. SQLite changes a row that stays as long as it is in its place; of any other it writes all pages
+anew, those of the recipe among them: two megabytes for one of a megabyte."""
+
+
 class LeaseLost(Exception):
     """The job is another worker's by now, or it was cancelled."""
 
@@ -97,7 +102,7 @@ class Leases:
             LeaseLost
         """
         begun = time.monotonic()
-        written = None if progress is None else json.dumps(asdict(progress))
+        written = None if progress is None else json.dumps(asdict(progress)).ljust(_PROGRESS_WIDTH)
         news = case((JOBS.c.progress.is_distinct_from(written), 1), else_=0)
         kept = (
             update(JOBS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from sqlalchemy import update
@@ -11,6 +12,7 @@ from service.jobs import Artifact, JobError, JobProgress, JobRequest, JobStore, 
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.states import Event, Stage
 from service.jobs.table import JOBS
+from tests.jobs.conftest import SQLITE
 
 
 def submit(store: JobStore, count: int = 1) -> list[str]:
@@ -33,6 +35,19 @@ def test_jobs_are_taken_once_each_oldest_first(store: JobStore, leases: Leases) 
     ids = submit(store, 3)
     assert [taken(leases).job.id for _ in ids] == ids
     assert leases.take("w") is None
+
+
+@SQLITE
+def test_a_heartbeat_does_not_write_the_recipe_again(store: JobStore, leases: Leases) -> None:
+    store.submit(JobRequest(recipe={"name": "x" * 500_000}, owner="local"))
+    # It goes from nothing to its width once.
+    lease = leases.renew(taken(leases), JobProgress(0, None, "bytes"))
+    log = next(Path(str(store.database.name).removeprefix("sqlite:///")).parent.glob("*-wal"))
+    with store.database.read() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    for power in range(19):
+        lease = leases.renew(lease, JobProgress(10**power, 10**18, "merges", 1 / 3**power))
+    assert 0 < log.stat().st_size < 250_000
 
 
 def test_many_workers_at_once_take_every_job_once(store: JobStore, leases: Leases) -> None:
