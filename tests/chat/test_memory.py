@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests import vocabularies
 from tests.chat import conversations
 from tokenizer_core import TemplateLimit
 from tokenizer_core.template import meter
-from tokenizer_core.template.render import OBJECT_SIZE
+from tokenizer_core.template.render import MAX_PATH, OBJECT_SIZE
 
 SIZE = 5_000
 """Characters of each field of the message."""
@@ -180,14 +181,35 @@ def test_no_template_takes_much_more_memory_than_it_is_charged_for(name: str, mo
         OBJECT_SIZE + sum(len(str(value)) + 20 for value in MESSAGE.values())
     )
     tok = vocabularies.tokenizer("tiny").with_template(START + TEMPLATES[name])
-    tracemalloc.start()
-    try:
+
+    def render() -> None:
         with pytest.raises(TemplateLimit):
             tok.render_chat([MESSAGE])
-        _, peak = tracemalloc.get_traced_memory()
+
+    assert peak_of(render) < SMALL + BYTES * units
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["left out", "written"])
+@pytest.mark.parametrize("nested", [False, True], ids=["behind one key", "behind keys in keys"])
+def test_a_long_key_is_not_kept_again_for_each_text_behind_it(written: bool, nested: bool) -> None:
+    tok = vocabularies.tokenizer("tiny").with_template("{{ messages[0] | tojson }}" if written else "x")
+    texts, key = ["a"] * 3_000, "k" * 30_000
+    value = {key[:15_000]: {key[15_000:]: texts}} if nested else {key: texts}
+    rendered = []
+    peak = peak_of(lambda: rendered.append(tok.render_chat([{"role": "user", **value}])))
+    assert peak < 10_000_000
+    assert max((len(span.field) for span in rendered[0].spans), default=MAX_PATH) == MAX_PATH
+    assert sum(span.end - span.start for span in rendered[0].spans) >= 33_000 * written
+
+
+def peak_of(work: Callable[[], object]) -> int:
+    """Return the most bytes that Python held at once for some work."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < SMALL + BYTES * units
 
 
 def test_the_longest_chat_of_a_server_allows_less_than_a_gigabyte() -> None:

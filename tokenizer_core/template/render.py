@@ -25,6 +25,10 @@ compile; one of half a megabyte took over fifteen, and hundreds of megabytes."""
 MAX_DEPTH = 100
 """Values nested deeper than this are refused: no JSON of a chat is, and Python's stack is not endless."""
 
+MAX_PATH = 200
+"""Characters of the path of a field. A key may be as long as a request, and each of a hundred thousand texts below it
+has a path of its own."""
+
 OBJECT_SIZE = 200
 """What a message or another object counts in characters: a template does so much for each, however short it is."""
 
@@ -37,7 +41,8 @@ class Span(NamedTuple):
 
     Attributes:
         message: the index of the message, or ``None`` for tools, documents and template arguments.
-        field: the path of the field, such as ``content``, ``tools[0].function.name`` or ``template_args.date``.
+        field: the path of the field, such as ``content``, ``tools[0].function.name`` or ``template_args.date``; of one
+            longer than ``MAX_PATH`` the beginning and ``...``.
         start, end: half-open, in characters of the rendered text.
     """
 
@@ -56,54 +61,95 @@ class Rendering:
     generated: tuple[tuple[int, int], ...]
 
 
+class _Place(NamedTuple):
+    """Where in a caller's values one stands; the whole path is written only when somebody is told it.
+
+    Attributes:
+        above: the number of the place of the object or list that holds it; 0 is none.
+        part: a key or an index in there.
+    """
+
+    message: int | None
+    above: int
+    part: str | int
+
+
 class Origins:
-    """Turn a caller's values into tracked ones, and number the fields that they come from."""
+    """Turn a caller's values into tracked ones, and number the places that they come from."""
 
     def __init__(self) -> None:
-        self._places: list[tuple[int | None, str]] = [(None, "")]
+        self._places = [_Place(None, 0, "")]
+        self._paths = {0: ""}
         self.size = 0
 
     def place(self, code: int) -> tuple[int | None, str]:
         """Return the message and the field behind a code."""
-        return self._places[code >> 1]
+        message, above, part = self._places[code >> 1]
+        return message, _joined(self._path(above), part)
 
-    def track(self, value: Any, message: int | None, field: str, depth: int = 0) -> Any:
+    def track(self, value: Any, message: int | None, field: str) -> Any:
         """Copy a JSON value with the origin of every text and number in it.
 
         Raises:
             InvalidOption: the value is no JSON, or nested too deeply.
         """
+        return self._track(value, _Place(message, 0, field), 0)
+
+    def _track(self, value: Any, place: _Place, depth: int) -> Any:
         if depth > MAX_DEPTH:
-            raise InvalidOption(f"values are nested deeper than {MAX_DEPTH} levels", field=_path(message, field)[:200])
+            raise self._invalid(f"values are nested deeper than {MAX_DEPTH} levels", place)
         self.size += 1
         if isinstance(value, str):
             self.size += len(value)
-            return written(bare(value), self._code(message, field)) if value else Tracked("")
+            return written(bare(value), self._number(place) * 2) if value else Tracked("")
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, float) and not math.isfinite(value):
-            raise InvalidOption(f"{value} is no number of JSON", field=_path(message, field)[:200])
+            raise self._invalid(f"{value} is no number of JSON", place)
         if isinstance(value, (int, float)):
             plain = int(value) if isinstance(value, int) else float(value)
-            return number(plain, self._code(message, field))
+            return number(plain, self._number(place) * 2)
         if isinstance(value, Mapping):
             self.size += OBJECT_SIZE
-            copy = {}
+            above, copy = self._number(place), {}
             for key, item in value.items():
                 if not isinstance(key, str):
-                    raise InvalidOption("a key is no string", field=_path(message, field)[:200])
-                inner = f"{field}.{key}" if field else key
-                copy[self.track(key, message, inner, depth + 1)] = self.track(item, message, inner, depth + 1)
+                    raise self._invalid("a key is no string", place)
+                inner = _Place(place.message, above, key)
+                copy[self._track(key, inner, depth + 1)] = self._track(item, inner, depth + 1)
             return copy
         if isinstance(value, (list, tuple)):
-            return [self.track(item, message, f"{field}[{at}]", depth + 1) for at, item in enumerate(value)]
-        raise InvalidOption(f"a value of a chat is JSON, not {type(value).__name__}", field=_path(message, field)[:200])
+            above = self._number(place)
+            return [self._track(item, _Place(place.message, above, at), depth + 1) for at, item in enumerate(value)]
+        raise self._invalid(f"a value of a chat is JSON, not {type(value).__name__}", place)
 
-    def _code(self, message: int | None, field: str) -> int:
-        place = (message, field)
+    def _number(self, place: _Place) -> int:
+        """Return the number of a place; a key and what stands behind it have the same one."""
         if self._places[-1] != place:
             self._places.append(place)
-        return (len(self._places) - 1) * 2
+        return len(self._places) - 1
+
+    def _path(self, above: int) -> str:
+        """Return the path of an object or list; all that it holds ask for it."""
+        if above not in self._paths:
+            place = self._places[above]
+            self._paths[above] = _joined(self._path(place.above), place.part)
+        return self._paths[above]
+
+    def _invalid(self, message: str, place: _Place) -> InvalidOption:
+        path = _joined(self._path(place.above), place.part)
+        if place.message is not None:
+            path = f"messages[{place.message}].{path}" if path else f"messages[{place.message}]"
+        return InvalidOption(message, field=path)
+
+
+def _joined(path: str, part: str | int) -> str:
+    """Return the path of what stands in another; what goes on is cut off."""
+    if isinstance(part, int):
+        path = f"{path}[{part}]"
+    else:
+        path = f"{path}.{part[: MAX_PATH + 1]}" if path else part[: MAX_PATH + 1]
+    return path if len(path) <= MAX_PATH else f"{path[: MAX_PATH - 3]}..."
 
 
 def plain(value: Any) -> Any:
@@ -119,10 +165,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {plain(key): plain(item) for key, item in value.items()}
     return [plain(item) for item in value]
-
-
-def _path(message: int | None, field: str) -> str:
-    return field if message is None else f"messages[{message}].{field}" if field else f"messages[{message}]"
 
 
 class Template:
@@ -198,15 +240,14 @@ class _failures:  # noqa: N801 - used as a function
 def _rendering(text: str, origins: Origins) -> Rendering:
     spans: list[Span] = []
     blocks: list[tuple[int, int]] = []
-    start = 0
+    start = last = 0
     for end, code in runs_of(text):
         if code > GENERATED:
-            message, field = origins.place(code)
-            last = spans[-1] if spans else None
-            if last is not None and last.end == start and last[:2] == (message, field):
-                spans[-1] = last._replace(end=end)
+            if spans and spans[-1].end == start and last == code >> 1:
+                spans[-1] = spans[-1]._replace(end=end)
             else:
-                spans.append(Span(message, field, start, end))
+                spans.append(Span(*origins.place(code), start, end))
+            last = code >> 1
         if code & GENERATED:
             if blocks and blocks[-1][1] == start:
                 blocks[-1] = (blocks[-1][0], end)
