@@ -23,8 +23,8 @@ _FINISHED = JOBS.c.stage.in_([str(stage) for stage in FINISHED])
 
 
 _PROGRESS_WIDTH = 160
-"""JSON may end in spaces. SQLite changes a row that stays as long as it is in its place; of any other it writes all pages
-anew, those of the recipe among them: two megabytes for one of a megabyte."""
+"""JSON may end in spaces. SQLite changes a row that stays as long as it is in its place; of any other it writes all
+pages anew, those of the recipe among them: two megabytes for one of a megabyte."""
 
 
 class LeaseLost(Exception):
