@@ -92,7 +92,7 @@ def files_of(corpus: Corpus) -> Files | None:
 
 
 def sources(files: Files, bounds: Bounds = UNBOUNDED) -> list[Source]:
-    """Find every file, in the order of their names.
+    """Find every file, in the order of their names; one is there as often as it is named.
 
     Raises:
         CorpusForbidden: a path or a URL leads out of the bounds.
@@ -100,20 +100,20 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED) -> list[Source]:
         CorpusTooLarge: the files alone are more than the bounds allow.
         InvalidCorpus: the name of a file does not say what is in it.
     """
-    found: dict[str, Source] = {}
+    found: list[Source] = []
     for index, path in enumerate(files.paths):
         text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
         if not text or "\0" in text:
             raise CorpusNotFound(f"{text!r} is no path", field=field)
-        there = {source.name: source for source in _find(_Finding(files, bounds, field), text)}
-        found |= there
+        there = list(_find(_Finding(files, bounds, field), text))
+        found += there
         if not there:
             raise CorpusNotFound(
                 f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named",
                 field=field,
             )
-    bounds.check_size(sum(source.size or 0 for source in found.values() if not source.compression))
-    return [found[name] for name in sorted(found)]
+    bounds.check_size(sum(source.size or 0 for source in found if not source.compression))
+    return sorted(found, key=lambda source: source.name)
 
 
 def batches(documents: Iterable[str]) -> Iterator[list[str]]:

@@ -96,6 +96,14 @@ def test_a_list_a_glob_a_directory_a_url_and_parquet_count_alike(tmp_path: Path)
     assert of("memory://corpus/*") == TRUTH
 
 
+def test_a_file_counts_as_often_as_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("low lower", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    twice = of(iter(["low lower"] * 2))
+    for paths in (["a.txt", "a.txt"], [".", "a.txt"], ["a.txt", "./a.txt"], [str(tmp_path), "*.txt"]):
+        assert of(Files(paths=tuple(paths))) == twice != of("a.txt"), paths
+
+
 def test_other_fields_columns_and_formats_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.data").write_bytes(b"".join(json.dumps({"body": text}).encode() + b"\n" for text in DOCUMENTS))
     assert of(Files(paths=(tmp_path / "a.data",), format="jsonl", field="body")) == TRUTH

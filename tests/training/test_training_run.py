@@ -65,6 +65,19 @@ def test_a_run_makes_the_bytes_that_train_makes(tmp_path: Path, shards: Path) ->
     assert Tokenizer.open(tmp_path / "published").hash == tokenizer.hash == run.report().hash
 
 
+@pytest.mark.parametrize("shard_bytes", [1, 1000, 1 << 20])
+def test_files_of_equal_content_are_all_counted(tmp_path: Path, shard_bytes: int) -> None:
+    """Wherever shards begin: those of equal content have the same counts file."""
+    (tmp_path / "corpus").mkdir()
+    for name, words in (("a", "low lower " * 100), ("b", "low lower " * 100), ("c", "new newer " * 101)):
+        (tmp_path / "corpus" / f"{name}.txt").write_text(words)
+    run = TrainingRun(tmp_path / "run", recipe(tmp_path / "corpus", vocab_size=265), shard_bytes=shard_bytes)
+    plain = train(tmp_path / "corpus", **(SETTINGS | {"vocab_size": 265}))
+    assert run.tokenizers()[0].merges == plain.merges
+    assert run.report().corpus == plain.provenance["corpus"]
+    assert plain.provenance["corpus"]["documents"] == 3
+
+
 def test_only_what_is_missing_is_made_again(tmp_path: Path, shards: Path) -> None:
     run = TrainingRun(tmp_path / "run", recipe(shards), shard_bytes=1)
     run.count()
