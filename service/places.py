@@ -81,5 +81,17 @@ def _is_put(made: Path, place: Path) -> bool:
             aside = place.with_name(f".{place.name[:64]}.damaged-{secrets.token_hex(8)}")
             _log.error("%s is damaged and put aside as %s: %s", place, aside.name, damage.message)
             place.rename(aside)
+            _keep_age(aside / MANIFEST, made / MANIFEST)
             made.rename(place)
     return True
+
+
+def _keep_age(damaged: Path, fresh: Path) -> None:
+    """Let what is made again be as old as what was damaged, or its hash would serve another from now on."""
+    try:
+        if damaged.read_bytes() == fresh.read_bytes():
+            status = damaged.stat()
+            os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
+    except OSError:
+        # There was none, so nothing tells what stood there.
+        return

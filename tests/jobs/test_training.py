@@ -16,7 +16,7 @@ import pytest
 from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
-from service.places import put_into_place
+from service.places import first_of, put_into_place
 from service.trained import Trained
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
@@ -181,6 +181,24 @@ def test_what_is_damaged_in_the_place_of_an_artifact_is_put_aside(
     assert aside.is_file() == (damage == "file")
     worker.close()
     store.close()
+
+
+def test_what_is_made_again_for_a_damaged_artifact_is_still_the_first_of_its_hash(tmp_path: Path) -> None:
+    tokenizer = train(iter(["low lower"]), 260)
+    place = tmp_path / tokenizer.hash.removeprefix("sha256:")
+
+    def put(tokenizer: Tokenizer) -> Path:
+        tokenizer.save(tmp_path / "made", name="trained")
+        return put_into_place(tmp_path / "made", place)
+
+    assert put(tokenizer) == place
+    long_ago = (place / "manifest.json").stat().st_mtime_ns - 10**12
+    os.utime(place / "manifest.json", ns=(long_ago, long_ago))
+    assert put(tokenizer.with_template("{{ messages }}")) != place
+    (place / "tokenizer.json").write_text("{}")
+    assert put(tokenizer) == place
+    assert first_of(tmp_path, place.name) == place
+    assert Tokenizer.open(place).template_hash is None
 
 
 @SQLITE
