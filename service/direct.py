@@ -49,6 +49,7 @@ class DirectProtocol(HttpToolsProtocol):
     """Of the request that is being read, if it may be answered at once."""
 
     _in_a_row = 0
+    _in_head = False
     _has_offer = False
     """Whether the head at hand offers another protocol, such as Java's clients HTTP/2."""
 
@@ -95,11 +96,26 @@ class DirectProtocol(HttpToolsProtocol):
                 rest = rest[offer.args[0] :]
 
     def on_message_begin(self) -> None:
+        self._in_head = True
         self.url = b""
         self.expect_100_continue = False
         self.headers = []
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header as uvicorn does, but without the white space behind its value, which is no part of it.
+
+        What stands in the trailer of a chunked body is dropped: as a header it would count or not with the time at
+        which it comes, and let in who has shown no key (RFC 9110, section 6.5.1).
+        """
+        if not self._in_head:
+            return
+        name, value = name.lower(), value.rstrip(b" \t")
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
     def on_headers_complete(self) -> None:
+        self._in_head = False
         answer = self._now.get(self.url)
         if answer is not None and self._is_ordinary():
             self._answer = answer

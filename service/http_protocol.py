@@ -78,7 +78,6 @@ class BoundedProtocol(DirectProtocol):
     _quiet_since: float | None = None
     """When the last answer was whole, if no request has begun since; the rest of a body that nobody reads is none."""
 
-    _in_head = False
     _wrong: ServiceError | None = None
     """What is wrong with a head that the parser was stopped at."""
 
@@ -125,7 +124,6 @@ class BoundedProtocol(DirectProtocol):
             self._expect_a_head()
 
     def on_message_begin(self) -> None:
-        self._in_head = True
         self._quiet_since = None
         super().on_message_begin()
 
@@ -140,7 +138,6 @@ class BoundedProtocol(DirectProtocol):
         if hosts != 1 or host != self._host:
             self._require_one_host(hosts, host)
         self._idle_bytes = 0
-        self._in_head = False
         # Again: the request before may have been answered while this head came.
         self._quiet_since = None
         self._stop_the_clock()

@@ -189,6 +189,61 @@ def test_unusual_requests_are_answered_as_by_tasks(apps: tuple[Any, Any, bytes],
     assert fast[0].startswith(b"HTTP/1.1 200 OK\r\n")
 
 
+@pytest.mark.parametrize("cut", [0, 2, 30])
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    "trailer",
+    [b"content-type: text/plain", b"content-encoding: gzip", b"accept: text/html", b"host: y", b"x-api-key: x"],
+)
+def test_what_stands_in_a_trailer_is_no_header(
+    apps: tuple[Any, Any, bytes], trailer: bytes, at_once: bool, cut: int
+) -> None:
+    first, second, key = apps
+    for line, body in (
+        (b"POST /encode HTTP/1.1", FOX),
+        (b"POST /encode? HTTP/1.1", FOX),
+        (b"POST /tokenize HTTP/1.1", b"{"),
+    ):
+        sent, plain = (
+            chunked(body, trailer=part).replace(b"POST /encode HTTP/1.1", line).replace(JSON, JSON + key)
+            for part in (trailer + b"\r\n", b"")
+        )
+        found = asyncio.run(told(first, [sent[: len(sent) - cut], sent[len(sent) - cut :], request()], at_once=at_once))
+        assert found == asyncio.run(told(second, [plain, request()], at_once=at_once))
+
+
+@pytest.mark.parametrize("cut", [0, 2, 30])
+def test_no_key_comes_in_a_trailer(apps: tuple[Any, Any, bytes], cut: int) -> None:
+    first, second, key = apps
+    if key:
+        for shown in (key, b"x-api-key: " + key.split()[-1] + b"\r\n"):
+            sent = chunked(FOX, trailer=shown)
+            found = asyncio.run(told(first, [sent[: len(sent) - cut], sent[len(sent) - cut :]], at_once=True))
+            assert found == asyncio.run(told(second, [chunked(FOX)], at_once=True))
+            assert found[0].startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("space", [b" ", b"\t", b" \t \t"])
+def test_white_space_behind_a_header_is_no_part_of_it(apps: tuple[Any, Any, bytes], space: bytes) -> None:
+    first, second, key = apps
+    for plain in (
+        request(headers=JSON + key + b"accept: application/json\r\n"),
+        request(headers=JSON + key.replace(b"authorization: Bearer", b"x-api-key:")),
+        request(headers=JSON.replace(b"json", b"json; charset=utf-8") + key),
+        request(line=b"POST /encode? HTTP/1.1", headers=JSON + key),
+        chunked(FOX).replace(JSON, JSON + key),
+    ):
+        head, _, body = plain.partition(b"\r\n\r\n")
+        line, *headers = head.split(b"\r\n")
+        # The parser itself reads these, and takes no tab there.
+        spaces = [b" " if header.startswith((b"content-length", b"transfer")) else space for header in headers]
+        sent = b"\r\n".join([line, *map(bytes.__add__, headers, spaces), b"", body])
+        for at_once in (True, False):
+            found = asyncio.run(told(first, [sent], at_once=at_once))
+            assert found == asyncio.run(told(second, [plain], at_once=at_once))
+            assert found[0].startswith(b"HTTP/1.1 200 ")
+
+
 OFFER = b"Upgrade: h2c\r\nConnection: Upgrade\r\n"
 OFFERED = [
     request(),
