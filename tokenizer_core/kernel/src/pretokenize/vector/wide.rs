@@ -4,7 +4,7 @@ use super::compared::{below, between, is};
 use super::{READ, WINDOW};
 use crate::machine::byte_vector::ByteVector;
 use crate::unicode::utf8::decode;
-use crate::unicode::{CASELESS, class_of, class_of_all};
+use crate::unicode::{CASELESS, LOWER, UPPER, class_of, class_of_all};
 
 /// With so many characters beyond ASCII in a window, alphabets are looked for.
 const DENSE: u32 = 12;
@@ -94,11 +94,15 @@ const fn told(code: usize) -> usize {
 #[inline(always)]
 pub(super) unsafe fn wide_classes<V: ByteVector>(bytes: &[u8; READ], wide: u64) -> Wide {
     let mut classes = Wide::default();
-    let mut left = wide;
-    if wide.count_ones() >= DENSE {
-        // SAFETY: the caller's promise.
-        left &= !unsafe { dense::<V>(bytes, wide, &mut classes) };
-    }
+    // SAFETY: the caller's promise.
+    let told = unsafe {
+        if wide.count_ones() >= DENSE {
+            dense::<V>(bytes, wide, &mut classes)
+        } else {
+            latin::<V>(bytes, wide, &mut classes)
+        }
+    };
+    let mut left = wide & !told;
     while left != 0 {
         let at = left.trailing_zeros() as usize % WINDOW;
         classes.add(class_of(decode(bytes, at, bytes[at]).0), left & left.wrapping_neg());
@@ -146,6 +150,29 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
         }
     }
     known
+}
+
+const _: () = assert!(class_of_all(0xC0..0xD7) & class_of_all(0xD8..0xDF) & UPPER != 0);
+const _: () = assert!(class_of_all(0xDF..0xF7) & class_of_all(0xF8..0x100) & LOWER != 0);
+
+/// Tell the letters from U+00C0 to U+00FF, most of what a text in a European language has beyond ASCII, and say where they
+/// are: how many a window has cannot be foreseen.
+///
+/// # Safety
+/// The machine has `V`.
+#[inline(always)]
+unsafe fn latin<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide) -> u64 {
+    let Some(window) = bytes.first_chunk() else { return 0 };
+    // SAFETY: the caller's promise, for all of this function.
+    unsafe {
+        // U+00D7 and U+00F7 differ in one bit, and are no letters.
+        let signs = between::<V>(window, 0x20, 0xB7, 0xB7) >> 1;
+        let letters = wide & is::<V>(window, 0xC3) & !signs;
+        let upper = letters & below::<V>(window, 0x9F) >> 1;
+        classes.add(UPPER, upper);
+        classes.add(LOWER, letters & !upper);
+        letters
+    }
 }
 
 const _: () = assert!(class_of_all(0x4E00..0xA000) & CASELESS != 0, "ideographs");
