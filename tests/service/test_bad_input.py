@@ -175,6 +175,7 @@ HEADERS: list[tuple[dict[str, str], str, str]] = [
     ({"content-type": "application/x-www-form-urlencoded"}, "unsupported_media_type", "header content-type"),
     ({"content-type": "application/jsonp"}, "unsupported_media_type", "header content-type"),
     ({"content-type": ""}, "unsupported_media_type", "header content-type"),
+    ({"content-type": "application/json" + ";" * 1009}, "unsupported_media_type", "header content-type"),
     ({"content-type": "application/json; charset=utf-16"}, "unsupported_charset", "header content-type"),
     ({"content-type": 'application/json;charset="iso-8859-1"'}, "unsupported_charset", "header content-type"),
     ({**JSON, "content-encoding": "gzip"}, "unsupported_encoding", "header content-encoding"),
@@ -193,7 +194,13 @@ def test_bad_header_is_refused(client: TestClient, route: str, headers: dict[str
 
 @pytest.mark.parametrize(
     "content_type",
-    ["application/json", "Application/JSON", "application/json; charset=utf-8", 'application/json;charset="UTF-8"'],
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json" + ";" * 1008,
+    ],
 )
 def test_json_content_type_is_taken_however_it_is_written(client: TestClient, content_type: str) -> None:
     assert client.post("/count", content=b'{"text":"a"}', headers={"content-type": content_type}).status_code == 200

@@ -169,6 +169,13 @@ def test_form_without_a_boundary_is_refused(refusing: Board, content_type: str) 
     refused(refusing, answer, "invalid_multipart", "header content-type")
 
 
+def test_media_type_without_end_is_refused_before_it_is_taken_apart(refusing: Board) -> None:
+    body, _ = form(("corpus", "a.txt", CORPUS), settings_part())
+    headers = {"content-type": "multipart/form-data" + ";" * 1100 + "boundary=x"}
+    answer = refusing.client.post("/train-job", content=body, headers=headers)
+    refused(refusing, answer, "unsupported_media_type", "header content-type")
+
+
 HEAD = b'--x\r\ncontent-disposition: form-data; name="corpus"; filename="a.txt"\r\n'
 
 
