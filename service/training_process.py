@@ -45,6 +45,7 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
     directory = Path(order["directory"])
     bounds = Bounds(
         roots=tuple(map(Path, order["roots"])),
+        closed=tuple(map(Path, order["closed"])),
         schemes=frozenset(order["schemes"]),
         max_bytes=order["max_bytes"],
         public_addresses_only=True,

@@ -34,6 +34,7 @@ class Bounds:
 
     Attributes:
         roots: local files lie below one of these, after all links; a relative path begins at the first.
+        closed: directories below a root that do not belong to it, nor anything in them.
         schemes: of URLs, such as ``https``.
         max_bytes: of all files, unpacked.
         public_addresses_only: no URL leads to an address of this machine or of a private network, also not by a
@@ -47,10 +48,12 @@ class Bounds:
     schemes: frozenset[str] = frozenset()
     max_bytes: int | None = None
     public_addresses_only: bool = False
+    closed: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        roots = several(self.roots, "roots")
-        object.__setattr__(self, "roots", tuple(path_of(root, f"roots[{at}]") for at, root in enumerate(roots)))
+        for name in ("roots", "closed"):
+            paths = several(getattr(self, name), name)
+            object.__setattr__(self, name, tuple(path_of(path, f"{name}[{at}]") for at, path in enumerate(paths)))
         check_kind(self.schemes, Set, "schemes")
         for scheme in self.schemes:
             check_unicode(scheme, "schemes")
@@ -73,8 +76,7 @@ class Bounds:
         if not self.roots:
             return Path(path)
         placed = self.roots[0] / path
-        plain = Path(*takewhile(lambda part: not glob.has_magic(part), placed.parts))
-        if ".." in placed.parts or not self._holds(plain):
+        if ".." in placed.parts or not self._holds(without_pattern(placed)):
             raise self._outside(path, field)
         return placed
 
@@ -128,8 +130,13 @@ class Bounds:
 
     def _holds(self, path: Path) -> bool:
         try:
-            real = Path(os.path.realpath(path))
-            return any(real.is_relative_to(os.path.realpath(root)) for root in self.roots)
+            real, closed = Path(os.path.realpath(path)), [Path(os.path.realpath(one)) for one in self.closed]
+            roots = [Path(os.path.realpath(root)) for root in self.roots]
+            return any(
+                real.is_relative_to(root)
+                and not any(one.is_relative_to(root) and real.is_relative_to(one) for one in closed)
+                for root in roots
+            )
         except (OSError, ValueError):
             return False
 
@@ -147,6 +154,11 @@ class Bounds:
 
 
 UNBOUNDED = Bounds()
+
+
+def without_pattern(path: Path) -> Path:
+    """Return the beginning of a glob pattern that is a plain path."""
+    return Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
 
 
 def not_found(url: str, reason: object, field: str) -> CorpusNotFound:

@@ -19,7 +19,7 @@ from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
-from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found
+from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found, without_pattern
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
 from tokenizer_core.web_files import WebFile, spooled
@@ -91,8 +91,11 @@ def files_of(corpus: Corpus) -> Files | None:
     return None
 
 
-def sources(files: Files, bounds: Bounds = UNBOUNDED) -> list[Source]:
+def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] = ()) -> list[Source]:
     """Find every file, in the order of their names; one is there as often as it is named.
+
+    Args:
+        left_out: files and directories; what lies there is not found from above, only where it is named itself.
 
     Raises:
         CorpusForbidden: a path or a URL leads out of the bounds.
@@ -101,15 +104,17 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED) -> list[Source]:
         InvalidCorpus: the name of a file does not say what is in it.
     """
     found: list[Source] = []
+    apart = tuple(Path(os.path.realpath(path)) for path in left_out)
     for index, path in enumerate(files.paths):
         text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
         if not text or "\0" in text:
             raise CorpusNotFound(f"{text!r} is no path", field=field)
-        there = list(_find(_Finding(files, bounds, field), text))
+        there = list(_find(_Finding(files, bounds, field, apart), text))
         found += there
         if not there:
+            own = "; what the run itself writes is none" if apart else ""
             raise CorpusNotFound(
-                f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named",
+                f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named{own}",
                 field=field,
             )
     bounds.check_size(sum(source.size or 0 for source in found if not source.compression))
@@ -156,6 +161,13 @@ class _Finding:
     files: Files
     bounds: Bounds
     field: str
+    left_out: tuple[Path, ...]
+
+    def below(self, path: Path) -> Callable[[Path], bool]:
+        """Return whether a file that is found from ``path`` is of the corpus."""
+        above = Path(os.path.realpath(without_pattern(path))).parents
+        apart = [one for one in self.left_out if one not in above]
+        return lambda file: not apart or not any(Path(os.path.realpath(file)).is_relative_to(one) for one in apart)
 
     def source(
         self,
@@ -197,7 +209,7 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         raise not_found(str(path), error, field) from error
     except RecursionError:
         raise not_found(str(path), "the pattern has too many directories", field) from None
-    for file in found:
+    for file in filter(finding.below(path), found):
         # A link that leads out of the roots is told before anything is read.
         opener = partial(bounds.open, file, field)
         try:
@@ -214,12 +226,16 @@ def _files_at(path: Path, files: Files) -> list[Path]:
         return [
             file
             for file in sorted(path.rglob("*"))
-            if file.is_file() and _kind(file.name, files)[0] is not None and not file.name.startswith(".")
+            if file.is_file() and _kind(file.name, files)[0] is not None and not _is_hidden(file.relative_to(path))
         ]
     pattern = str(path)
     # A pattern may be absolute, which pathlib refuses.
     found = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []  # noqa: PTH207
     return [file for file in map(Path, found) if file.is_file()]
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _digest(opener: Callable[[], IO[bytes]], pause: Pause) -> str:

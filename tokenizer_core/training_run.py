@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tokenizer_core import durable
 from tokenizer_core._kernel import VERSION
-from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of
+from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of, several
 from tokenizer_core.artifact import holds
 from tokenizer_core.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus import Files, sources
@@ -70,6 +70,7 @@ class TrainingRun:
         on_progress: Report | None = None,
         threads: int = 0,
         shard_bytes: int = SHARD_BYTES,
+        left_out: Sequence[str | Path] = (),
     ) -> None:
         """Prepare a run.
 
@@ -79,6 +80,8 @@ class TrainingRun:
             on_progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
             threads: for counting; 0 means one a core. They change nothing.
             shard_bytes: files are counted together up to this size. It changes nothing.
+            left_out: files and directories that are not of the corpus, though they lie below it; the run's own
+                directory never is.
 
         Raises:
             ArtifactError: the artifact to extend cannot be opened.
@@ -92,6 +95,8 @@ class TrainingRun:
         self._bounds = bounds
         self._report = on_progress
         self._shard_bytes = integer_of(shard_bytes, "shard_bytes", 1)
+        places = (place_of(path, f"left_out[{at}]") for at, path in enumerate(several(left_out, "left_out")))
+        self._left_out = (self._directory, *places)
         self._plan: Plan = recipe.plan()
         self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
         self._counts_directory = self._directory / "counts"
@@ -218,7 +223,7 @@ class TrainingRun:
 
     def _count_files(self, files: Files) -> Iterator[str]:
         watch, meter, done = Watch(self._report), Meter(bounds=self._bounds), 0
-        found = watch.during(partial(sources, files, self._bounds))
+        found = watch.during(partial(sources, files, self._bounds, self._left_out))
         total = sum(source.size or 0 for source in found)
         watch.now = Progress("counting", 0, total, "bytes")
         watch.tell()

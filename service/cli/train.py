@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     bar = Bar()
     try:
         with _alone(work), _stopped_by_signals(), _warnings_as_lines(bar):
-            training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads)
+            training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads, left_out=_places(args, wanted))
             _require_own(training, args)
             training.count()
             if args.save_counts is not None:
@@ -129,13 +129,15 @@ def _read_kept(kept: Path) -> dict[str, Any]:
 
 def _require_room(args: argparse.Namespace, wanted: Recipe) -> None:
     """Refuse before any work to write where something is."""
+    for place in _places(args, wanted):
+        require_absent(place)
+
+
+def _places(args: argparse.Namespace, wanted: Recipe) -> list[Path]:
+    """Return where the run writes, but for its work directory and a report whose place is not named."""
     output = Path(args.output)
-    require_absent(output)
-    for size in wanted.sizes:
-        require_absent(output.with_name(f"{output.name}-{size}"))
-    for file in (args.save_counts, args.report):
-        if file is not None:
-            require_absent(Path(file))
+    sizes = [output.with_name(f"{output.name}-{size}") for size in wanted.sizes]
+    return [output, *sizes, *(Path(file) for file in (args.save_counts, args.report) if file is not None)]
 
 
 def _require_own(training: TrainingRun, args: argparse.Namespace) -> None:

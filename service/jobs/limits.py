@@ -43,9 +43,10 @@ class JobLimits:
         )
 
     def order(self, uploads: Path) -> dict[str, Any]:
-        """Say what the process must know; a job may always read what was uploaded for it."""
+        """Say what the process must know; a job may read what was uploaded for it, and never for another."""
         return {
             "threads": self.threads,
+            "closed": [str(uploads.parent)],
             "roots": [str(uploads), *(str(Path(root).absolute()) for root in self.corpus_roots)],
             # Without any scheme every one would be allowed; a file's URL is held to the roots.
             "schemes": ["file", *self.corpus_schemes],

@@ -252,6 +252,16 @@ def test_a_run_that_goes_on_replaces_no_artifact_of_another(folder, capsysbinary
     assert Tokenizer.open("mine").vocab_size == 400
 
 
+def test_a_run_below_its_corpus_goes_on_without_what_it_wrote(folder, capsysbinary, monkeypatch):
+    assert main(["train", *FLAGS, "--format", "jsonl", "-o", "elsewhere"]) == 0
+    flags = ["--format", "jsonl", "--save-counts", "corpus/c.counts", "--sizes", "300", "--report", "corpus/report"]
+    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": "publishing"}))
+    assert main(["train", *FLAGS, "-o", "corpus/mine", *flags]) == 143
+    monkeypatch.setattr(train, "Bar", Bar)
+    assert main(["train", *FLAGS, "-o", "corpus/mine", *flags, "--resume"]) == 0
+    assert Tokenizer.open("corpus/mine").provenance["corpus"] == Tokenizer.open("elsewhere").provenance["corpus"]
+
+
 def test_a_run_that_goes_on_extends_what_it_began_with(folder, capsysbinary, monkeypatch):
     for size in ("270", "280"):
         assert main(["train", *FLAGS, "--vocab-size", size, "-o", f"start-{size}"]) == 0

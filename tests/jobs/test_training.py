@@ -312,6 +312,22 @@ def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_r
 
 
 @SQLITE
+def test_no_job_reads_what_was_uploaded_for_another(make_settings: MakeSettings, tmp_path: Path) -> None:
+    settings = make_settings(corpus_roots=(str(tmp_path),))
+    store, worker = JobStore.open(settings), Worker(settings)
+    (store.directory / "other").mkdir(parents=True)
+    (store.directory / "other" / "0.txt").write_text("secret")
+    recipe = {"corpus": {"paths": [f"{store.directory}/*/*.txt"]}, "vocab_size": 300}
+    job, _ = store.submit(JobRequest(recipe=recipe, owner="local"))
+    assert worker.work()
+    failed = store.get(job.id, None)
+    assert failed.error is not None
+    assert failed.error.code == "path_forbidden"
+    worker.close()
+    store.close()
+
+
+@SQLITE
 @pytest.mark.parametrize(
     ("corpus_of", "code"),
     [

@@ -112,6 +112,19 @@ def test_what_lies_outside_the_roots_is_refused_whether_it_is_there_or_not(
     assert list((tmp_path / "run" / "counts").iterdir()) == []
 
 
+@pytest.mark.parametrize("path", [".own/a/0.txt", ".own/*/*.txt", "link.txt", ".own", "nowhere/../.own/a/0.txt"])
+def test_a_directory_that_is_closed_is_of_no_root_above_it(tmp_path: Path, root: Path, path: str) -> None:
+    for name in ("a", "b"):
+        (root / ".own" / name).mkdir(parents=True)
+        (root / ".own" / name / "0.txt").write_text("secret")
+    (root / "link.txt").symlink_to(root / ".own" / "a" / "0.txt")
+    bounds = Bounds(roots=(root / ".own" / "b", root), closed=(root / ".own",))
+    with pytest.raises(CorpusForbidden) as raised:
+        count(tmp_path, bounds, f"{root}/{path}")
+    assert raised.value.code == "path_forbidden"
+    count(tmp_path, bounds, "0.txt", f"{root}/.own/b/*.txt", f"{root}/deep")
+
+
 @pytest.mark.parametrize("roots", [True, False])
 def test_a_path_that_no_file_can_have_is_refused_before_it_is_looked_at(
     tmp_path: Path, root: Path, *, roots: bool

@@ -12,6 +12,7 @@ import pytest
 from tests.training.test_train import text
 from tokenizer_core import (
     Cancelled,
+    CorpusNotFound,
     Counts,
     HashMismatch,
     InvalidSettings,
@@ -76,6 +77,22 @@ def test_files_of_equal_content_are_all_counted(tmp_path: Path, shard_bytes: int
     assert run.tokenizers()[0].merges == plain.merges
     assert run.report().corpus == plain.provenance["corpus"]
     assert plain.provenance["corpus"]["documents"] == 3
+
+
+@pytest.mark.parametrize("path", ["corpus", "corpus/**"])
+def test_a_run_below_its_corpus_counts_nothing_of_its_own(tmp_path: Path, shards: Path, path: str) -> None:
+    expected = train(shards, **SETTINGS).hash
+    named = Recipe.from_dict({"corpus": {"paths": [str(tmp_path / path)], "format": "jsonl"}, **SETTINGS})
+    (shards / ".git").mkdir()
+    (shards / ".git" / "index").write_bytes(b"hidden")
+    for _ in range(2):
+        run = TrainingRun(shards / "run", named, shard_bytes=1, left_out=[shards / "made"])
+        run.count()
+        assert run.publish(shards / "made").hash == expected
+    kept = Recipe.from_dict({"corpus": {"paths": [str(shards / "run" / "counts")]}, **SETTINGS})
+    assert TrainingRun(tmp_path / "other", kept).tokenizers()[0].hash == expected
+    with pytest.raises(CorpusNotFound, match="what the run itself writes is none"):
+        TrainingRun(shards / "run", kept, left_out=[shards / "run" / "counts"]).count()
 
 
 def test_only_what_is_missing_is_made_again(tmp_path: Path, shards: Path) -> None:
