@@ -62,8 +62,8 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
         require: refuses media types.
 
     Errors:
-        ``unsupported_encoding``, ``unsupported_transfer_coding``, ``unsupported_media_type`` for one that is too long, and
-        what ``require`` raises.
+        ``unsupported_encoding``, ``unsupported_transfer_coding``, ``unsupported_media_type`` of one that is too long,
+        and what ``require`` raises.
     """
     length: int | None = None
     media_type = b""
