@@ -123,8 +123,8 @@ class Blocks:
 
     def __init__(self) -> None:
         self._done: list[Block] = []
-        self._parts: list[bytes] = []
-        self._size = 0
+        # One buffer: many parts are of few bytes, and each as an object of its own can take a kilobyte.
+        self._gathered = bytearray()
         self._grows = _grows.get()
 
     def add(self, part: Block) -> None:
@@ -133,9 +133,8 @@ class Blocks:
             self._close()
             self._append(part)
             return
-        self._parts.append(part if isinstance(part, bytes) else part.tobytes())
-        self._size += len(part)
-        if self._size >= BLOCK_BYTES:
+        self._gathered += part if isinstance(part, bytes) else part.data
+        if len(self._gathered) >= BLOCK_BYTES:
             self._close()
 
     def add_json(self, value: Any) -> None:
@@ -157,9 +156,9 @@ class Blocks:
         return self._done
 
     def _close(self) -> None:
-        if self._parts:
-            self._append(b"".join(self._parts))
-            self._parts, self._size = [], 0
+        if self._gathered:
+            self._append(bytes(self._gathered))
+            self._gathered = bytearray()
 
     def _append(self, block: Block) -> None:
         self._done.append(block)

@@ -72,6 +72,22 @@ def test_text_without_a_border_takes_no_more_than_what_docs_say(run_server: RunS
     assert told / 2 < taken < told + 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells no process its memory in /proc")
+def test_many_small_values_of_an_answer_take_no_object_each(run_server: RunServer) -> None:
+    parts = ["ids", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels", "tokens", "truncated"]
+    with run_server(access_log=False, worker=False) as server:
+        ask = {"text": [""] * 16_384, "add_special_tokens": False}
+        assert server.client.post("/encode", json={**ask, "return": ["spans"]}).status_code == 200
+        before = resident(server)
+        Path(f"/proc/{server.process.pid}/clear_refs").write_text("5", encoding="ascii")
+        answer = server.client.post("/encode", json={**ask, "return": parts})
+        assert answer.status_code == 200
+        taken = peak(server) - before
+        server.stop()
+    # The answer has half a megabyte, the rows take a few; a kilobyte for each value would be 130.
+    assert taken < GROWTH_MB
+
+
 def test_what_many_bodies_left_is_given_back_once(monkeypatch: pytest.MonkeyPatch) -> None:
     trims = []
     monkeypatch.setattr(memory, "TRIM_SECONDS", 0)
