@@ -22,6 +22,9 @@ _COMPRESSED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """How gzip and zstd begin, which no text does."""
 
 _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+_ID_FIELDS = ("ids", "tokens")
+"""Fields that hold ids, or lists of ids."""
+
 _EXPECTED = {
     "int_type": "a whole number",
     "string_type": "a string",
@@ -68,16 +71,15 @@ def _explain_field(group: list[Any]) -> ServiceError:
     if kind == "missing":
         return ServiceError("missing_field", "this field is required", path)
     if _is_too_long(worst):
-        most, ids = worst["ctx"]["max_length"], "constrained-int" in str(worst["loc"][1:2])
-        flat = ids and "list[list[" not in str(worst["loc"][1:2])
-        if ids and (flat or _depth(worst)[0]):
+        most, nested = worst["ctx"]["max_length"], "list[list[" in str(worst["loc"][1:2])
+        if worst["loc"][0] in _ID_FIELDS and (not nested or _depth(worst)[0]):
             return ServiceError("too_many_ids", f"there are more than {most} ids; send fewer in one request", path)
         return ServiceError("too_many_items", f"there are more than {most} items; send fewer in one request", path)
     if kind in _EXPECTED:
         here = [item for item in group if _path(item["loc"]) == path and item["type"] in _EXPECTED]
         expected = dict.fromkeys(_EXPECTED[item["type"]] for item in here)
         return ServiceError("invalid_type", f"this must be {' or '.join(expected)}", path)
-    if worst["loc"][:1] == ("ids",):
+    if worst["loc"][0] in _ID_FIELDS:
         return ServiceError("unknown_token_id", "no token has this id", path)
     message = worst["msg"]
     return ServiceError("invalid_value", message[:1].lower() + message[1:], path)

@@ -78,11 +78,13 @@ class TrainSettings:
         products = self._check_initial_merges()
         least = BYTES + products + len(self.special_tokens)
         most = 1 << 16 if self.sixteen_bit else MAX_VOCAB_SIZE
-        if not least <= self.vocab_size <= most:
+        if self.vocab_size < least:
             raise InvalidOption(
-                f"vocab_size is {least} (what there is before the first merge) to {most}, not {self.vocab_size}",
+                f"vocab_size is at least {least} (what there is before the first merge), not {self.vocab_size}",
                 field="vocab_size",
             )
+        if self.vocab_size > most:
+            raise InvalidOption(f"vocab_size is at most {most}, not {self.vocab_size}", field="vocab_size")
         self._check_pipeline()
 
     def pipeline(self) -> PipelineConfig:

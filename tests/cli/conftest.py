@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.processes import environment
+from tests.cli.training import write_corpus
 from tests.tiny_tokenizer import write_layout
 from tokenizer_core import Tokenizer
 
@@ -41,3 +42,13 @@ def tokd(home):
         )
 
     return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A working directory with a corpus in two files."""
+    (tmp_path / "corpus").mkdir()
+    write_corpus(tmp_path / "corpus" / "a.jsonl", 3000)
+    write_corpus(tmp_path / "corpus" / "b.jsonl", 600)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

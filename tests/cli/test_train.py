@@ -1,68 +1,22 @@
-"""``tokd train``: flags and settings files, an artifact with a report, interrupted and continued."""
+"""``tokd train``: flags and settings files, an artifact with a report, and what is refused."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import random
 import re
-import signal
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
-from service.cli import main, train
-from service.cli.progress import Bar
+from service.cli import main
 from service.cli.train_settings import FLAGS as FLAGS_OF_SETTINGS
-from tests.cli.processes import ROOT, environment
+from tests.cli.processes import ROOT
+from tests.cli.training import FLAGS, SPECIAL, contents, refused
 from tokenizer_core import Files, Recipe, Tokenizer
 from tokenizer_core import train as train_in_python
 from tokenizer_core import train_characters as characters_in_python
-
-SPECIAL = "<|end|>"
-
-
-def write_corpus(path: Path, words: int) -> Path:
-    rng = random.Random(20_26)
-    letters = "aeiou" * 3 + "bcdfglmnprst"
-    known = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(400)]
-    lines = (" ".join(rng.choices(known, k=12)) for _ in range(words // 12))
-    path.write_text("".join(json.dumps({"body": line + SPECIAL}) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """A working directory with a corpus in two files."""
-    (tmp_path / "corpus").mkdir()
-    write_corpus(tmp_path / "corpus" / "a.jsonl", 3000)
-    write_corpus(tmp_path / "corpus" / "b.jsonl", 600)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-FLAGS = ["corpus", "--field", "body", "--vocab-size", "400", "--special-token", SPECIAL, "--pattern", "gpt2"]
-
-
-def contents(place: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(place.iterdir())}
-
-
-def refused(capsysbinary, code: str, status: int, arguments: list[str]) -> str:
-    """The command fails with one line; it left nothing behind."""
-    before = sorted(Path().rglob("*"))
-    assert main(["train", *arguments]) == status
-    out, err = capsysbinary.readouterr()
-    message = err.decode()
-    assert out == b""
-    assert message.startswith(f"tokd: error: {code}: "), message
-    assert message.count("\n") == 1, message
-    assert sorted(Path().rglob("*")) == before
-    return message
 
 
 def test_an_artifact_is_the_one_that_python_trains(folder, capsysbinary):
@@ -192,170 +146,12 @@ def test_characters_are_learned_with_a_mark(folder, capsysbinary):
     assert contents(Path("characters")) == contents(Path("truth"))
 
 
-class Interrupting(Bar):
-    """Interrupts the run at the first report of a phase."""
-
-    phase = "counting"
-    how = signal.SIGTERM
-
-    def __call__(self, progress):
-        super().__call__(progress)
-        if progress.phase == self.phase:
-            os.kill(os.getpid(), self.how)
-
-
-@pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
-@pytest.mark.parametrize(("how", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, capsysbinary, monkeypatch, request, phase, how, status):
-    # A shell that runs the tests in the background has them ignore interrupts.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    assert main(["train", *FLAGS, "-o", "one/mine", "--sizes", "300"]) == 0
-    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": phase, "how": how}))
-    capsysbinary.readouterr()
-    assert main(["train", *FLAGS, "-o", "two/mine", "--sizes", "300"]) == status
-    out, err = capsysbinary.readouterr()
-    assert out == b""
-    assert "--resume" in err.decode().splitlines()[-1]
-    monkeypatch.setattr(train, "Bar", Bar)
-    assert main(["train", *FLAGS, "-o", "two/mine"]) == 1
-    assert "--resume continues it" in capsysbinary.readouterr().err.decode()
-    assert main(["train", *FLAGS, "-o", "two/mine", "--resume", "--tie-break", "lowest_ids"]) == 1
-    assert "another sizes, tie_break" in capsysbinary.readouterr().err.decode()
-    assert main(["train", "--resume", "-o", "two/mine"]) == 0
-    for name in ("mine", "mine-300"):
-        assert contents(Path("two", name)) == contents(Path("one", name))
-    assert sorted(path.name for path in Path("two").iterdir()) == ["mine", "mine-300", "mine.report"]
-
-
-def interrupted(monkeypatch, capsysbinary, *flags: str, phase: str = "merging") -> None:
-    """Leave a run behind that was stopped in a phase."""
-    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": phase}))
-    assert main(["train", *FLAGS, "-o", "mine", *flags]) == 143
-    monkeypatch.setattr(train, "Bar", Bar)
-    capsysbinary.readouterr()
-
-
-@pytest.mark.parametrize("phase", ["counting", "publishing"])
-@pytest.mark.parametrize("place", ["mine", "mine-300"])
-def test_a_run_that_goes_on_replaces_no_artifact_of_another(folder, capsysbinary, monkeypatch, phase, place):
-    assert main(["train", *FLAGS, "--vocab-size", "290", "-o", "other"]) == 0
-    interrupted(monkeypatch, capsysbinary, "--sizes", "300", phase=phase)
-    Path("other").rename(place)
-    before = contents(Path(place))
-    for flags in ([], [*FLAGS, "--sizes", "300"]):
-        message = refused(capsysbinary, "output_exists", 1, [*flags, "-o", "mine", "--resume"])
-        assert f"{place} is there" in message
-    assert contents(Path(place)) == before
-    Path(place).rename("elsewhere")
-    assert main(["train", "-o", "mine", "--resume"]) == 0
-    assert Tokenizer.open("mine").vocab_size == 400
-
-
-def test_a_run_below_its_corpus_goes_on_without_what_it_wrote(folder, capsysbinary, monkeypatch):
-    assert main(["train", *FLAGS, "--format", "jsonl", "-o", "elsewhere"]) == 0
-    flags = ["--format", "jsonl", "--save-counts", "corpus/c.counts", "--sizes", "300", "--report", "corpus/report"]
-    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": "publishing"}))
-    assert main(["train", *FLAGS, "-o", "corpus/mine", *flags]) == 143
-    monkeypatch.setattr(train, "Bar", Bar)
-    assert main(["train", *FLAGS, "-o", "corpus/mine", *flags, "--resume"]) == 0
-    assert Tokenizer.open("corpus/mine").provenance["corpus"] == Tokenizer.open("elsewhere").provenance["corpus"]
-
-
-def test_a_run_that_goes_on_extends_what_it_began_with(folder, capsysbinary, monkeypatch):
-    for size in ("270", "280"):
-        assert main(["train", *FLAGS, "--vocab-size", size, "-o", f"start-{size}"]) == 0
-    Path("start").symlink_to("start-270")
-    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {"phase": "merging"}))
-    flags = ["corpus", "--field", "body", "--extend", "start", "--vocab-size", "300", "-o", "mine"]
-    assert main(["train", *flags]) == 143
-    monkeypatch.setattr(train, "Bar", Bar)
-    capsysbinary.readouterr()
-    Path("start").unlink()
-    Path("start").symlink_to("start-280")
-    assert "start holds sha256:" in refused(capsysbinary, "hash_mismatch", 1, ["--resume", "-o", "mine"])
-    assert "another extends_hash" in refused(capsysbinary, "other_run", 1, [*flags, "--resume"])
-    Path("start").unlink()
-    Path("start").symlink_to("start-270")
-    assert main(["train", *flags, "--resume"]) == 0
-    assert Tokenizer.open("mine").provenance["extends"] == Tokenizer.open("start-270").hash
-
-
-def test_a_run_that_goes_on_takes_its_own_files_for_its_own(folder, capsysbinary, monkeypatch):
-    flags = ["--sizes", "300", "--save-counts", "c.counts", "--report", "report"]
-
-    write = train.write_report
-
-    def written_and_killed(*what: object) -> None:
-        write(*what)
-        raise train.Stopped
-
-    with monkeypatch.context() as patched:
-        patched.setattr(train, "write_report", written_and_killed)
-        with pytest.raises(train.Stopped):
-            main(["train", *FLAGS, "-o", "mine", *flags])
-    places = [Path(name) for name in ("mine", "mine-300", "c.counts", "report")]
-    assert all(place.exists() for place in (*places, Path("mine.run")))
-    before = [place.stat().st_ino for place in places]
-    assert main(["train", *FLAGS, "-o", "mine", "--resume", *flags]) == 0
-    assert [place.stat().st_ino for place in places] == before
-    assert not Path("mine.run").exists()
-
-
-@pytest.mark.parametrize("flag", ["--save-counts", "--report"])
-@pytest.mark.parametrize("there", ["file", "report of another"])
-def test_a_run_that_goes_on_writes_neither_counts_nor_report_over_others(
-    folder, capsysbinary, monkeypatch, flag, there
-):
-    interrupted(monkeypatch, capsysbinary, phase="counting")
-    if there == "file":
-        Path("place").write_text("mine", encoding="utf-8")
-    else:
-        Path("place").mkdir()
-        Path("place/report.json").write_text(json.dumps({"hash": "sha256:"}), encoding="utf-8")
-    before = Path("place").stat()
-    assert main(["train", "-o", "mine", "--resume", flag, "place"]) == 1
-    assert "output_exists: place is there and is not of this run" in capsysbinary.readouterr().err.decode()
-    assert Path("place").stat() == before
-    assert not Path("mine").exists()
-    assert main(["train", "-o", "mine", "--resume", flag, "free"]) == 0
-
-
-def test_two_processes_never_work_on_one_run(folder, capsysbinary, monkeypatch):
-    monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {}))
-    assert main(["train", *FLAGS, "-o", "mine"]) == 143
-    capsysbinary.readouterr()
-    with Path("mine.run/recipe.json").open("rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        assert main(["train", "--resume", "-o", "mine"]) == 1
-    assert "other_run: another process" in capsysbinary.readouterr().err.decode()
-    Path("mine.run/recipe.json").write_text("{", encoding="utf-8")
-    assert main(["train", "--resume", "-o", "mine"]) == 1
-    assert "other_run: mine.run/recipe.json is no recipe" in capsysbinary.readouterr().err.decode()
-
-
 def test_a_huge_piece_is_warned_of_in_one_line(folder, capsysbinary):
     Path("corpus/huge.jsonl").write_text(json.dumps({"body": "a" * 150_000}), encoding="utf-8")
     assert main(["train", *FLAGS, "-o", "mine"]) == 0
     lines = capsysbinary.readouterr().err.decode().splitlines()
     (warning,) = (line for line in lines if line.startswith("tokd: warning: "))
     assert "max_piece_length" in warning
-
-
-def test_a_killed_run_goes_on_to_the_same_bytes(folder, capsysbinary):
-    write_corpus(folder / "corpus" / "c.jsonl", 60_000)
-    assert main(["train", *FLAGS, "-o", "one/mine"]) == 0
-    command = [sys.executable, "-m", "service.cli", "train", *FLAGS, "-o", "two/mine", "--resume"]
-    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        try:
-            for line in process.stderr:
-                if line.startswith(b"merging"):
-                    break
-        finally:
-            process.kill()
-    if not Path("two/mine").exists():
-        assert main(["train", *FLAGS, "-o", "two/mine", "--resume"]) == 0
-    assert contents(Path("two/mine")) == contents(Path("one/mine"))
 
 
 @pytest.mark.parametrize(
