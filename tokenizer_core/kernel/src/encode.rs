@@ -376,7 +376,9 @@ fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
             let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
             return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
         }
-        if vocabulary.entry(*id).is_some_and(|entry| entry != *content) {
+        // A literal that is written as the entry is, such as `é` for the byte 0xE9, would be decoded as what was not encoded.
+        let is_other = |entry: String| entry != *content || vocabulary.bytes(*id) != Some(content.as_bytes());
+        if vocabulary.entry(*id).is_some_and(is_other) {
             let message = format!("the id {id} of {content:?} is another token of the vocabulary");
             return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
         }

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
+use tokd_kernel::error::Code;
 use tokd_kernel::sink::offsets::{Offsets, Unit};
 
 const END: u32 = 900;
@@ -94,6 +95,18 @@ fn no_merge_makes_a_special_token() {
             pipeline.encode(text, EncodeOptions { policy, add_special_tokens: false }, &mut ids).unwrap();
             assert_eq!(ids, [256, u32::from(b'>')]);
         }
+    }
+}
+
+#[test]
+fn an_added_token_stands_for_no_other_bytes_than_the_entry_of_its_id() {
+    let vocabulary = Arc::new(common::vocabulary(&[(" ", "t")]));
+    // In the byte alphabet both entries are written as the literals are.
+    for (id, content) in [(0xE9, "é"), (256, "Ġt")] {
+        let config = format!(r#"{{"added_tokens":[{{"id":{id},"content":"{content}"}}]}}"#);
+        let refused =
+            Pipeline::new(Arc::clone(&vocabulary), &Config::from_json(&config).unwrap(), 1 << 12).unwrap_err();
+        assert_eq!(refused.code, Code::IdConflict, "{content}");
     }
 }
 

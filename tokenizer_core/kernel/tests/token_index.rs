@@ -7,7 +7,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::cells::Cells;
 use tokd_kernel::merging::lineage::Lineage;
 use tokd_kernel::merging::ranks::MergeTable;
@@ -57,11 +56,6 @@ fn neighbours(tokens: &[(u32, &[u8])]) -> Vec<Vec<u8>> {
 fn check_all(vocabulary: &Vocabulary) {
     let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
     check(&TokenIndex::of_all(vocabulary), &tokens, |_| false, &neighbours(&tokens));
-}
-
-fn literal(id: u32, content: &str, special: bool) -> AddedToken {
-    let content = content.to_owned();
-    AddedToken { id, content, special, lstrip: false, rstrip: false, single_word: false, normalized: false }
 }
 
 /// Tokens whose keys have the hashes that are given by their numbers: the first 8 bytes make up for what the other 7 add, by
@@ -117,37 +111,6 @@ fn lines_that_are_full_hide_nothing() {
 fn an_empty_vocabulary_has_nothing() {
     let empty = Vocabulary::new(Vec::<(u32, Vec<u8>)>::new(), Vec::new(), Vec::new()).unwrap();
     check(&TokenIndex::of_all(&empty), &[], |_| false, &[b"a".to_vec(), vec![b'a'; 40]]);
-}
-
-#[test]
-fn an_added_token_hides_no_bytes_of_the_vocabulary() {
-    // In the byte alphabet the entries 300 to 302 are written as their added tokens are.
-    let words: [(u32, &[u8]); 6] = [
-        (97, b"a"),
-        (300, b" the"),
-        (301, b"\xE9"),
-        (302, b"a long token of the vocabulary"),
-        (303, b" the"),
-        (304, b"\xE9"),
-    ];
-    let owned = words.iter().map(|(id, bytes)| (*id, bytes.to_vec())).collect();
-    let vocabulary = Vocabulary::new(owned, Vec::new(), Vec::new()).unwrap();
-    let written = words[3].1.iter().map(|byte| if *byte == b' ' { 'Ġ' } else { char::from(*byte) });
-    let added = [
-        literal(97, "a", true),
-        literal(300, "Ġthe", false),
-        literal(302, &written.collect::<String>(), false),
-        literal(304, "é", true),
-        literal(400, "<|end|>", true),
-    ];
-    let cells = Arc::new(Cells::new(&vocabulary, &added));
-    for never in [HashSet::new(), HashSet::from([300]), HashSet::from([304, 400])] {
-        let index = TokenIndex::new(&vocabulary, Arc::clone(&cells), None, &never, true);
-        let kept: Vec<(u32, &[u8])> = words.into_iter().filter(|(id, _)| !never.contains(id)).collect();
-        let literals = added.iter().map(|token| token.content.as_bytes().to_vec());
-        let others: Vec<Vec<u8>> = literals.chain(words.map(|(_, bytes)| bytes.to_vec())).collect();
-        check(&index, &kept, |_| false, &others);
-    }
 }
 
 proptest! {

@@ -54,7 +54,8 @@ pub struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Compile the literals of both passes.
+    /// Compile the literals of both passes. Readers of files refuse most of what is refused here before; parts that somebody put
+    /// together come here first.
     ///
     /// # Errors
     /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal, `unsupported` for one that the normalizer

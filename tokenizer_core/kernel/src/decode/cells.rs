@@ -79,26 +79,21 @@ pub struct Cells {
     cells: Table<Cell>,
     /// Behind the last token stands as much as is copied with it.
     arena: Vec<u8>,
-    /// Entries of the vocabulary that are written as added tokens are, but are other bytes.
-    renamed: Vec<u32>,
 }
 
 impl Cells {
-    /// Lay out the vocabulary and the added tokens, whose bytes are their literals. Ids are below `MAX_IDS`.
+    /// Lay out the vocabulary and the added tokens, whose bytes are their literals; so are those of an entry with the same id. Ids
+    /// are below `MAX_IDS`.
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
         let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
         let limit = vocabulary.id_limit().max(added_limit) as usize;
-        let mut cells = Self { cells: Table::new(limit + 2), arena: Vec::new(), renamed: Vec::new() };
+        let mut cells = Self { cells: Table::new(limit + 2), arena: Vec::new() };
         for (id, bytes) in vocabulary.tokens() {
             cells.put(id, bytes, 0);
         }
         for token in added_tokens {
-            if vocabulary.bytes(token.id).is_some_and(|bytes| bytes != token.content.as_bytes()) {
-                cells.renamed.push(token.id);
-            }
             cells.put(token.id, token.content.as_bytes(), if token.special { SPECIAL } else { 0 });
         }
-        cells.renamed.sort_unstable();
         cells.arena.extend([0; ROOM]);
         cells
     }
@@ -123,11 +118,6 @@ impl Cells {
     #[inline(always)]
     pub(crate) fn all(&self) -> &[Cell] {
         &self.cells
-    }
-
-    /// Whether the vocabulary's bytes of an id have made room for the literal of an added token.
-    pub fn is_renamed(&self, id: u32) -> bool {
-        self.renamed.binary_search(&id).is_ok()
     }
 
     /// One more than the highest id.

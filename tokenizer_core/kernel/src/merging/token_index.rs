@@ -1,6 +1,6 @@
 //! Pieces that are tokens already: most of those that a cache has never seen.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::decode::cells::Cells;
@@ -40,8 +40,6 @@ pub struct TokenIndex {
     /// The bits of an id.
     ids: u32,
     rest: Box<[Slot]>,
-    /// Tokens whose cells hold the literals of added tokens in the place of their bytes.
-    renamed: HashMap<Box<[u8]>, u32>,
     hash: KeyedHash,
     distinct: usize,
     has_whole_only: bool,
@@ -100,19 +98,16 @@ impl TokenIndex {
             line_bits,
             ids: vocabulary.id_limit().next_power_of_two() - 1,
             rest: Box::default(),
-            renamed: HashMap::new(),
             hash: KeyedHash::new(),
             distinct: 0,
             has_whole_only: false,
         };
-        let (mut rest, mut renamed) = (Vec::new(), HashMap::new());
+        let mut rest = Vec::new();
         // Of two with the same bytes the first counts.
-        for (id, bytes) in vocabulary.tokens().filter(|(id, _)| (ignore_merges || is_made(*id)) && !is_never(*id)) {
+        for (id, _) in vocabulary.tokens().filter(|(id, _)| (ignore_merges || is_made(*id)) && !is_never(*id)) {
             let token = if is_made(id) { id } else { id | index.whole_only() };
             index.has_whole_only |= token != id;
-            if index.cells.is_renamed(id) {
-                renamed.entry(bytes).or_insert(token);
-            } else if (renamed.is_empty() || !renamed.contains_key(bytes)) && !index.put(token) {
+            if !index.put(token) {
                 rest.push(token);
             }
         }
@@ -128,9 +123,6 @@ impl TokenIndex {
                 index.distinct += 1;
             }
         }
-        renamed.retain(|bytes, _| index.find_whole(bytes).is_none());
-        index.renamed = renamed.into_iter().map(|(bytes, token)| (bytes.into(), token)).collect();
-        index.distinct += index.renamed.len();
         index
     }
 
@@ -246,7 +238,7 @@ impl TokenIndex {
         if self.lines[line].is_full() {
             let beside = &self.lines[line ^ BESIDE];
             let slot = slot(beside, tag, self.tags());
-            if slot == 0 && !beside.is_full() && self.renamed.is_empty() {
+            if slot == 0 && !beside.is_full() {
                 return NO_TOKEN;
             }
             if slot != 0 && self.cells.get(slot & self.ids) == Some(bytes) {
@@ -259,10 +251,7 @@ impl TokenIndex {
     /// The token that is in no line.
     #[inline(never)]
     fn apart(&self, bytes: &[u8]) -> u32 {
-        match self.rest[self.find(self.hash.of(bytes), bytes)].token {
-            NO_TOKEN if !self.renamed.is_empty() => self.renamed.get(bytes).copied().unwrap_or(NO_TOKEN),
-            token => token,
-        }
+        self.rest[self.find(self.hash.of(bytes), bytes)].token
     }
 
     /// The id of a token, if it stands for a part or for a whole piece.
@@ -291,7 +280,7 @@ impl TokenIndex {
         let Address { line, tag } = self.address(hash);
         let line = &self.lines[line];
         let slot = slot(line, tag, self.tags());
-        let is_elsewhere = slot == 0 && (line.is_full() || !self.renamed.is_empty());
+        let is_elsewhere = slot == 0 && line.is_full();
         Candidate(if is_elsewhere { ELSEWHERE } else { slot })
     }
 
