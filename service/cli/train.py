@@ -12,7 +12,7 @@ import signal
 import types
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from service.cli.streams import (
     write_report,
 )
 from service.cli.train_settings import add_flags, checked, given
-from tokenizer_core import EmptyCorpus, Recipe, TokdError, TrainingRun
+from tokenizer_core import EmptyCorpus, Recipe, TokdError, Tokenizer, TrainingReport, TrainingRun
 
 RECIPE = "recipe.json"
 """In the directory of an unfinished run: what it was asked for."""
@@ -68,38 +68,22 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output)
     if not output.name:
         raise usage(f"--output is a directory to make, which {args.output!r} cannot be; give it a name")
+    folder = Path(args.report) if args.report is not None else output.with_name(f"{output.name}.report")
     work = Path(args.work) if args.work is not None else output.with_name(f"{output.name}.run")
     wanted = _recipe(args, work)
     evaluation = train_report.Evaluation.of(args)
-    if not (args.resume and (work / RECIPE).is_file()):
-        _require_room(args, wanted)
-    _keep_recipe(wanted, work, resume=args.resume)
     bar = Bar()
-    try:
-        with _alone(work), _stopped_by_signals(), _warnings_as_lines(bar):
-            training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads, left_out=_places(args, wanted))
-            _require_own(training, args)
-            training.count()
-            if args.save_counts is not None:
-                _save_counts(training, Path(args.save_counts), work)
-            training.merge()
-            _require_own(training, args)
-            tokenizer = training.publish(output)
-    except TokdError as error:
-        if isinstance(error, EmptyCorpus) or not any((work / "counts").glob("*.counts")):
-            # Nothing is done yet that would be worth keeping until the mistake is mended.
-            shutil.rmtree(work, ignore_errors=True)
-        raise
-    except (KeyboardInterrupt, Stopped) as error:
-        bar.clear()
-        note(f"tokd: stopped; the same command with --resume goes on from {work}")
-        return 143 if isinstance(error, Stopped) else 130
-    finally:
-        bar.clear()
-    document = train_report.document(tokenizer, training.report(), bar.seconds, evaluation)
-    folder = Path(args.report) if args.report is not None else output.with_name(f"{output.name}.report")
-    write_report(folder, train_report.files(document))
-    shutil.rmtree(work, ignore_errors=True)
+    # The directory is this process's until it is gone: another one would find its files vanish.
+    with _alone(work):
+        _keep_recipe(args, wanted, work)
+        try:
+            tokenizer, report = _train(args, wanted, work, [*_places(args, wanted), folder], bar)
+        except (KeyboardInterrupt, Stopped) as error:
+            note(f"tokd: stopped; the same command with --resume goes on from {work}")
+            return 143 if isinstance(error, Stopped) else 130
+        document = train_report.document(tokenizer, report, bar.seconds, evaluation)
+        write_report(folder, train_report.files(document))
+        shutil.rmtree(work, ignore_errors=True)
     if args.json:
         write_json(document)
     else:
@@ -107,24 +91,71 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _train(
+    args: argparse.Namespace, wanted: Recipe, work: Path, left_out: list[Path], bar: Bar
+) -> tuple[Tokenizer, TrainingReport]:
+    """Do what is not done yet; what fails before anything is worth keeping leaves no work directory."""
+    place = work
+    try:
+        with _stopped_by_signals(), _warnings_as_lines(bar):
+            training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads, left_out=left_out)
+            _require_own(training, args)
+            training.count()
+            if args.save_counts is not None:
+                place = Path(args.save_counts)
+                _save_counts(training, place, work)
+                place = work
+            training.merge()
+            _require_own(training, args)
+            place = Path(args.output)
+            return training.publish(place), training.report()
+    except (TokdError, OSError) as error:
+        if isinstance(error, EmptyCorpus) or not any((work / "counts").glob("*.counts")):
+            # Nothing is done yet that would be worth keeping until the mistake is mended.
+            shutil.rmtree(work, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise CommandError("unwritable_output", f"{place}: {reason(error)}") from None
+        raise
+    finally:
+        bar.clear()
+
+
 class Stopped(BaseException):
     """The system asks the process to end."""
 
 
 def _recipe(args: argparse.Namespace, work: Path) -> Recipe:
-    """Return what is asked for; with ``--resume`` and nothing else, what the interrupted run was asked for."""
-    kept = work / RECIPE
-    if args.resume and not args.corpus and args.settings is None and kept.is_file():
-        return Recipe.from_dict(_read_kept(kept))
-    return checked(given(args), args)
+    """Return what is asked for; with ``--resume`` and no corpus, what the interrupted run was asked for."""
+    settings = given(args)
+    kept = _kept(work) if args.resume else None
+    corpus = settings.get("corpus", {})
+    if kept is None or {"paths", "texts"} & corpus.keys():
+        return checked(settings, args)
+    if isinstance(settings.get("extends"), str):
+        settings["extends"] = str(Path(settings["extends"]))
+    _require_same(kept, kept | settings | {"corpus": kept["corpus"] | corpus}, work)
+    return Recipe.from_dict(kept)
 
 
-def _read_kept(kept: Path) -> dict[str, Any]:
+def _kept(work: Path) -> dict[str, Any] | None:
+    """Return what the interrupted run was asked for, if there is one."""
     try:
-        described: dict[str, Any] = json.loads(kept.read_bytes())
+        described = json.loads((work / RECIPE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except ValueError:
-        raise CommandError("other_run", f"{kept} is no recipe; remove {kept.parent}") from None
+        described = None
+    if not (isinstance(described, dict) and isinstance(described.get("corpus"), dict)):
+        raise CommandError("other_run", f"{work / RECIPE} is no recipe; remove {work}")
     return described
+
+
+def _require_same(kept: dict[str, Any], described: dict[str, Any], work: Path) -> None:
+    """Refuse to go on with other settings than the run began with."""
+    other = sorted(key for key in kept | described if kept.get(key) != described.get(key))
+    if other:
+        message = f"{work} holds a run with another {', '.join(other)}; continue it as it was begun, or remove it"
+        raise CommandError("other_run", message)
 
 
 def _require_room(args: argparse.Namespace, wanted: Recipe) -> None:
@@ -166,40 +197,74 @@ def _not_own(path: Path) -> CommandError:
     return CommandError("output_exists", f"{path} is there and is not of this run; move it, and --resume goes on")
 
 
-def _keep_recipe(wanted: Recipe, work: Path, *, resume: bool) -> None:
+def _keep_recipe(args: argparse.Namespace, wanted: Recipe, work: Path) -> None:
     """Write down what is asked for, so that a run is never continued as another one."""
-    described = wanted.to_dict()
-    kept = work / RECIPE
-    try:
-        if kept.is_file():
-            if not resume:
-                message = f"{work} holds an interrupted run; --resume continues it, or remove it"
-                raise CommandError("output_exists", message)
-            before = _read_kept(kept)
-            other = sorted(key for key in before | described if before.get(key) != described.get(key))
-            if other:
-                named = ", ".join(other)
-                message = f"{work} holds a run with another {named}; continue it as it was begun, or remove it"
-                raise CommandError("other_run", message)
-            return
+    described, kept = wanted.to_dict(), _kept(work)
+    if kept is not None:
+        if not args.resume:
+            raise CommandError("output_exists", f"{work} holds an interrupted run; --resume continues it, or remove it")
+        _require_same(kept, described, work)
+        return
+    fresh = work / f".{RECIPE}"
+    if any(path != fresh for path in work.iterdir()):
         require_absent(work)
-        work.mkdir(parents=True)
-        fresh = work / f".{RECIPE}"
-        fresh.write_text(json.dumps(described), encoding="utf-8")
-        fresh.replace(kept)
+    _require_room(args, wanted)
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(described))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(work / RECIPE)
     except OSError as error:
+        fresh.unlink(missing_ok=True)
         raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
 
 
 @contextmanager
 def _alone(work: Path) -> Iterator[None]:
-    """Refuse to work where another process does; the lock ends with the process, however that ends."""
-    with (work / RECIPE).open("rb") as kept:
-        try:
-            fcntl.flock(kept, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CommandError("other_run", f"another process works on the run in {work}; wait for it") from None
+    """Make the work directory, unless another process works there; one that is empty in the end is removed.
+
+    The lock is that of the directory and ends with the process, however that ends.
+    """
+    while (descriptor := _locked(work)) is None:
+        # The process that was there before has just removed it.
+        continue
+    try:
         yield
+    finally:
+        if _is_at(work, descriptor):
+            with suppress(OSError):
+                work.rmdir()
+        os.close(descriptor)
+
+
+def _locked(work: Path) -> int | None:
+    """Make, open and lock a directory; ``None`` where it was gone by then."""
+    if not work.is_dir():
+        require_absent(work)
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise CommandError("other_run", f"another process works on the run in {work}; wait for it") from None
+    if _is_at(work, descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _is_at(work: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(work.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
