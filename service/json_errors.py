@@ -79,7 +79,7 @@ def _explain_field(group: list[Any]) -> ServiceError:
         here = [item for item in group if _path(item["loc"]) == path and item["type"] in _EXPECTED]
         expected = dict.fromkeys(_EXPECTED[item["type"]] for item in here)
         return ServiceError("invalid_type", f"this must be {' or '.join(expected)}", path)
-    if worst["loc"][0] in _ID_FIELDS:
+    if worst["loc"][0] == "ids":
         return ServiceError("unknown_token_id", "no token has this id", path)
     message = worst["msg"]
     return ServiceError("invalid_value", message[:1].lower() + message[1:], path)

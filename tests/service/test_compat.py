@@ -38,11 +38,12 @@ def vllm_error(answer: httpx.Response, status: int, kind: str, param: str | None
     return error
 
 
-def sglang_error(answer: httpx.Response, status: int, kind: str, param: str | None) -> None:
+def sglang_error(answer: httpx.Response, status: int, kind: str, param: str | None) -> dict[str, Any]:
     assert answer.status_code == status, answer.text
-    error = answer.json()
+    error: dict[str, Any] = answer.json()
     assert list(error) == ["object", "message", "type", "param", "code"]
     assert (error["object"], error["type"], error["param"], error["code"]) == ("error", kind, param, status)
+    return error
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -204,7 +205,9 @@ def test_what_is_no_fault_of_a_body_has_the_shape_too(make_client: MakeClient) -
     phrase = HTTPStatus(413).phrase
     sglang_error(client.post("/v1/detokenize", json={"tokens": [[40, 40], [40, 40]]}), 413, phrase, "tokens")
     sglang_error(client.post("/v1/tokenize", json={"prompt": ["a"] * 4}), 413, phrase, "prompt")
-    vllm_error(client.post("/detokenize", json={"tokens": [40] * 4}), 413, phrase, "tokens")
+    for route, check in (("/detokenize", vllm_error), ("/v1/detokenize", sglang_error)):
+        said = check(client.post(route, json={"tokens": [40] * 4}), 413, phrase, "tokens")
+        assert "more than 3 ids" in said["message"]
     vllm_error(client.post("/tokenize", json={"messages": [{}] * 4}), 413, phrase, "messages")
 
 

@@ -294,7 +294,11 @@ def test_corpus_over_the_limit_is_refused(make_board: MakeBoard) -> None:
 def test_vocabulary_over_the_limit_of_the_server_is_refused(make_board: MakeBoard) -> None:
     board = make_board(max_vocab_size=300)
     body = {"corpus": {"texts": TEXTS}, "settings": {"vocab_size": 301}}
-    assert "300" in refused(board, body, "invalid_settings", "settings.vocab_size")["detail"]
+    assert "at most 300" in refused(board, body, "invalid_settings", "settings.vocab_size")["detail"]
+    body["settings"] = {"vocab_size": 1}
+    detail = refused(board, body, "invalid_settings", "settings.vocab_size")["detail"]
+    assert "at least 256" in detail
+    assert "4194304" not in detail
 
 
 def test_settings_that_would_fill_the_store_are_refused(refusing: Board) -> None:
