@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from pathlib import Path
 
@@ -16,8 +17,15 @@ _log = logging.getLogger("tokd")
 
 
 def trained_directory(settings: Settings) -> Path:
-    """Return the directory that jobs publish into: the setting, or that of the first artifact."""
-    return Path(settings.trained) if settings.trained is not None else Path(settings.artifacts[0]).absolute().parent
+    """Return the directory that jobs publish into, as an absolute path: the setting, or that of the first artifact."""
+    path = Path(settings.trained) if settings.trained is not None else Path(settings.artifacts[0]).absolute().parent
+    # Where `..` leads, links in front of it say. Other links stay: those of a worker's host may lead elsewhere.
+    return Path(os.path.realpath(path)) if ".." in path.parts else path.absolute()
+
+
+def jobs_directory(settings: Settings) -> Path:
+    """Return the directory that holds the files of jobs: on one file system with what they publish."""
+    return trained_directory(settings) / ".jobs"
 
 
 class Trained:

@@ -46,6 +46,7 @@ def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
     bounds = Bounds(
         roots=tuple(map(Path, order["roots"])),
         closed=tuple(map(Path, order["closed"])),
+        uploads=directory,
         schemes=frozenset(order["schemes"]),
         max_bytes=order["max_bytes"],
         public_addresses_only=True,

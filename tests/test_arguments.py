@@ -278,6 +278,8 @@ def test_a_recipe_that_is_made_of_objects_is_checked_as_one_that_is_read(field: 
     [
         *(("roots", value, "roots") for value in (None, "/data", Path("/data"), {Path("/data")})),
         *(("roots", [value], "roots[0]") for value in (None, 5, b"/data", "")),
+        *(("closed", value, "closed") for value in (None, "/data", Path("/data"))),
+        *(("uploads", value, "uploads") for value in (5, b"/data", "", ["/data"])),
         *(("schemes", value, "schemes") for value in (None, "https", ["https"], {5}, {SURROGATE})),
         *(("max_bytes", value, "max_bytes") for value in (True, "5", 1.5, float("nan"), -1)),
         *(("public_addresses_only", value, "public_addresses_only") for value in (None, 0, "true")),

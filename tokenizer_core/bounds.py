@@ -35,6 +35,7 @@ class Bounds:
     Attributes:
         roots: local files lie below one of these, after all links; a relative path begins at the first.
         closed: directories below a root that do not belong to it, nor anything in them.
+        uploads: a file right in this directory is found by its name, whatever stands in that: no part is a pattern.
         schemes: of URLs, such as ``https``.
         max_bytes: of all files, unpacked.
         public_addresses_only: no URL leads to an address of this machine or of a private network, also not by a
@@ -49,11 +50,14 @@ class Bounds:
     max_bytes: int | None = None
     public_addresses_only: bool = False
     closed: tuple[Path, ...] = ()
+    uploads: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("roots", "closed"):
             paths = several(getattr(self, name), name)
             object.__setattr__(self, name, tuple(path_of(path, f"{name}[{at}]") for at, path in enumerate(paths)))
+        if self.uploads is not None:
+            object.__setattr__(self, "uploads", path_of(self.uploads, "uploads"))
         check_kind(self.schemes, Set, "schemes")
         for scheme in self.schemes:
             check_unicode(scheme, "schemes")
@@ -76,6 +80,8 @@ class Bounds:
         if not self.roots:
             return Path(path)
         placed = self.roots[0] / path
+        if placed.parent == self.uploads and placed.name != "..":
+            return placed
         if ".." in placed.parts or not self._holds(without_pattern(placed)):
             raise self._outside(path, field)
         return placed

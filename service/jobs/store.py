@@ -21,10 +21,7 @@ from service.jobs.port import IdempotencyConflict, JobFinished, QueueFull, Unkno
 from service.jobs.states import Event, Stage, State, stages_of, state_of
 from service.jobs.table import JOBS, STATUS, Database, Now, changed, job_of, status_of, translated
 from service.settings import InvalidSetting, Settings
-from service.trained import trained_directory
-
-DIRECTORY = ".jobs"
-"""Below the directory of trained artifacts: on one file system with it."""
+from service.trained import jobs_directory, trained_directory
 
 FILE = "jobs.sqlite"
 QUEUE_RETRY_SECONDS = 30
@@ -52,9 +49,8 @@ class JobStore:
         """
         for root in settings.corpus_roots:
             _require_directory("corpus_roots", Path(root))
-        trained = trained_directory(settings)
-        _require_directory("trained", trained)
-        directory = trained / DIRECTORY
+        _require_directory("trained", trained_directory(settings))
+        directory = jobs_directory(settings)
         # Not written out: what follows a `?` in the name of a directory would be no part of the path.
         own = URL.create("sqlite", database=str(directory / FILE))
         database = Database(own if settings.jobs_url is None else settings.jobs_url)

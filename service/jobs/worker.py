@@ -50,8 +50,8 @@ class Worker:
         self._shop = Workshop(
             leases=self._leases,
             limits=JobLimits.of(settings),
-            files=self._store.directory.absolute(),
-            target=trained_directory(settings).absolute(),
+            files=self._store.directory,
+            target=trained_directory(settings),
             stopping=self._stop.is_set,
             command=command,
         )

@@ -28,7 +28,7 @@ from service.jobs import (
     UnknownJob,
 )
 from service.jobs.leases import LeaseLost, Leases
-from service.jobs.store import DIRECTORY, FILE
+from service.jobs.store import FILE
 from service.jobs.table import JOBS
 from service.settings import InvalidSetting
 from tests.jobs.conftest import SQLITE, MakeSettings
@@ -244,7 +244,7 @@ def test_a_directory_of_any_name_holds_the_file(tmp_path: Path, make_settings: M
     job = submit(store)
     store.close()
     assert [path.name for path in tmp_path.iterdir()] == [name]
-    assert [path.name for path in (trained / DIRECTORY).iterdir()] == [FILE]
+    assert [path.name for path in store.directory.iterdir()] == [FILE]
     again = JobStore.open(make_settings(jobs_url=None, trained=str(trained)))
     assert again.get(job.id, None) == job
     assert again.database.name.startswith("sqlite:///")

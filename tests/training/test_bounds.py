@@ -141,6 +141,23 @@ def test_a_path_that_no_file_can_have_is_refused_before_it_is_looked_at(
         count(tmp_path, bounds, most, format="text")
 
 
+@pytest.mark.parametrize("name", ["[a]", "a*", "../up"])
+def test_an_upload_is_found_by_its_name_and_what_is_beside_it_is_not(tmp_path: Path, root: Path, name: str) -> None:
+    (tmp_path / "up").mkdir()
+    (root / "a").mkdir()
+    uploads = root / name
+    uploads.mkdir(exist_ok=True)
+    for directory in (root / "a", uploads):
+        (directory / "x[y]*.txt").write_text(str(directory))
+    bounds = Bounds(roots=(uploads, root), closed=(uploads.parent,), uploads=uploads)
+    (source,) = sources(Files(paths=(f"{uploads}/x[y]*.txt",)), bounds)
+    with source.open() as file:
+        assert file.read() == str(uploads).encode()
+    for path in ("..", "../a/x[y]*.txt", "x[y]*.txt/../../a/x[y]*.txt"):
+        with pytest.raises(CorpusForbidden):
+            sources(Files(paths=(f"{uploads}/{path}",), format="text"), bounds)
+
+
 def test_a_link_that_is_made_after_the_look_is_refused(tmp_path: Path, root: Path) -> None:
     (source,) = sources(Files(paths=("deep/a.txt",)), Bounds(roots=(root,)))
     (root / "deep" / "a.txt").unlink()

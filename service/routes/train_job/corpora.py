@@ -20,6 +20,7 @@ from service.errors import ServiceError, quote
 from service.routes.train_job.uploads import too_large, written
 from service.schemas import CorpusRequest
 from service.settings import Settings
+from service.trained import jobs_directory
 from tokenizer_core import Bounds, CorpusForbidden
 
 NEVER = frozenset(("", "file", "local", "memory", "data", "dir", "filecache", "simplecache", "blockcache", "cached"))
@@ -42,7 +43,7 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
     entries = getattr(corpus, kind)
     if not entries:
         raise ServiceError("invalid_value", f"there are no {kind}", f"corpus.{kind}")
-    bounds = Bounds(roots=tuple(map(Path, settings.corpus_roots)))
+    bounds = Bounds(roots=tuple(map(Path, settings.corpus_roots)), closed=(jobs_directory(settings),))
     for index, entry in enumerate(entries):
         path = f"corpus.{kind}[{index}]"
         if kind == "files":

@@ -94,7 +94,7 @@ class Submission:
     ) -> Job:
         prepared = await self._desk.run(self._desk.jobs.prepare)
         upload = Upload(
-            directory=prepared.directory.absolute(),
+            directory=prepared.directory,
             boundary=boundary,
             max_bytes=self._settings.max_corpus_bytes,
             min_free_bytes=self._settings.min_free_bytes,
@@ -121,7 +121,7 @@ class Submission:
             return self._queue(sender, recipe, request.name)
         prepared = self._desk.jobs.prepare()
         try:
-            path = prepared.directory.absolute() / "corpus.jsonl"
+            path = prepared.directory / "corpus.jsonl"
             recipe = self._recipes.make(request.settings, {"paths": [str(path)]}, request.name)
             require_room(path.parent, len(body), self._settings.min_free_bytes)
             hashed = corpora.store(request.corpus.texts, path, self._settings.max_corpus_bytes)

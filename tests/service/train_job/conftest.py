@@ -55,8 +55,8 @@ class Board:
 MakeBoard = Callable[..., Board]
 
 
-def _make_board(make_client: MakeClient, trained: Path, **settings: Any) -> Board:
-    return Board(make_client(**{"trained": str(trained), "min_free_bytes": 0, **settings}), trained)
+def _make_board(make_client: MakeClient, directory: Path, **settings: Any) -> Board:
+    return Board(make_client(**{"trained": str(directory), "min_free_bytes": 0, **settings}), directory)
 
 
 @pytest.fixture
