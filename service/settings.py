@@ -27,6 +27,10 @@ KERNEL_VARIABLE = "TOKD_KERNEL"
 HANDED_ON = "TOKD_HANDED_ON"
 """Holds all settings as JSON, by which a server hands them to its own processes: no path or name can be split in it."""
 
+_SERVICE_LINK = re.compile(r"TOKD(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP).*)")
+_LINKED_PORT = re.compile(r"(tcp|udp|sctp)://")
+"""What Kubernetes puts into every container beside a Service that is named ``tokd``, or ``tokd-`` and more."""
+
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -46,8 +50,11 @@ class InvalidSetting(ValueError):
     """
 
     def __init__(self, source: str, wrong: str) -> None:
-        super().__init__(f"{source} {wrong}")
+        super().__init__(source, wrong)
         self.source, self.wrong = source, wrong
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.wrong}"
 
 
 def _setting(
@@ -267,7 +274,7 @@ def source_of(name: str, flags: Mapping[str, Any]) -> str:
     """Return what gave a setting to ``load``: its flag, or its variable; if neither did, or it is none, its name."""
     for row in table():
         if row.name == name:
-            return row.flag if flags.get(name) is not None else row.env if row.env in os.environ else name
+            return row.flag if flags.get(name) is not None else row.env if row.env in _ours(os.environ) else name
     return name
 
 
@@ -292,11 +299,21 @@ def markdown() -> str:
 
 
 def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str, Any]:
-    for name in env:
-        ours = name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
-        if ours and name not in rows:
+    ours = _ours(env)
+    for name in ours:
+        if name not in rows:
             raise InvalidSetting(name, f"is no setting; the settings are {', '.join(rows)}")
-    return {row.name: _read(row, env[row.env], row.env) for row in rows.values() if row.env in env}
+    return {row.name: _read(row, ours[row.env], row.env) for row in rows.values() if row.env in ours}
+
+
+def _ours(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that are meant for the settings."""
+    return {
+        name: value
+        for name, value in env.items()
+        if name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
+        if not (_SERVICE_LINK.fullmatch(name) or (name.endswith("_PORT") and _LINKED_PORT.match(value)))
+    }
 
 
 def _handed_on(text: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ TokdError
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any, ClassVar
 
 
@@ -54,6 +55,10 @@ class TokdError(Exception):
         self.place: dict[str, Any] = {
             key: _writable(value) if isinstance(value, str) else value for key, value in place.items()
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without ``__init__``, whose arguments are not those of an exception."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 def _writable(text: str) -> str:

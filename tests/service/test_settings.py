@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.settings import InvalidSetting, Settings, add_flags, markdown, table
+from service.settings import InvalidSetting, Settings, add_flags, markdown, source_of, table
 from tests.service.conftest import ROOT
 
 
@@ -184,6 +184,29 @@ def test_bad_setting_is_refused_by_name(env: dict[str, str], said: str) -> None:
 
 def test_what_the_kernel_and_the_tests_read_is_no_typing_error() -> None:
     assert Settings.load({"TOKD_KERNEL": "portable", "TOKD_TEST_DATA": "x"}, {}) == Settings.load({}, {})
+
+
+LINKS = {
+    "SERVICE_HOST": "10.0.0.1",
+    "SERVICE_PORT": "80",
+    "SERVICE_PORT_HTTP_API": "80",
+    "PORT": "tcp://10.0.0.1:80",
+    "PORT_80_TCP": "tcp://10.0.0.1:80",
+    "PORT_80_TCP_PROTO": "tcp",
+    "PORT_80_TCP_PORT": "80",
+    "PORT_80_TCP_ADDR": "10.0.0.1",
+}
+
+
+@pytest.mark.parametrize("service", ["TOKD_", "TOKD_WORKER_"])
+def test_links_to_a_service_of_kubernetes_are_no_settings(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    env = {service + name: value for name, value in LINKS.items()}
+    assert Settings.load(env, {}) == Settings()
+    monkeypatch.setattr(os, "environ", env)
+    assert source_of("port", {}) == "port"
+    for typing_error in ({"TOKD_SERVICE": "x"}, {"TOKD_WORKER_PORT": "80"}, {"TOKD_PORT_8000": "x"}):
+        with pytest.raises(InvalidSetting):
+            Settings.load(env | typing_error, {})
 
 
 def test_flag_that_is_true_needs_no_value() -> None:
