@@ -12,6 +12,9 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from service.errors import ServiceError
 
+MAX_PREAMBLE = 4096
+"""Bytes before the first boundary, which mean nothing (RFC 2046, section 5.1.1)."""
+
 MAX_HEADERS = 8
 MAX_HEADER_BYTES = 4096
 MAX_BOUNDARY = 70
@@ -67,6 +70,9 @@ class Form:
     """
 
     def __init__(self, boundary: bytes, begin: Callable[[Part], Sink], *, max_parts: int) -> None:
+        # A boundary begins a line, as the beginning of the body does.
+        self._before, self._opening = b"\r\n", b"\r\n--" + boundary
+        self._in_preamble = True
         self._begin = begin
         self._max_parts = max_parts
         self._parts = 0
@@ -98,6 +104,8 @@ class Form:
         Errors:
             ``invalid_multipart``, ``too_many_parts``, and what ``begin`` and the sinks raise.
         """
+        if self._in_preamble:
+            data = self._skip_preamble(data)
         try:
             self._parser.write(data)
         except FormParserError as error:
@@ -111,6 +119,18 @@ class Form:
         """
         if not self._ended:
             raise _invalid("the body ends before its closing boundary")
+
+    def _skip_preamble(self, data: bytes) -> bytes:
+        """Return what comes from the first boundary on."""
+        before = self._before + data
+        at = before.find(self._opening, 0, len(self._opening) + MAX_PREAMBLE)
+        if at >= 0:
+            self._in_preamble = False
+            return before[at + len(b"\r\n") :]
+        if len(before) >= len(self._opening) + MAX_PREAMBLE:
+            raise _invalid(f"its boundary is not in the first {MAX_PREAMBLE} bytes of the body")
+        self._before = before
+        return b""
 
     def _on_part_begin(self) -> None:
         self._parts += 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.errors import ServiceError
-from service.multipart import Form, Part
+from service.multipart import MAX_PREAMBLE, Form, Part
 from service.routes.train_job.uploads import MAX_FIELD_BYTES, MAX_FILES
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
@@ -26,6 +26,11 @@ def post(board: Board, *parts: tuple[str, str | None, bytes], **headers: str) ->
 def refused(board: Board, answer: Any, code: str, path: str | None = None) -> None:
     assert_problem(answer, code, path)
     assert board.directories() == []
+
+
+def feed(form: Form, body: bytes, step: int) -> None:
+    for at in range(0, len(body), step):
+        form.feed(body[at : at + step])
 
 
 @pytest.mark.parametrize("settings_first", [True, False])
@@ -58,9 +63,13 @@ def test_several_files_keep_their_bytes_and_their_kinds(board: Board) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 64, 1 << 20])
-def test_form_is_the_same_however_it_arrives(step: int) -> None:
+@pytest.mark.parametrize(
+    "before", [b"", b"\r\n", b"A form.\r\n--\r\n--y\r\n\r\n", b"--\r\n", b"x" * (MAX_PREAMBLE - 2) + b"\r\n"]
+)
+def test_form_is_the_same_however_it_arrives_and_whatever_stands_before_it(step: int, before: bytes) -> None:
     contents = [b"a\r\n--xy\r\n-\r\n--" * 20, b"", b"\r\n--y", b"\r"]
     body, _ = form(*(("corpus", "a.txt", content) for content in contents))
+    body = before + body
     found: list[bytearray] = []
     ended: list[int] = []
 
@@ -78,10 +87,21 @@ def test_form_is_the_same_however_it_arrives(step: int) -> None:
     whole = Form(b"x", Kept, max_parts=4)
     with pytest.raises(ServiceError, match="ends before"):
         whole.finish()
-    for at in range(0, len(body), step):
-        whole.feed(body[at : at + step])
+    feed(whole, body, step)
     whole.finish()
     assert (found, ended) == (contents, [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("step", [1, 64, 1 << 20])
+@pytest.mark.parametrize("before", [b"x" * (MAX_PREAMBLE - 1) + b"\r\n", b"\n", b"x"])
+def test_boundary_is_wanted_at_the_beginning_of_an_early_line(step: int, before: bytes) -> None:
+    def begin(part: Part) -> Any:
+        raise AssertionError(part)
+
+    body = before + b"--x\r\n" + b"x" * MAX_PREAMBLE
+    whole = Form(b"x", begin, max_parts=4)
+    with pytest.raises(ServiceError, match="not in the first"):
+        feed(whole, body, step)
 
 
 def test_same_bytes_under_one_key_are_one_job(board: Board) -> None:
