@@ -20,11 +20,12 @@ RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-index --find-links /wheels tokd
 RUN useradd --system --no-create-home --uid 10001 tokd
 WORKDIR /srv
-COPY artifacts ./artifacts
+# Under a umask of 077 a clone is readable by its owner alone.
+COPY --chmod=755 artifacts ./artifacts
 USER tokd
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
+    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.getenv('TOKD_PORT', '8000') + '/readyz', timeout=2)"]
 # Outside a container the service binds to loopback; inside, loopback would be out of reach. Where others can reach the
 # server it starts only with --keys FILE, or with --no-auth.
 ENTRYPOINT ["tokd", "serve", "--host", "0.0.0.0"]

@@ -1,5 +1,6 @@
 """What surrounds the code agrees with it: versions, the container files, the CI run."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -51,6 +52,7 @@ def test_every_copied_source_exists_and_reaches_the_builder() -> None:
         for words in instructions()
         if words[0] == "COPY" and not words[1].startswith("--from")
         for source in words[1:-1]
+        if not source.startswith("--")
     ]
     assert sources
     assert set(sources) <= let_in
@@ -63,6 +65,27 @@ def test_the_image_runs_without_root_and_tells_its_health() -> None:
     assert ["USER", "tokd"] in last_stage
     assert "/readyz" in str(next(line for line in last_stage if line[0] == "HEALTHCHECK"))
     assert "0.0.0.0" in str(next(line for line in last_stage if line[0] == "ENTRYPOINT"))
+
+
+def test_the_user_of_the_image_can_read_what_is_copied_whatever_the_umask_of_the_clone() -> None:
+    last_stage = instructions()[max(at for at, line in enumerate(instructions()) if line[0] == "FROM") :]
+    copied = [line for line in last_stage if line[0] == "COPY" and not line[1].startswith("--from")]
+    assert copied
+    assert all("--chmod=755" in line for line in copied)
+
+
+@pytest.mark.parametrize("port", [None, "12345"])
+def test_the_health_of_the_image_is_asked_on_its_port(port: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: asked.append(url))
+    monkeypatch.delenv("TOKD_PORT", raising=False)
+    if port is not None:
+        monkeypatch.setenv("TOKD_PORT", port)
+    words = json.loads(DOCKERFILE.partition("HEALTHCHECK")[2].partition("CMD ")[2].partition("\n")[0])
+    for python, flag, program in (words, compose()["healthcheck"]["test"][1:]):
+        assert (python, flag) == ("python", "-c")
+        exec(program, {})
+    assert asked == [f"http://127.0.0.1:{port or 8000}/readyz"] * 2
 
 
 def test_the_composed_service_is_read_only_and_on_loopback() -> None:
