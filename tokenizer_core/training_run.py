@@ -188,7 +188,8 @@ class TrainingRun:
     def publish_under(self, root: str | Path) -> Path:
         """Write the artifact directory ``root/<hash>[-<name>]``, and one for each of ``sizes``; return the first.
 
-        What stands there already is left alone: the same tokenizer is published once, however often this is called.
+        What stands there already is left alone: the same tokenizer is published once, however often this is called. Of
+        sizes that make the same one, when no pair is left for a larger one, the first is.
         """
         root = place_of(root, "root")
         made = self._made()
@@ -329,19 +330,24 @@ class TrainingRun:
     def _made(self) -> list[Tokenizer]:
         """Return the tokenizers, and report while they are made."""
         self.merge()
-        watch = Watch(self._report)
-        watch.now = Progress("publishing", 0, 1 + len(self._recipe.sizes), "files")
+        watch = self._publishing()
         watch.tell()
         return watch.during(self.tokenizers)
 
     def _put(self, made: Sequence[Tokenizer], places: Sequence[Path], name: str | None) -> None:
-        """Write artifacts that do not stand in their places."""
-        watch = Watch(self._report)
+        """Write artifacts that do not stand in their places; of several for one place the first."""
+        watch = self._publishing()
         for done, (tokenizer, place) in enumerate(zip(made, places, strict=True), 1):
-            if not watch.during(partial(holds, place, tokenizer.parts, name=name)):
+            is_first = place not in places[: done - 1]
+            if is_first and not watch.during(partial(holds, place, tokenizer.parts, name=name)):
                 watch.during(partial(tokenizer.save, place, name=name))
-            watch.now = Progress("publishing", done, len(made), "files")
+            watch.now = replace(watch.now, done=done)
             watch.tell()
+
+    def _publishing(self) -> Watch:
+        watch = Watch(self._report)
+        watch.now = Progress("publishing", 0, 1 + len(self._recipe.sizes), "files")
+        return watch
 
 
 def _key(covered: object) -> str:

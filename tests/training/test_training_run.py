@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,39 @@ def test_a_run_is_published_once_under_its_hash(tmp_path: Path, shards: Path) ->
     (first / "tokenizer.json").write_bytes(b"damaged")
     assert run.publish_under(tmp_path / "artifacts") == first
     assert Tokenizer.open(first).vocab_size == 500
+
+
+def test_sizes_beyond_an_exhausted_corpus_are_published_once(tmp_path: Path) -> None:
+    exhausted = Recipe.from_dict({"corpus": {"texts": ["low low"]}, "vocab_size": 300, "sizes": [5000, 10000]})
+    told: list[Progress] = []
+    run = TrainingRun(tmp_path / "run", exhausted, on_progress=told.append)
+    place = run.publish_under(tmp_path / "artifacts")
+    assert Tokenizer.open(place).provenance["settings"]["vocab_size"] == 300
+    before = place.stat().st_ino
+    assert run.publish_under(tmp_path / "artifacts") == place
+    assert place.stat().st_ino == before
+    assert [path.name for path in (tmp_path / "artifacts").iterdir()] == [place.name]
+    assert (told[-1].done, told[-1].total) == (3, 3)
+
+
+def test_what_is_told_of_publishing_never_goes_back(
+    tmp_path: Path, shards: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Progress] = []
+    run = TrainingRun(tmp_path / "run", recipe(shards), on_progress=told.append)
+    run.merge()
+    told.clear()
+    save = Tokenizer.save
+
+    def slow(*arguments: Any, **options: Any) -> None:
+        while len(told) < 4:
+            time.sleep(0.01)
+        save(*arguments, **options)
+
+    monkeypatch.setattr(Tokenizer, "save", slow)
+    run.publish(tmp_path / "made")
+    assert {one.phase for one in told} == {"publishing"}
+    assert [one.done for one in told] == sorted(one.done for one in told)
 
 
 def test_a_template_and_roles_are_published_with_the_artifact(tmp_path: Path, shards: Path) -> None:
