@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
-from tokenizer_core.bounds import UNBOUNDED, Bounds, not_found, without_pattern
+from tokenizer_core.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, not_found, without_pattern
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
 from tokenizer_core.web_files import WebFile, spooled
@@ -31,6 +32,9 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".counts": "counts",
 }
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,7 @@ def files_of(corpus: Corpus) -> Files | None:
     """Return the files that a corpus names, or ``None`` when it is documents.
 
     Raises:
-        InvalidOption: a list of strings that are paths of files, which could mean either.
+        InvalidOption: a list of strings that could mean files: paths, patterns that match or URLs.
     """
     if isinstance(corpus, Files):
         return corpus
@@ -79,9 +83,9 @@ def files_of(corpus: Corpus) -> Files | None:
     if isinstance(corpus, list | tuple) and corpus:
         if all(isinstance(item, os.PathLike) for item in corpus):
             return Files(paths=tuple(corpus))
-        if all(isinstance(item, str) and len(item) < 4096 and "\n" not in item and _is_file(item) for item in corpus):
+        if all(isinstance(item, str) and _names_files(item) for item in corpus):
             raise InvalidOption(
-                "the corpus is a list of strings that are names of files; give pathlib.Path objects for the files, or "
+                "the corpus is a list of strings that name files; give pathlib.Path objects for the files, or "
                 "an iterator of strings for these texts",
                 field="corpus",
             )
@@ -137,10 +141,16 @@ def batches(documents: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _is_file(path: str) -> bool:
+def _names_files(text: str) -> bool:
+    """Whether a string that is meant as a text or as a path leads to files, or could lead to some elsewhere."""
+    if not text or len(text) > MAX_PATH_BYTES or "\n" in text:
+        return False
+    if _URL.fullmatch(text):
+        return True
     try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
+        # A pattern may be absolute, which pathlib refuses.
+        return Path(text).exists() or (glob.has_magic(text) and any(glob.iglob(text, recursive=True)))  # noqa: PTH207
+    except (OSError, ValueError, RecursionError):
         return False
 
 

@@ -134,7 +134,11 @@ def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = F
         at, table = 0, parquet.ParquetFile(file, read_dictionary=[column])
         for batch in table.iter_batches(batch_size=1024, columns=[column]):
             # As a dictionary, a text that stands in every row is held once, whatever it would unpack to.
-            texts = batch.column(0)
+            # By its name: to Parquet `a` and `a.b` are also what lies within a column `a`, and may stand before it.
+            texts = batch.column(column)
+            if not arrow.types.is_dictionary(texts.type):
+                # Of two columns of one path in Parquet only one is read as a dictionary.
+                texts = texts.dictionary_encode()
             lengths = compute.binary_length(texts.dictionary).take(texts.indices)
             if lengths.null_count:
                 row = at + lengths.is_null().index(True).as_py()

@@ -254,6 +254,15 @@ def test_parquet_without_the_column_or_with_another_type_is_refused(tmp_path: Pa
     assert raised.value.place == {"file": str(path), "field": "column"}
 
 
+def test_a_column_is_taken_by_its_name_whatever_lies_in_others(tmp_path: Path) -> None:
+    nested = pyarrow.array([{"b": "within", "text": "within"}] * 2)
+    for column, other in (("a.b", "a"), ("text", "text.source")):
+        for order in ((column, other), (other, column)):
+            values = {column: ["low lower", "lowest"], other: nested if other == "a" else ["url", "url"]}
+            pyarrow.parquet.write_table(pyarrow.table({name: values[name] for name in order}), tmp_path / "a.parquet")
+            assert of(Files(paths=(tmp_path / "a.parquet",), column=column)) == of(iter(["low lower", "lowest"]))
+
+
 @pytest.mark.parametrize("at", [0, 1, 2, 1500])
 @pytest.mark.parametrize("files", [1, 3])
 def test_a_row_of_parquet_without_text_is_told_with_its_file(tmp_path: Path, at: int, files: int) -> None:
@@ -328,11 +337,28 @@ def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
     assert raised.value.place["field"] == "corpus"
 
 
-def test_a_list_that_could_be_files_or_texts_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", ["a.txt", "FOLDER/a.txt", "FOLDER", ".", "*.txt", "FOLDER/**/*", "https://a.org/b.txt"]
+)
+def test_a_list_that_could_be_files_or_texts_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     (tmp_path / "a.txt").write_text("text", encoding="utf-8")
-    with pytest.raises(InvalidOption, match=r"pathlib\.Path"):
-        of([str(tmp_path / "a.txt")])
-    assert of(iter([str(tmp_path / "a.txt")])) != of([tmp_path / "a.txt"])
+    monkeypatch.chdir(tmp_path)
+    named = text.replace("FOLDER", str(tmp_path))
+    for corpus in ([named], ["a.txt", named]):
+        with pytest.raises(InvalidOption, match=r"pathlib\.Path"):
+            of(corpus)
+    assert of(iter([named])) == of([named, ""]) != of([tmp_path / "a.txt"])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "b.txt", "why?", "*.json", "[z-a]*", "a\0b", "see https://a.org", "a\nb", "[" * 5000]
+)
+def test_a_list_of_what_can_be_no_files_is_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert of([text, "low"]) == of(iter([text, "low"]))
 
 
 @pytest.mark.parametrize(
