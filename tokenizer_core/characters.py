@@ -21,6 +21,7 @@ from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whol
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption
+from tokenizer_core.formats.vocab_merges import merge_line
 from tokenizer_core.progress import Report, Watch
 from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 from tokenizer_core.training import counted
@@ -46,13 +47,17 @@ class CharacterMerges:
     end_of_word: str
 
     def save(self, directory: str | Path) -> None:
-        """Write ``vocab.json`` and ``merges.txt``, as Hugging Face's and subword-nmt's BPE read them."""
+        """Write ``vocab.json`` and ``merges.txt``, as Hugging Face's and subword-nmt's BPE read them.
+
+        Raises:
+            Unsupported: a merge cannot be written as a line; nothing is written then.
+        """
         directory = place_of(directory, "directory")
+        lines = [merge_line(rank, left, right) for rank, (left, right) in enumerate(self.merges)]
         directory.mkdir(parents=True, exist_ok=True)
         vocabulary = json.dumps({token: id for id, token in enumerate(self.tokens)}, ensure_ascii=False)
-        lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self.merges)]
         (directory / "vocab.json").write_text(vocabulary, encoding="utf-8")
-        (directory / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (directory / "merges.txt").write_text("#version: 0.2\n" + "".join(lines), encoding="utf-8")
 
 
 def train_characters(

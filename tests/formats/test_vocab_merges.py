@@ -8,7 +8,7 @@ import pytest
 
 from tests.data import needs_data, shared, vectors
 from tests.formats.small import MERGES, document, write
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, Unsupported, export, train
 from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import TokdError
 from tokenizer_core.formats import hf_json, vocab_merges
@@ -185,3 +185,11 @@ def test_gpt2_is_the_same_tokenizer_in_both_layouts():
     )
     assert whole.merges == parts.merges
     assert vocab_merges.render(parts.parts)[1].split(b"\n", 1)[1] == shared("vocabs/gpt2_merges.txt").read_bytes()
+
+
+def test_a_merge_that_readers_would_skip_is_refused() -> None:
+    trained = train(iter(["#version1 #version1 x#versiony"] * 3), 300, pattern=r"\s+|\S+")
+    with pytest.raises(Unsupported, match="begins with #version") as refused:
+        export.to_vocab_merges(trained.parts)
+    rank = int(refused.value.place["field"].removeprefix("merges[").removesuffix("]"))
+    assert trained.merges[rank][0].startswith(b"#version")

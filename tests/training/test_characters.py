@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tokenizers.models import BPE
 
-from tokenizer_core import InvalidOption, train_characters
+from tokenizer_core import InvalidOption, Unsupported, train_characters
 
 
 def definition(text: str, vocab_size: int, mark: str, limit: int | None, longest: int | None) -> list[tuple[str, str]]:
@@ -92,3 +92,17 @@ def test_bad_settings_are_refused_with_their_field(options: dict[str, Any], fiel
     with pytest.raises(InvalidOption) as raised:
         train_characters(iter(["some words"]), **options)
     assert raised.value.place == {"field": field}
+
+
+@pytest.mark.parametrize(
+    ("text", "end_of_word", "pattern"),
+    [("a  b   c    d", "", r"\s+|\S+"), ("low low lower", "</w>", None), ("#version1 #version1", "", r"\s+|\S+")],
+)
+def test_merges_that_no_line_can_hold_are_refused_before_anything_is_written(
+    tmp_path: Path, text: str, end_of_word: str, pattern: str | None
+) -> None:
+    trained = train_characters(iter([text * 3]), 60, pattern=pattern, end_of_word=end_of_word)
+    with pytest.raises(Unsupported) as refused:
+        trained.save(tmp_path / "made")
+    assert refused.value.place["field"].startswith("merges[")
+    assert not (tmp_path / "made").exists()

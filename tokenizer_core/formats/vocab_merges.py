@@ -57,7 +57,7 @@ def render(parts: TokenizerParts) -> tuple[bytes, bytes]:
     The layout says nothing of the pattern, the normalizer or the frame: whoever reads it must know them.
 
     Raises:
-        Unsupported: whole pieces are taken, and that matters; or a merge cannot be written on one line.
+        Unsupported: whole pieces are taken, and that matters; or a merge cannot be written as a line.
     """
     if parts.config.ignore_merges and not every_token_is_reached(parts.vocabulary):
         raise Unsupported(
@@ -72,7 +72,21 @@ def render(parts: TokenizerParts) -> tuple[bytes, bytes]:
     for rank, (left, right, _) in enumerate(parts.vocabulary.merge_ids()):
         if any(parts.vocabulary.is_opaque(id) for id in (left, right)):
             raise Unsupported(f"merge {rank} has a part outside the byte alphabet", field=f"merges[{rank}]")
-        lines.append(f"{names[left]} {names[right]}\n")
+        lines.append(merge_line(rank, names[left], names[right]))
     ordered = dict(sorted(entries.items(), key=lambda item: item[1]))
     vocab = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))
     return vocab.encode() + b"\n", "".join(lines).encode()
+
+
+def merge_line(rank: int, left: str, right: str) -> str:
+    """Write one merge.
+
+    Raises:
+        Unsupported: readers would take the line for another, or for none.
+    """
+    field = f"merges[{rank}]"
+    if (left + right).split() != [left + right]:
+        raise Unsupported(f"merge {rank} has white space in a part, which ends it in merges.txt", field=field)
+    if left.startswith("#version"):
+        raise Unsupported(f"merge {rank} begins with #version: readers of merges.txt skip that line", field=field)
+    return f"{left} {right}\n"
