@@ -123,7 +123,8 @@ class LongerVocabulary:
 
     Raises:
         InvalidOption: with the field.
-        Unsupported: the vocabulary has entries that are not bytes.
+        Unsupported: the vocabulary has entries that are not bytes, or an added token takes more or less of a text than
+            its literal.
     """
 
     tokenizer: Tokenizer
@@ -155,6 +156,7 @@ class LongerVocabulary:
             message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
             raise InvalidOption(message, field="vocab_size")
         vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
+        _require_plain(config.added_tokens)
         tokens = _tokens(vocabulary)
         index = {id: place for place, (id, _) in enumerate(tokens)}
         merges = tuple((index[left], index[right], index[product]) for left, right, product in vocabulary.merge_ids())
@@ -211,6 +213,22 @@ def _goal(settings: TrainSettings, tokens: int, forbidden: tuple[str, ...]) -> G
 def _provenance(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[str, int]) -> dict[str, Any]:
     """Say what was trained from what, with nothing in it that differs between two runs."""
     return {"trained_by": f"tokd {VERSION}", "settings": settings, "corpus": corpus, "learned": learned}
+
+
+def _require_plain(added: Sequence[AddedToken]) -> None:
+    """Hold that a corpus can be cut as the tokenizer cuts: by the literals of the added tokens.
+
+    Raises:
+        Unsupported
+    """
+    for index, token in enumerate(added):
+        for flag in ("single_word", "lstrip", "rstrip"):
+            if getattr(token, flag):
+                raise Unsupported(
+                    f"the added token {token.content[:80]!r} has {flag}, by which no corpus is cut; extend a tokenizer "
+                    "without that, and put it back",
+                    field=f"added_tokens[{index}].{flag}",
+                )
 
 
 def _tokens(vocabulary: Vocabulary) -> Sequence[tuple[int, bytes]]:

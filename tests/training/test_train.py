@@ -7,6 +7,7 @@ import json
 import random
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from tokenizer_core import (
     Tokenizer,
     TrainingWarning,
     TrainSettings,
+    Unsupported,
     extend,
     train,
     train_characters,
@@ -367,3 +369,14 @@ def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
     recipe = Recipe(corpus=tuple(words), settings=TrainSettings(vocab_size=np.int64(260)), sizes=tuple(sizes))
     assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
     assert train_characters(iter(words), vocab_size=np.int64(12)) == train_characters(iter(words), vocab_size=12)
+
+
+@pytest.mark.parametrize("flag", ["single_word", "lstrip", "rstrip"])
+def test_a_tokenizer_whose_added_tokens_take_more_than_their_literal_is_not_extended(flag: str) -> None:
+    start = train(iter(["low lower"]), 258, special_tokens=["<m>"])
+    config = start.parts.config
+    (token,) = config.added_tokens
+    flagged = replace(config, added_tokens=(replace(token, **{flag: True}),))
+    with pytest.raises(Unsupported, match=f"'<m>' has {flag}") as refused:
+        extend(start.with_parts(replace(start.parts, config=flagged)), iter(["foo<m>   bar"]), 270)
+    assert refused.value.place["field"] == f"added_tokens[0].{flag}"
