@@ -24,6 +24,16 @@ def letters(size: int) -> str:
     return "".join(random.Random(20).choices("abcdefghijklmnopqrstuvwxyz", k=size))
 
 
+def rules(size: int) -> str:
+    """Runs of up to 200 of one sign, with nothing between them: one piece in most patterns."""
+    chance = random.Random(21)
+    runs = (chance.choice("-=*#/~_.+") * chance.randint(1, 200) for _ in range(size))
+    text = ""
+    while len(text) < size:
+        text += next(runs)
+    return text[:size]
+
+
 SHAPES: dict[str, Callable[[int], str]] = {
     "equal letters": lambda size: "a" * size,
     "spaces": lambda size: " " * size,
@@ -42,6 +52,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "ideographs": lambda size: "的" * size,
     "alternating case": lambda size: "aA" * (size // 2),
     "slashes": lambda size: "/" * size,
+    "dashes": lambda size: "-" * size,
+    "rules": rules,
     "begun literals": lambda size: "<|endoftext" * (size // 11),
     "nul": lambda size: "\0" * size,
 }
@@ -74,6 +86,15 @@ def test_a_million_characters_take_near_linear_time(name: str, shape: str) -> No
     # A floor under the small time, so that the noise of a millisecond is no verdict.
     base = max(seconds(lambda: ours.encode(small, special_tokens="text")), 0.005)
     assert seconds(lambda: ours.encode(large, special_tokens="text")) <= RATIO * base
+
+
+@pytest.mark.parametrize("shape", ["spaces", "slashes", "dashes", "rules"])
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_take_no_longer_than_random_letters(name: str, shape: str) -> None:
+    ours = vocabularies.tokenizer(name)
+    plain, runs = letters(MILLION // 10), SHAPES[shape](MILLION // 10)
+    base = max(seconds(lambda: ours.encode(plain, special_tokens="text")), 0.01)
+    assert seconds(lambda: ours.encode(runs, special_tokens="text")) <= 2 * base
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::merging::lineage::Lineage;
+use crate::merging::run_tokens::{self, RunTokens, run};
 use crate::merging::white_tokens::{Spot, WhiteTokens};
 use crate::piece_cache::Key;
 use crate::tables::Tables;
@@ -25,13 +26,14 @@ const NEIGHBOUR_BITS: u32 = 11;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS < 1 << 31);
 
-/// How long the tokens are that begin with three given bytes.
+/// How long the tokens are that begin with three given bytes, but for runs of one byte.
 #[derive(Debug)]
 pub struct Lengths {
     /// By a hash of the three bytes.
     short: Box<[u32]>,
     long: FxHashMap<usize, LongTokens>,
     white: Option<WhiteTokens>,
+    runs: RunTokens,
 }
 
 impl Lengths {
@@ -39,8 +41,9 @@ impl Lengths {
     pub fn new(vocabulary: &Vocabulary, is_made: impl Fn(u32) -> bool) -> Option<Self> {
         let mut short = vec![0; 1 << 16].into_boxed_slice();
         let mut long: FxHashMap<usize, Vec<(&[u8], u32)>> = FxHashMap::default();
+        let (mut white, mut runs) = (Vec::new(), RunTokens::default());
         for (id, bytes) in vocabulary.tokens() {
-            if bytes.len() < 3 || !is_made(id) {
+            if bytes.len() < run_tokens::SHORTEST || !is_made(id) || runs.take(id, bytes) {
                 continue;
             }
             if bytes.len() > TOKEN_LIMIT {
@@ -51,10 +54,12 @@ impl Lengths {
             if bytes.len() >= LONG {
                 long.entry(place).or_default().push((bytes, id));
             }
+            if WhiteTokens::is_all(bytes) {
+                white.push((id, bytes));
+            }
         }
         let long = long.into_iter().map(|(place, tokens)| (place, LongTokens::new(tokens))).collect();
-        let white = WhiteTokens::new(vocabulary.tokens().filter(|(id, _)| is_made(*id)));
-        Some(Self { short, long, white })
+        Some(Self { short, long, white: WhiteTokens::new(&white), runs })
     }
 }
 
@@ -115,9 +120,40 @@ struct Candidate {
     length: u16,
     /// Where the tree has it, if that was asked.
     spot: Spot,
+    /// It is a run of one byte.
+    is_run: bool,
+    /// It is known that it can stand behind the token before it.
+    stands: bool,
 }
 
-/// What tells which tokens a place of a piece begins with.
+impl Candidate {
+    fn new(id: u32, length: usize) -> Self {
+        Self { id, length: length as u16, spot: Spot::default(), is_run: false, stands: false }
+    }
+
+    /// Whether it, the last token of `bytes`, is nothing but this byte.
+    #[inline]
+    fn is_run_of(&self, byte: u8, bytes: &[u8]) -> bool {
+        let own = &bytes[bytes.len() - usize::from(self.length)..];
+        (self.is_run || own.len() < run_tokens::SHORTEST) && own[0] == byte && own[own.len() - 1] == byte
+    }
+}
+
+/// What is known of a vocabulary.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    tables: &'a Tables,
+    lineage: &'a Lineage,
+    runs: &'a RunTokens,
+}
+
+impl Known<'_> {
+    fn can_stand(self, left: u32, right: u32) -> bool {
+        self.lineage.can_stand(&self.tables.merges, left, right)
+    }
+}
+
+/// What tells which tokens of three bytes and more a place of a piece begins with, but for runs of one byte.
 trait Search {
     /// The longest.
     fn longest(&self, rest: &[u8]) -> Option<Candidate>;
@@ -130,13 +166,13 @@ impl Search for &WhiteTokens {
     #[inline]
     fn longest(&self, rest: &[u8]) -> Option<Candidate> {
         let spot = WhiteTokens::longest(self, rest);
-        self.token(spot).map(|(id, length)| Candidate { id, length, spot })
+        self.token(spot).map(|(id, length)| Candidate { spot, ..Candidate::new(id, usize::from(length)) })
     }
 
     #[inline]
     fn shorter(&self, _: &[u8], than: Candidate) -> Option<Candidate> {
         let spot = WhiteTokens::shorter(self, than.spot);
-        self.token(spot).map(|(id, length)| Candidate { id, length, spot })
+        self.token(spot).map(|(id, length)| Candidate { spot, ..Candidate::new(id, usize::from(length)) })
     }
 }
 
@@ -156,6 +192,7 @@ impl Search for (&Tables, &Lengths) {
 #[derive(Debug, Default)]
 pub struct Backtracker {
     neighbours: Neighbours,
+    followers: Followers,
     row: Vec<Candidate>,
     ids: Vec<u32>,
     /// A bit for each place from which nothing leads on.
@@ -169,9 +206,10 @@ impl Backtracker {
         if !lineage.is_clear(piece) {
             return None;
         }
+        let known = Known { tables, lineage, runs: &lengths.runs };
         match &lengths.white {
-            Some(tokens) if WhiteTokens::is_all(piece) => self.search(tables, lineage, piece, tokens)?,
-            _ => self.search(tables, lineage, piece, (tables, lengths))?,
+            Some(tokens) if WhiteTokens::is_all(piece) => self.search(known, piece, tokens)?,
+            _ => self.search(known, piece, (tables, lengths))?,
         }
         self.ids.clear();
         self.ids.extend(self.row.iter().map(|token| token.id));
@@ -179,29 +217,41 @@ impl Backtracker {
     }
 
     #[inline(never)]
-    fn search(&mut self, tables: &Tables, lineage: &Lineage, piece: &[u8], tokens: impl Search) -> Option<()> {
-        let Self { neighbours, row, dead, .. } = self;
+    fn search(&mut self, known: Known, piece: &[u8], tokens: impl Search) -> Option<()> {
+        let Self { neighbours, followers, row, dead, .. } = self;
         row.clear();
         dead.clear();
         dead.resize(piece.len() / 64 + 1, 0);
         let mut at = 0;
-        let mut candidate = tokens.longest(piece);
+        // What was tried last at this place.
+        let mut tried: Option<Candidate> = None;
         while at < piece.len() {
+            let (rest, last) = (&piece[at..], row.last().copied());
+            let is_longer = |token: &Candidate| !token.is_run && usize::from(token.length) >= run_tokens::SHORTEST;
+            let longer = match tried {
+                None if known.runs.is_led(rest[0], run(rest)) => tokens.longest(rest),
+                Some(token) if is_longer(&token) => tokens.shorter(rest, token),
+                _ => None,
+            };
+            let below = tried.filter(|token| !is_longer(token)).map_or(usize::MAX, |token| usize::from(token.length));
+            let before = last.filter(|last| last.is_run_of(rest[0], &piece[..at]));
+            let candidate = longer
+                .or_else(|| followers.longest_run(known, rest, before, below))
+                .or_else(|| short(known.tables, rest, below));
             let Some(token) = candidate else {
                 dead[at / 64] |= 1 << (at % 64);
-                let last = row.pop()?;
-                at -= usize::from(last.length);
-                candidate = tokens.shorter(&piece[at..], last);
+                tried = row.pop();
+                at -= usize::from(tried?.length);
                 continue;
             };
             let end = at + usize::from(token.length);
             let is_dead = dead[end / 64] >> (end % 64) & 1 != 0;
-            if !is_dead && row.last().is_none_or(|last| neighbours.can_stand(tables, lineage, last.id, token.id)) {
+            let stands = token.stands || last.is_none_or(|last| neighbours.can_stand(known, last.id, token.id));
+            tried = Some(token);
+            if !is_dead && stands {
                 row.push(token);
                 at = end;
-                candidate = tokens.longest(&piece[at..]);
-            } else {
-                candidate = tokens.shorter(&piece[at..], token);
+                tried = None;
             }
         }
         Some(())
@@ -234,20 +284,54 @@ impl Default for Neighbours {
 
 impl Neighbours {
     #[inline]
-    fn can_stand(&mut self, tables: &Tables, lineage: &Lineage, left: u32, right: u32) -> bool {
+    fn can_stand(&mut self, known: Known, left: u32, right: u32) -> bool {
         let pair = u64::from(left) << 32 | u64::from(right) << 1;
         let place = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NEIGHBOUR_BITS)) as usize;
         let answer = &mut self.answers[place];
         if *answer & !1 != pair {
-            *answer = pair | u64::from(lineage.can_stand(&tables.merges, left, right));
+            *answer = pair | u64::from(known.can_stand(left, right));
         }
         *answer & 1 != 0
     }
 }
 
-/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`.
+/// Which runs can stand behind a run of the same byte.
+#[derive(Debug, Default)]
+struct Followers(FxHashMap<u32, run_tokens::Lengths>);
+
+impl Followers {
+    /// The longest run of one byte that `rest` begins with and that is shorter than `below`, behind `before` if that is a run
+    /// of the same byte.
+    #[inline]
+    fn longest_run(&mut self, known: Known, rest: &[u8], before: Option<Candidate>, below: usize) -> Option<Candidate> {
+        let byte = rest[0];
+        let all = known.runs.lengths(byte);
+        all.greatest(below)?;
+        let lengths = before.map_or(all, |before| {
+            let stands = |length| known.can_stand(before.id, known.runs.id(byte, length));
+            *self.0.entry(before.id).or_insert_with(|| all.filter(stands))
+        });
+        let length = lengths.greatest(below.min(run(rest) + 1))?;
+        let id = known.runs.id(byte, length);
+        Some(Candidate { is_run: true, stands: before.is_some(), ..Candidate::new(id, length) })
+    }
+}
+
+/// The longest token of one byte or two that `rest` begins with and that is shorter than `below`.
+#[inline]
+fn short(tables: &Tables, rest: &[u8], below: usize) -> Option<Candidate> {
+    if below > 2
+        && let [left, right, ..] = rest
+        && let Some(id) = tables.merges.product_of_bytes(*left, *right)
+    {
+        return Some(Candidate::new(id, 2));
+    }
+    (below > 1).then(|| Candidate::new(tables.merges.byte_id(rest[0]), 1))
+}
+
+/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, but for those that are
+/// [`short`] and runs of one byte.
 fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Option<Candidate> {
-    let found = |(id, length): (u32, usize)| Candidate { id, length: length as u16, spot: Spot::default() };
     let below = below.min(rest.len() + 1);
     if below > 3 {
         let place = place(rest);
@@ -255,7 +339,7 @@ fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Opt
         if short >> LONG != 0 && below > LONG {
             let long = lengths.long.get(&place).and_then(|tokens| tokens.longest(rest, below));
             if long.is_some() {
-                return long.map(found);
+                return long.map(|(id, length)| Candidate::new(id, length));
             }
         }
         short &= (1 << below.min(LONG)) - 1;
@@ -263,15 +347,10 @@ fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Opt
             let length = short.ilog2() as usize;
             let key = Key::new(rest, 0, length, false);
             if let Some(id) = tables.tokens.get(key, &rest[..length], true) {
-                return Some(found((id, length)));
+                return Some(Candidate::new(id, length));
             }
             short &= !(1 << length);
         }
     }
-    if below > 2
-        && let Some(id) = tables.merges.product_of_bytes(rest[0], rest[1])
-    {
-        return Some(found((id, 2)));
-    }
-    (below > 1).then(|| found((tables.merges.byte_id(rest[0]), 1)))
+    None
 }

@@ -6,6 +6,7 @@ pub mod lineage;
 pub mod merge;
 pub(crate) mod pair_table;
 pub mod ranks;
+pub(crate) mod run_tokens;
 pub mod token_index;
 pub(crate) mod white;
 pub(crate) mod white_tokens;

@@ -1,0 +1,132 @@
+//! Tokens of one byte again and again: a vocabulary has dozens of lengths of dashes, and few of them can be neighbours.
+
+use rustc_hash::FxHashMap;
+
+/// Shorter ones are looked up as all other tokens are.
+pub(crate) const SHORTEST: usize = 3;
+
+/// Longer ones too: lengths have a bit each.
+const LONGEST: usize = u128::BITS as usize - 1;
+
+/// Lengths of runs, a bit each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lengths(u128);
+
+impl Lengths {
+    /// The greatest that is below a limit.
+    #[inline]
+    pub(crate) fn greatest(self, below: usize) -> Option<usize> {
+        let lower = if below > LONGEST { self.0 } else { self.0 & ((1 << below) - 1) };
+        lower.checked_ilog2().map(|length| length as usize)
+    }
+
+    /// Those of which something is true.
+    pub(crate) fn filter(self, mut holds: impl FnMut(usize) -> bool) -> Self {
+        let all = std::iter::successors(self.greatest(usize::MAX), |length| self.greatest(*length));
+        Self(all.fold(0, |lengths, length| lengths | u128::from(holds(length)) << length))
+    }
+}
+
+/// The tokens that are runs of a byte.
+#[derive(Debug)]
+pub(crate) struct RunTokens {
+    /// By the byte.
+    lengths: Box<[Lengths; 256]>,
+    /// By the byte and the length.
+    ids: FxHashMap<(u8, u8), u32>,
+    /// By the byte: the longest run of it that another token begins with.
+    led: Box<[u8; 256]>,
+}
+
+impl Default for RunTokens {
+    fn default() -> Self {
+        Self { lengths: Box::new([Lengths(0); 256]), ids: FxHashMap::default(), led: Box::new([0; 256]) }
+    }
+}
+
+impl RunTokens {
+    /// Take a token of at least [`SHORTEST`] bytes if it is a run.
+    pub(crate) fn take(&mut self, id: u32, bytes: &[u8]) -> bool {
+        let (byte, run) = (bytes[0], run(bytes));
+        let is_run = run == bytes.len();
+        if is_run {
+            self.lengths[usize::from(byte)].0 |= 1 << run;
+            // Of two with the same bytes the first counts.
+            self.ids.entry((byte, run as u8)).or_insert(id);
+        } else {
+            let led = &mut self.led[usize::from(byte)];
+            *led = run.max(usize::from(*led)) as u8;
+        }
+        is_run
+    }
+
+    /// Of what lengths the runs of a byte are.
+    #[inline]
+    pub(crate) fn lengths(&self, byte: u8) -> Lengths {
+        self.lengths[usize::from(byte)]
+    }
+
+    /// The run of a byte that has one of its [lengths](Self::lengths).
+    #[inline]
+    pub(crate) fn id(&self, byte: u8, length: usize) -> u32 {
+        self.ids[&(byte, length as u8)]
+    }
+
+    /// Whether what begins with a run of a byte, of a length that [`run`] tells, can begin with a longer token.
+    #[inline]
+    pub(crate) fn is_led(&self, byte: u8, run: usize) -> bool {
+        usize::from(self.led[usize::from(byte)]) >= run
+    }
+}
+
+/// How many equal bytes there are first; up to [`LONGEST`] are told.
+#[inline]
+pub(crate) fn run(bytes: &[u8]) -> usize {
+    match bytes {
+        [first, second, ..] if first == second => long_run(*first, bytes),
+        _ => bytes.len().min(1),
+    }
+}
+
+/// How often `byte` stands first.
+fn long_run(byte: u8, bytes: &[u8]) -> usize {
+    let bytes = &bytes[..bytes.len().min(LONGEST)];
+    let (words, _) = bytes.as_chunks();
+    let whole = words.iter().take_while(|word| u64::from_ne_bytes(**word) == u64::from_ne_bytes([byte; 8])).count() * 8;
+    whole + bytes[whole..].iter().take_while(|next| **next == byte).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_counted_up_to_the_longest() {
+        for length in 0..300 {
+            let mut bytes = vec![b'-'; length];
+            assert_eq!(run(&bytes), length.min(LONGEST));
+            bytes.extend(b"=-----------");
+            assert_eq!(run(&bytes), if length == 0 { 1 } else { length.min(LONGEST) });
+        }
+    }
+
+    #[test]
+    fn lengths_are_told_from_the_greatest() {
+        let dashes: Vec<u8> = vec![b'-'; 200];
+        let of = |length: usize| &dashes[..length];
+        let tokens: [(u32, &[u8]); 6] =
+            [(1, of(3)), (4, of(127)), (5, of(128)), (6, of(64)), (8, of(64)), (2, b"----|")];
+        let mut runs = RunTokens::default();
+        assert_eq!(tokens.map(|(id, bytes)| runs.take(id, bytes)), [true, true, false, true, true, false]);
+        let lengths = runs.lengths(b'-');
+        assert_eq!(
+            [usize::MAX, 128, 127, 64, 4, 3, 0].map(|below| lengths.greatest(below)),
+            [Some(127), Some(127), Some(64), Some(3), Some(3), None, None]
+        );
+        assert_eq!([127, 64, 3].map(|length| runs.id(b'-', length)), [4, 6, 1]);
+        assert_eq!(lengths.filter(|length| length != 64).greatest(127), Some(3));
+        assert_eq!(runs.lengths(b'=').greatest(usize::MAX), None);
+        // A run of 128 is another token.
+        assert!(runs.is_led(b'-', LONGEST) && !runs.is_led(b'=', 1));
+    }
+}
