@@ -298,7 +298,7 @@ class _Run:
                 self.meter.bytes += source.size or 0
             case "counts":
                 line, distinct = 1, None
-                for block in self._while_well(lines(source, self.meter)):
+                for block in self._while_well(lines(source, self.meter, self.watch.check)):
                     if line == 1 and block.startswith(b"{"):
                         first, _, rest = block.partition(b"\n")
                         header = _check_header(source.name, first, self.rules.header())

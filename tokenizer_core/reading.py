@@ -24,6 +24,9 @@ Pause = Callable[[], object]
 BLOCK = 1 << 20
 """Bytes that are read at a time."""
 
+LINE_BYTES = 1 << 30
+"""A line that is read whole is no longer."""
+
 _ZSTD_STEP = 1024
 """Compressed bytes taken at a time: what they expand to cannot be bounded but by this, and is at most 32 MB."""
 
@@ -92,18 +95,33 @@ def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
             yield block
 
 
-def lines(source: Source, meter: Meter) -> Iterator[bytes]:
-    """Read a file in blocks of whole lines."""
-    rest = b""
+def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator[bytes]:
+    """Read a file in blocks of whole lines; ``pause`` is called after every block of the file.
+
+    Raises:
+        InvalidCorpus: a line has more than ``LINE_BYTES``.
+    """
+    parts: list[bytes] = []
+    size, before = 0, 0
     for block in blocks(source, meter):
-        end = block.rfind(b"\n") + 1
-        if end:
-            yield rest + block[:end]
-            rest = block[end:]
-        else:
-            rest += block
-    if rest:
-        yield rest
+        if end := block.rfind(b"\n") + 1:
+            # Parts of a long line are joined once: each time anew would take quadratic time.
+            whole = b"".join((*parts, block[:end]))
+            yield whole
+            before += whole.count(b"\n")
+            parts, size = [], 0
+        parts.append(block[end:])
+        size += len(block) - end
+        if size > LINE_BYTES:
+            raise InvalidCorpus(
+                f"line {before + 1} of {source.name} has more than {LINE_BYTES} bytes, as no piece has; count anew, "
+                "with a pattern or shorter documents",
+                file=source.name,
+                line=before + 1,
+            )
+        pause()
+    if size:
+        yield b"".join(parts)
 
 
 def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = False) -> Iterator[list[str]]:

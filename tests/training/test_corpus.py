@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import zstandard
 
 from tokenizer_core import (
+    Cancelled,
     CorpusError,
     CorpusNotFound,
     Counts,
@@ -29,9 +31,13 @@ from tokenizer_core import (
     TrainingRun,
     TrainSettings,
     counted,
+    reading,
     train,
 )
-from tokenizer_core.corpus import Corpus
+from tokenizer_core.corpus import Corpus, sources
+from tokenizer_core.counting import count_sources
+from tokenizer_core.plans import NewVocabulary
+from tokenizer_core.progress import Watch
 
 SETTINGS = TrainSettings(pattern="gpt2", special_tokens=["<|end|>"])
 DOCUMENTS = [f"document {number}: it's {number * 7} naïve 日本語 words\r\n\n  and «more» " for number in range(300)]
@@ -162,6 +168,36 @@ def test_kept_counts_that_lost_pieces_are_refused_unless_nobody_says_how_many_th
     untold = {key: value for key, value in json.loads(header).items() if key != "distinct_pieces"}
     (tmp_path / "a.counts").write_bytes(json.dumps(untold).encode() + b"\n" + b"".join(pieces[:1]))
     assert counted([tmp_path / "b.counts", tmp_path / "a.counts"], SETTINGS).pieces.total == 3
+
+
+def test_a_long_line_takes_linear_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "BLOCK", 64)
+    (tmp_path / "a.counts").write_bytes(b"a\n" + b"ab" * (4 << 20))
+    (source,) = sources(Files(paths=(tmp_path / "a.counts",)))
+    started = time.monotonic()
+    assert sum(map(len, reading.lines(source, reading.Meter()))) == source.size
+    # A tenth of a second here; to join each of 131,072 blocks to all before took more than 20.
+    assert time.monotonic() - started < 5
+
+
+def test_a_line_of_counts_beyond_the_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "BLOCK", 64)
+    monkeypatch.setattr(reading, "LINE_BYTES", 1000)
+    (tmp_path / "a.counts").write_text(f'2\t"low"\n1\t"{"ab" * 2000}"\n', encoding="utf-8")
+    with pytest.raises(InvalidCorpus, match=r"line 2 of .* has more than 1000 bytes") as refused:
+        of(tmp_path / "a.counts")
+    assert refused.value.place == {"file": str(tmp_path / "a.counts"), "line": 2}
+
+
+def test_a_run_is_stopped_within_a_line_of_counts(tmp_path: Path) -> None:
+    class Stopped(Watch):
+        def check(self) -> None:
+            raise Cancelled("stopped")
+
+    (tmp_path / "a.counts").write_bytes(b"no line that could be told")
+    files, rules = Files(paths=(tmp_path / "a.counts",)), NewVocabulary(TrainSettings(), (300,)).rules()
+    with pytest.raises(Cancelled):
+        count_sources(sources(files), files, rules, Stopped(None))
 
 
 def test_a_document_counts_the_same_wherever_its_bytes_are_cut(tmp_path: Path) -> None:
