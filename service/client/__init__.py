@@ -42,7 +42,7 @@ from service.client.errors import (
     retry_after,
 )
 from service.client.given import address, attempts, headers_of, patience
-from service.client.jobs import EventReader
+from service.client.jobs import FIRST_PAUSE, EventReader
 from tokenizer_core import InvalidOption
 
 __all__ = [
@@ -75,7 +75,6 @@ MAX_PAUSE = 30.0
 """Seconds: a service that asks for a longer pause is not asked again."""
 
 QUIET_SECONDS = 60.0
-_FIRST_PAUSE = 0.5
 _SPREAD = 0.25
 """Callers who were turned away together come back spread over this part of the pause, not all at once."""
 
@@ -137,7 +136,9 @@ class _Methods:
 
 
 class Client(_Methods):
-    """A client that waits for every answer. It keeps connections open: use one, in any number of threads, and close it.
+    """A client that waits for every answer.
+
+    It keeps connections open: use one in each process, in any number of threads, and close it.
 
     Args:
         url: where the service listens.
@@ -182,9 +183,10 @@ class Client(_Methods):
 
     def events(self, job_id: str) -> Iterator[Job]:
         """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
-        reader = EventReader(job_id)
+        reader = EventReader(job_id, self._tries)
         while True:
-            seconds = _FIRST_PAUSE
+            _require_open(self._http)
+            asked = 0.0
             try:
                 with self._http.stream("GET", reader.path, headers=reader.headers, timeout=self._patience) as answer:
                     if answer.status_code == 204:
@@ -197,17 +199,17 @@ class Client(_Methods):
                                 yield job
                                 if job.ended:
                                     return
-                        reader.ended(self._tries)
+                        reader.ended()
                     else:
                         answer.read()
-                        pause = _pause(answer, reader.failed(), self._tries)
+                        pause = None if reader.gives_up() else _pause(answer, 1, 2)
                         if pause is None:
                             raise from_answer(answer)
-                        seconds = pause
+                        asked = pause
             except httpx.RequestError as error:
-                if reader.failed() >= self._tries:
+                if reader.gives_up():
                     raise no_answer(error) from error
-            time.sleep(seconds)
+            time.sleep(max(asked, reader.pause))
 
     def wait(self, job_id: str) -> Job:
         """Return a job when it has ended, however it ended."""
@@ -263,9 +265,10 @@ class AsyncClient(_Methods):
 
     async def events(self, job_id: str) -> AsyncIterator[Job]:
         """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
-        reader = EventReader(job_id)
+        reader = EventReader(job_id, self._tries)
         while True:
-            seconds = _FIRST_PAUSE
+            _require_open(self._http)
+            asked = 0.0
             try:
                 async with self._http.stream(
                     "GET", reader.path, headers=reader.headers, timeout=self._patience
@@ -280,17 +283,17 @@ class AsyncClient(_Methods):
                                 yield job
                                 if job.ended:
                                     return
-                        reader.ended(self._tries)
+                        reader.ended()
                     else:
                         await answer.aread()
-                        pause = _pause(answer, reader.failed(), self._tries)
+                        pause = None if reader.gives_up() else _pause(answer, 1, 2)
                         if pause is None:
                             raise from_answer(answer)
-                        seconds = pause
+                        asked = pause
             except httpx.RequestError as error:
-                if reader.failed() >= self._tries:
+                if reader.gives_up():
                     raise no_answer(error) from error
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(max(asked, reader.pause))
 
     async def wait(self, job_id: str) -> Job:
         """Return a job when it has ended, however it ended."""
@@ -311,12 +314,18 @@ class AsyncClient(_Methods):
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], files: ExitStack) -> httpx.Request:
     """Return what httpx sends; what is opened for it is closed with ``files``."""
+    _require_open(http)
     content = _body(call, files)
     content["headers"] = {**content.get("headers", {}), **(call.headers or {})}
     try:
         return http.build_request(call.method, call.path, **content)
     except httpx.InvalidURL as error:
         raise InvalidOption(f"the request has no URL: {error}") from error
+
+
+def _require_open(http: httpx.Client | httpx.AsyncClient) -> None:
+    if http.is_closed:
+        raise Unreachable("the client is closed; open another")
 
 
 def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
@@ -342,7 +351,7 @@ def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
         return None
     seconds = retry_after(answer)
     if seconds is None:
-        seconds = _FIRST_PAUSE * 2.0 ** (attempt - 1)
+        seconds = FIRST_PAUSE * 2.0 ** (attempt - 1)
     if seconds > MAX_PAUSE:
         return None
     return seconds * random.uniform(1, 1 + _SPREAD)  # noqa: S311 - no secret

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
-from service.client.given import SURROGATE, in_path, several
+from service.client.given import SURROGATE, in_path, one, one_list, several
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
 
@@ -175,7 +175,7 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
 
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
     """Turn a text into ids, and what else ``parts`` asks for."""
-    return Call("POST", "/encode", Encoding, _renamed({"text": text, **options}))
+    return Call("POST", "/encode", Encoding, _renamed({"text": one(text), **options}))
 
 
 def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
@@ -185,7 +185,7 @@ def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
     """Turn a text into an array of ids, which travel as bare bytes: what large texts are sent for."""
-    return Call("POST", "/encode", _ids, _renamed({"text": text, **options}), OCTETS)
+    return Call("POST", "/encode", _ids, _renamed({"text": one(text), **options}), OCTETS)
 
 
 def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
@@ -222,24 +222,28 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     return Call("POST", "/encode", read, sink.getvalue().to_pybytes(), ARROW)
 
 
+def _chat(messages: Chat) -> Chat:
+    return one_list(messages, "messages", "send each chat by itself")
+
+
 def render(messages: Chat, **options: Unpack[ChatOptions]) -> Call[Rendered]:
     """Render a chat by the tokenizer's template, and say what of the text the caller wrote."""
-    return Call("POST", "/render", Rendered, {"messages": messages, **options})
+    return Call("POST", "/render", Rendered, {"messages": _chat(messages), **options})
 
 
 def encode_chat(messages: Chat, **options: Unpack[EncodeChatOptions]) -> Call[Encoding]:
     """Turn a chat into ids; what its fields hold is text, never a control token."""
-    return Call("POST", "/encode", Encoding, _renamed({"messages": messages, **options}))
+    return Call("POST", "/encode", Encoding, _renamed({"messages": _chat(messages), **options}))
 
 
 def count_chat(messages: Chat, **options: Unpack[CountChatOptions]) -> Call[Count]:
     """Say how many ids a chat has."""
-    return Call("POST", "/count", Count, {"messages": messages, **options})
+    return Call("POST", "/count", Count, {"messages": _chat(messages), **options})
 
 
 def count(text: str, **options: Unpack[TextOptions]) -> Call[Count]:
     """Say how many ids a text has."""
-    return Call("POST", "/count", Count, {"text": text, **options})
+    return Call("POST", "/count", Count, {"text": one(text), **options})
 
 
 def count_batch(texts: Sequence[str], **options: Unpack[TextOptions]) -> Call[list[Count]]:
@@ -249,7 +253,7 @@ def count_batch(texts: Sequence[str], **options: Unpack[TextOptions]) -> Call[li
 
 def offsets(text: str, target_spans: Targets | None = None, **options: Unpack[OffsetsOptions]) -> Call[Places]:
     """Say where every token stands, and which overlap the target spans."""
-    return Call("POST", "/offsets", Places, {"text": text, "target_spans": target_spans, **options})
+    return Call("POST", "/offsets", Places, {"text": one(text), "target_spans": target_spans, **options})
 
 
 def offsets_batch(
@@ -262,7 +266,7 @@ def offsets_batch(
 
 def decode(ids: Ids, **options: Unpack[StreamOptions]) -> Call[Decoded]:
     """Turn ids into text; with ``pending`` as a part of a stream."""
-    return Call("POST", "/decode", Decoded, {"ids": ids, **options})
+    return Call("POST", "/decode", Decoded, {"ids": one_list(ids, "ids", "decode_batch takes several"), **options})
 
 
 def decode_batch(ids: Sequence[Ids], **options: Unpack[DecodeOptions]) -> Call[list[Decoded]]:

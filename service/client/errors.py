@@ -1,12 +1,12 @@
 """What a client raises. Every error is a ``TokdError``.
 
 TokdError
-├── InputError       as the library raises it for the same input: ReservedLiteral, UnknownTokenId, InvalidOption, ...
+├── InputError       what the library refuses too: ReservedLiteral, UnknownTokenId, InvalidOption, InvalidSettings, ...
 ├── Refused          any other refusal of the service; ``code``, ``path`` and ``status`` say which
 │   ├── Forbidden    no key that the service knows, or one without the scope
 │   ├── NotFound     no such tokenizer, job or route
 │   ├── TooLarge     more bytes, items or ids than the service takes
-│   ├── Saturated    the service had too much to do, at every try; ``retry_after`` says when to come again
+│   ├── Saturated    the service has too much to do, or too many jobs wait; ``retry_after`` says when to come again
 │   └── ServerFault  a bug of the service, or an answer that is not one of tokd's
 └── Unreachable      no answer came
     └── TimedOut     not in time
@@ -21,6 +21,7 @@ import orjson
 
 from tokenizer_core import (
     InvalidOption,
+    InvalidSettings,
     InvalidUnicode,
     ReservedLiteral,
     StepLimit,
@@ -59,7 +60,7 @@ class TooLarge(Refused):
 
 
 class Saturated(Refused):
-    """The service had too much to do whenever it was asked."""
+    """The service has too much to do, or too many jobs wait: the last answer of those that were waited for."""
 
 
 class ServerFault(Refused):
@@ -82,6 +83,7 @@ _AS_THE_LIBRARY: Mapping[str, type[TokdError]] = {
     code: cls
     for cls in (
         InvalidOption,
+        InvalidSettings,
         InvalidUnicode,
         ReservedLiteral,
         StepLimit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path, PurePath
 from threading import TIMEOUT_MAX
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
+import numpy as np
 
 from tokenizer_core import InvalidOption, InvalidUnicode
 
@@ -121,13 +122,43 @@ def several(values: S, field: str = "texts") -> S:
     return values
 
 
+def one(text: str) -> str:
+    """Refuse what is not one text: the answer for several would be read as that of one.
+
+    Raises:
+        InvalidOption
+    """
+    given: Any = text
+    if not isinstance(given, str):
+        kind = type(given).__name__
+        raise InvalidOption(f"text is a string, not {kind}; several go to the method that ends in _batch", field="text")
+    return text
+
+
+def one_list(values: S, field: str, instead: str) -> S:
+    """Refuse a list of lists where one list is meant: its answer would be read as that of one.
+
+    Raises:
+        InvalidOption
+    """
+    given: Any = values
+    rows = given[:1] if isinstance(given, Sequence | np.ndarray) and np.ndim(given) != 0 else ()
+    if any(isinstance(row, Sequence | np.ndarray) and not isinstance(row, str | bytes) for row in rows):
+        raise InvalidOption(f"{field} is one list, not a list of them; {instead}", field=field)
+    return values
+
+
 def in_path(value: str, field: str) -> str:
     """Return what stands in a path or a query, escaped.
 
     Raises:
         InvalidOption, InvalidUnicode
     """
-    return quote(encoded(value, field), safe="")
+    part = quote(encoded(value, field), safe="")
+    if part in ("", ".", ".."):
+        # A path without it is that of another route.
+        raise InvalidOption(f"{field} is {value!r}, which names nothing", field=field)
+    return part
 
 
 def encoded(value: str, field: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -17,6 +18,11 @@ from service.client.given import encoded, file_of, header, in_path, several
 from tokenizer_core import InvalidOption
 
 EVENTS = "text/event-stream"
+FIRST_PAUSE = 0.5
+LAST_PAUSE = 5.0
+RESTART_SECONDS = 60.0
+"""A server that told something may be away for so long, as one is that is restarted."""
+
 GZIP = "application/gzip"
 
 
@@ -111,17 +117,26 @@ def place(job_id: str) -> str:
 class EventReader:
     """Reads a stream of events line by line, over any number of connections.
 
+    Args:
+        tries: connections in a row that may tell nothing, neither an event nor that the job is still watched.
+
     Attributes:
         headers: of the next connection, so that nothing is told twice.
-        failures: connections in a row that told nothing, neither an event nor that the job is still watched.
     """
 
-    def __init__(self, job_id: str) -> None:
+    def __init__(self, job_id: str, tries: int) -> None:
         self.path = f"{place(job_id)}/events"
         self.headers = {"accept": EVENTS}
-        self.failures = 0
+        self._tries = tries
+        self._failures = 0
+        self._until = 0.0
         self._fields: dict[str, str] = {}
         self._told = False
+
+    @property
+    def pause(self) -> float:
+        """Seconds to wait before the next connection."""
+        return min(FIRST_PAUSE * 2.0 ** max(self._failures - 1, 0), LAST_PAUSE)
 
     def begin(self, answer: httpx.Response) -> None:
         """Take the answer whose lines follow.
@@ -137,7 +152,8 @@ class EventReader:
         """Take a line; return the job when an event is complete."""
         if line:
             if line.startswith((":", "data")):
-                self._told, self.failures = True, 0
+                self._told, self._failures = True, 0
+                self._until = time.monotonic() + RESTART_SECONDS
             name, _, value = line.partition(":")
             self._fields[name] = value.removeprefix(" ")
             return None
@@ -151,20 +167,20 @@ class EventReader:
             message = f"{self.path} tells events that are not tokd's; check the address"
             raise ServerFault(message, code="internal", status=200) from None
 
-    def failed(self) -> int:
-        """Forget the event that was not complete, and return how many connections in a row have failed."""
+    def gives_up(self) -> bool:
+        """Forget the event that was not complete, and tell whether enough connections in a row told nothing."""
         self._fields = {}
-        self.failures += 1
-        return self.failures
+        self._failures += 1
+        return self._failures >= self._tries and time.monotonic() >= self._until
 
-    def ended(self, tries: int) -> None:
+    def ended(self) -> None:
         """Take the end of a stream whose job has not ended: that of a server that is restarted, for one.
 
         Raises:
             ServerFault: so many streams in a row told nothing.
         """
         self._fields = {}
-        if not self._told and self.failed() >= tries:
+        if not self._told and self.gives_up():
             message = f"{self.path} ended without an event, at every try; check the address and what stands before it"
             raise ServerFault(message, code="internal", status=200)
 

@@ -178,6 +178,44 @@ def test_one_where_many_are_meant_is_refused_and_not_taken_apart(describe: Any, 
         describe(one)
 
 
+CHAT = [{"role": "user", "content": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("describe", "several", "field"),
+    [
+        *(
+            (describe, value, "text")
+            for describe in (calls.encode, calls.encode_ids, calls.count, calls.offsets)
+            for value in (["a", "b c"], ["ab"], [], ("a",), np.array(["a"]), b"a", 5, None)
+        ),
+        *((calls.decode, value, "ids") for value in ([[1]], [(1,), [2]], [range(3)], [np.array([1])], np.array([[1]]))),
+        *((describe, [CHAT], "messages") for describe in (calls.encode_chat, calls.count_chat, calls.render)),
+    ],
+)
+def test_several_where_one_is_meant_are_refused_and_not_answered_as_one(
+    describe: Any, several: Any, field: str
+) -> None:
+    with pytest.raises(InvalidOption, match=r"^\w+ is (a string|one list), not") as caught:
+        describe(several)
+    assert caught.value.place == {"field": field}
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_closed_client_says_so(kind: Any) -> None:
+    async def ask_when_closed() -> None:
+        tokd = kind()
+        closed = tokd.close()
+        if closed is not None:
+            await closed
+        with pytest.raises(Unreachable, match="the client is closed"):
+            await tokd.count("a")
+        with pytest.raises(Unreachable, match="the client is closed"):
+            await tokd.wait("j")
+
+    asyncio.run(ask_when_closed())
+
+
 def test_offsets_say_where_tokens_stand(ask: Ask, framed: Tokenizer) -> None:
     got = ask(Client.offsets("the naïve fox", [(4, 9)], unit="byte", add_special_tokens=False))
     assert got.spans == framed.offsets("the naïve fox", "byte").spans.tolist()
@@ -257,9 +295,9 @@ def test_other_refusals_say_what_and_where(ask: Ask) -> None:
 
 def test_what_is_no_json_is_the_caller_s_mistake_before_anything_is_sent(ask: Ask) -> None:
     for value in (b"bytes", object(), {5: 6}, 1 << 70, np.array(3), np.array("a"), [np.array(3)], np.ma.masked, {"a"}):
-        with pytest.raises(InvalidOption, match=r"^text cannot be sent as JSON") as caught:
-            ask(Client.encode(value))  # type: ignore[arg-type]  # the mistake
-        assert caught.value.place == {"field": "text"}
+        with pytest.raises(InvalidOption, match=r"^tokenizer cannot be sent as JSON") as caught:
+            ask(Client.encode("a", tokenizer=value))  # type: ignore[arg-type]  # the mistake
+        assert caught.value.place == {"field": "tokenizer"}
     with pytest.raises(InvalidOption) as caught:
         ask(Client.encode("a", parts={"ids"}))  # type: ignore[arg-type]
     assert caught.value.place == {"field": "return"}

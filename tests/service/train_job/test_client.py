@@ -7,6 +7,7 @@ import io
 import tarfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -16,7 +17,7 @@ from service.auth import entry, new_key
 from service.client import AsyncClient, Client, Forbidden, Job, NotFound, Refused, Saturated, ServerFault, Unreachable
 from tests.service.conftest import RunServer, Server
 from tests.service.train_job.conftest import SETTINGS, TEXTS
-from tokenizer_core import Tokenizer, train
+from tokenizer_core import InvalidSettings, Tokenizer, train
 
 KEYS = {name: new_key() for name in ("ann", "bob")}
 Script = Callable[[Any], Awaitable[Any]]
@@ -148,7 +149,12 @@ def test_what_is_refused_says_what_and_where(play: Callable[..., Any], tmp_path:
     async def script(tokd: Any) -> None:
         for call, kind, code, path in [
             (tokd.job("0" * 32), NotFound, "job_not_found", None),
-            (tokd.submit_texts(TEXTS, settings={"vocab_size": 3}), Refused, "invalid_settings", "settings.vocab_size"),
+            (
+                tokd.submit_texts(TEXTS, settings={"vocab_size": 3}),
+                InvalidSettings,
+                "invalid_settings",
+                "settings.vocab_size",
+            ),
             (tokd.submit_files([tmp_path / "a.txt"], settings={"x": 3}), Refused, "unknown_field", "settings.x"),
             (tokd.submit_paths(["/etc/passwd"]), Refused, "path_forbidden", "corpus.files[0]"),
             (tokd.submit_urls(["http://127.0.0.1/"]), Refused, "scheme_forbidden", "corpus.urls[0]"),
@@ -221,6 +227,12 @@ def scripted(kind: str, *answers: httpx.Response | Exception) -> tuple[Told, lis
             raise answer
         return answer
 
+    return watcher(kind, reply), asked
+
+
+def watcher(kind: str, reply: Callable[[httpx.Request], httpx.Response]) -> Told:
+    """Return what lists what either kind of client tells of a job's events."""
+
     def told() -> list[Job]:
         async def main() -> list[Job]:
             transport = httpx.MockTransport(reply)
@@ -229,7 +241,7 @@ def scripted(kind: str, *answers: httpx.Response | Exception) -> tuple[Told, lis
 
         return asyncio.run(main())
 
-    return told, asked
+    return told
 
 
 BOTH = pytest.mark.parametrize("kind", ["sync", "async"])
@@ -288,6 +300,40 @@ def test_patience_with_broken_streams_ends(kind: str) -> None:
         with pytest.raises(ServerFault, match="without an event"):
             told()
         assert len(asked) == 3
+
+
+@BOTH
+@pytest.mark.parametrize("away", [20.0, 90.0])
+def test_watching_goes_on_when_a_server_that_told_something_is_back_within_a_minute(
+    kind: str, away: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("service.client.time.sleep", slept.append)
+    monkeypatch.setattr("service.client.asyncio.sleep", sleep)
+    monkeypatch.setattr("service.client.jobs.time", SimpleNamespace(monotonic=lambda: sum(slept)))
+    asked: list[str | None] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("last-event-id"))
+        if len(asked) == 1:
+            return stream(event(1, "queued"))
+        if sum(slept) < away:
+            raise httpx.ConnectError("restarting")
+        return stream(event(2, "failed"))
+
+    told = watcher(kind, reply)
+    if away > 60:
+        with pytest.raises(Unreachable):
+            told()
+        assert 60 <= sum(slept) <= 66
+    else:
+        assert [job.state for job in told()] == ["queued", "failed"]
+    assert set(asked) == {None, "1"}
+    assert len(asked) < 20
 
 
 @BOTH
