@@ -22,9 +22,8 @@ from service.answers import Answer
 from service.auth import NEEDS, OPEN, Guard, Need
 from service.direct import AnswerNow, Tried, Whole
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
-from service.exchange import Exchange
+from service.exchange import Exchange, Headers
 from service.jobs import JobStore
-from service.json_body import Headers
 from service.limits import Limits
 from service.metrics import Metrics
 from service.registry import Registry
@@ -106,8 +105,8 @@ class App(FastAPI):
                 each.app = _Guarded(each.app, state.guard, NEEDS[each.path], asked)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         # What DirectProtocol asks, by request target.
-        self.now = {
-            path.encode("ascii"): self._at_once(route)
+        self.direct_answers = {
+            path.encode("ascii"): self._answer_now(route)
             for path, route in self._hot.items()
             if route.shortcut is not None
         }
@@ -135,7 +134,7 @@ class App(FastAPI):
                     operation["security"] = [{"key": []}] if NEEDS[path] else []
         return document
 
-    def _at_once(self, route: JsonRoute) -> AnswerNow:
+    def _answer_now(self, route: JsonRoute) -> AnswerNow:
         """Return what answers a whole request to a route as ``__call__`` would, but for what is left to that."""
 
         def answer_now(headers: Headers, body: bytes) -> Whole | Tried | None:

@@ -6,12 +6,14 @@ when the bytes at hand are read, becomes a task of ASGI then. So nothing is ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from service.exchange import Headers
 
 TRIED = "tried"
 """The key of ``Tried`` in the scope of a task."""
@@ -32,7 +34,7 @@ class Tried:
     made: Any
 
 
-AnswerNow = Callable[[Iterable[tuple[bytes, bytes]], bytes], Whole | Tried | None]
+AnswerNow = Callable[[Headers, bytes], Whole | Tried | None]
 """Answers headers and a body, or leaves the request to its task; ``None`` if nothing was tried."""
 
 MOST_IN_A_ROW = 16
@@ -43,7 +45,7 @@ COPIED_BYTES = 16 << 10
 
 
 class DirectProtocol(HttpToolsProtocol):
-    """One connection to an application whose ``now`` holds, by request target, what answers at once."""
+    """One connection to an application whose ``direct_answers`` holds, by request target, what answers at once."""
 
     _answer: AnswerNow | None = None
     """Of the request that is being read, if it may be answered at once."""
@@ -59,7 +61,7 @@ class DirectProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._now: Mapping[bytes, AnswerNow] = getattr(self.app, "now", {})
+        self._direct_answers: Mapping[bytes, AnswerNow] = getattr(self.app, "direct_answers", {})
         self._body: list[bytes] = []
 
     def data_received(self, data: bytes) -> None:
@@ -116,7 +118,7 @@ class DirectProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        answer = self._now.get(self.url)
+        answer = self._direct_answers.get(self.url)
         if answer is not None and self._is_ordinary():
             self._answer = answer
         elif self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+Headers = Iterable[tuple[bytes, bytes]]
+"""As ASGI has them: names in lower case."""
 
 UNMATCHED = "unmatched"
 

@@ -32,9 +32,9 @@ READ_SECONDS = 30.0
 END_SECONDS = 28
 """Time for the requests at hand when the server ends."""
 
-AT_ONCE = "tokd.at_once"
-"""The extension of ASGI by which a hot route sends a whole answer in one call. It is given the media type and the body,
-and tells whether it sent them; if not, the messages of ASGI are still to be sent."""
+WRITE_WHOLE = "tokd.write_whole"
+"""The extension of ASGI by which a hot route writes a whole answer in one call. It is given media type and body, and
+tells whether it wrote them; if not, the messages of ASGI are still to be sent."""
 
 
 _HOST = re.compile(rb"(\[[-!$&'()*+,.0-9:;=A-Z_a-z~%]+\]|([-!$&'()*+,.0-9;=A-Z_a-z~]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?")
@@ -183,10 +183,10 @@ class BoundedProtocol(DirectProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        cycle.scope["extensions"] = {AT_ONCE: {"send": partial(self._send_at_once, cycle)}}
+        cycle.scope["extensions"] = {WRITE_WHOLE: {"send": partial(self._write_answer, cycle)}}
         super()._start_asgi_task(cycle, app)
 
-    def _send_at_once(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:
+    def _write_answer(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:
         if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
             return False
         self.write_whole(media_type, body)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
 
 from service.errors import ServiceError
+from service.exchange import Headers
 from service.json_errors import explain
-
-Headers = Iterable[tuple[bytes, bytes]]
 
 UNCHECKED_BYTES = 128 << 10
 MAX_COST = 256 << 20
 """What parsing a body may cost, in bytes of memory. Parsing holds the interpreter's lock, so this bounds time too: with
 the costs below the worst body takes a tenth of a second."""
 
-_COSTS = ((b",", 230), (b"[", 2000), (b"{", 4000), (b":", 4000))
+VALUE_COST = 230
+_COSTS = ((b",", VALUE_COST), (b"[", 2000), (b"{", 4000), (b":", 4000))
 """Of pydantic 2.14: a short string takes 230 bytes, an empty list 300 and an object with one key 1,000, up to 130 times
 their text. A list takes as long to make and drop as nine strings, an object or an unknown field as seventeen."""
 
-MAX_STRINGS = MAX_COST // 230
+MAX_STRINGS = MAX_COST // VALUE_COST
 
 MAX_DEPTH = 200
 """The parser's own bound."""

@@ -54,9 +54,9 @@ def run(settings: Settings) -> None:
     try:
         if settings.workers == 1:
             give_back_large()
-            app = _settled(create_app(settings))
+            app = _gc_frozen(create_app(settings))
             with worker_beside(settings):
-                uvicorn.run(partial(_told_to_end, app), factory=True, **_options(settings))
+                uvicorn.run(partial(_with_second_interrupt, app), factory=True, **_options(settings))
         else:
             _run_workers(settings)
     finally:
@@ -143,10 +143,10 @@ def _clear_the_way(path: Path) -> None:
 def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     give_back_large()
-    return _told_to_end(_settled(create_app(Settings.load())))
+    return _with_second_interrupt(_gc_frozen(create_app(Settings.load())))
 
 
-def _told_to_end(app: FastAPI) -> FastAPI:
+def _with_second_interrupt(app: FastAPI) -> FastAPI:
     _interrupt_twice(signal.SIG_DFL)
     return app
 
@@ -166,7 +166,7 @@ def _end_at_the_next(end: Any, at_once: Any, number: int, frame: FrameType | Non
     end(number, frame)
 
 
-def _settled(app: FastAPI) -> FastAPI:
+def _gc_frozen(app: FastAPI) -> FastAPI:
     """Take all that a server starts with out of the collector's sight: to look through it holds every request up."""
     gc.collect()
     gc.freeze()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from service.answers import Answer, Block
 from service.errors import ServiceError
-from service.json_body import MAX_COST
+from service.json_body import MAX_COST, VALUE_COST
 from service.registry import Loaded, Registry, Unopened
 from service.schemas import INLINE_ITEMS
 from service.settings import Settings
@@ -21,8 +21,7 @@ from tokenizer_core import TextRoute
 Shortcut = Callable[[bytes, bool], Answer | None]
 """Answers a body, or leaves it to the models. Unless it may take long, it leaves them bodies with many items."""
 
-_VALUE_COST = 230
-_MAX_VALUES = (MAX_COST - (1 << 17)) // _VALUE_COST
+_MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
 
 _Given = tuple[Block, int] | str | None
@@ -40,7 +39,7 @@ def to_texts(route: TextRoute, registry: Registry, settings: Settings, threads: 
             route, body, loaded.head, reference, max_items=most if may_take_long else few, threads=threads
         )
 
-    return _found(registry, ask, has_text=True)
+    return _by_reference(registry, ask, has_text=True)
 
 
 def to_ids(registry: Registry, settings: Settings) -> Shortcut:
@@ -55,10 +54,12 @@ def to_ids(registry: Registry, settings: Settings) -> Shortcut:
             body, loaded.head, reference, max_ids=max_ids, max_rows=max_rows, max_values=_MAX_VALUES
         )
 
-    return _found(registry, ask, has_text=False)
+    return _by_reference(registry, ask, has_text=False)
 
 
-def _found(registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], _Given], *, has_text: bool) -> Shortcut:
+def _by_reference(
+    registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], _Given], *, has_text: bool
+) -> Shortcut:
     """Ask the default tokenizer, and if the body names another one, ask that."""
 
     def answer(body: bytes, may_take_long: bool) -> Answer | None:

@@ -11,16 +11,15 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from service.auth.identity import LOCAL, Identity
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, Keys, digest, parse
 from service.auth.needs import OPEN, Need
 from service.errors import ServiceError
+from service.exchange import Headers
 from service.settings import InvalidSetting
-
-Headers = Iterable[tuple[bytes, bytes]]
 
 SETTLED_NANOSECONDS = 2_000_000_000
 """A file that changed less than this before it was read may change again without another time of change."""

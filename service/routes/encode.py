@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from service import arrow, chats, encoding, media, octets
 from service.answers import Answer, Writer, write
 from service.errors import ServiceError
-from service.json_body import Headers, parser, require_json
+from service.exchange import Headers
+from service.json_body import parser, require_json
 from service.routes.json_route import PROBLEM_RESPONSES, Choose, Responses, Way, post
 from service.schemas import EncodeAnswer, EncodeRequest
 from service.shortcut import to_texts

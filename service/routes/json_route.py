@@ -23,9 +23,9 @@ from service.answers import BLOCK_BYTES, Answer, Block, told
 from service.auth import NEEDS, Guard, Need
 from service.direct import COPIED_BYTES, TRIED, Tried
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
-from service.exchange import Exchange
-from service.http_protocol import AT_ONCE
-from service.json_body import Headers, declared_length, parser
+from service.exchange import Exchange, Headers
+from service.http_protocol import WRITE_WHOLE
+from service.json_body import declared_length, parser
 from service.limits import Disconnected, Limits
 from service.media import is_plain
 from service.registry import Unopened
@@ -168,8 +168,8 @@ class JsonRoute(APIRoute):
         extensions = scope.get("extensions")
         if extensions is not None and len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
             # One write of one string, which a larger answer would have to be copied for.
-            at_once = extensions.get(AT_ONCE)
-            if at_once is not None and at_once["send"](answer.media_type, blocks[0]):
+            extension = extensions.get(WRITE_WHOLE)
+            if extension is not None and extension["send"](answer.media_type, blocks[0]):
                 return
         headers = [(b"content-type", answer.media_type), (b"content-length", b"%d" % size), *answer.headers]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import spans
 from service.answers import Answer
+from service.offsets import offsets_of_chats, offsets_of_texts
 from service.routes.json_route import post
 from service.schemas import OffsetsAnswer, OffsetsRequest
 from service.shortcut import to_texts
@@ -21,5 +21,5 @@ def mount(app: FastAPI, state: State) -> None:
     def offsets(body: OffsetsRequest) -> Answer:
         """Say where every token stands in the text, and which tokens overlap given spans."""
         if body.messages is not None:
-            return spans.offsets_of_chats(registry.get(body.tokenizer), body, state.settings)
-        return spans.offsets(registry.get(body.tokenizer), body)
+            return offsets_of_chats(registry.get(body.tokenizer), body, state.settings)
+        return offsets_of_texts(registry.get(body.tokenizer), body)

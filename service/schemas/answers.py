@@ -6,17 +6,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.schemas.fields import Span
+from service.schemas.fields import Span, drop_default
 from tokenizer_core import Side
-
-
-def _drop_default(schema: dict[str, Any]) -> None:
-    del schema["default"]
 
 
 def _if_asked(description: str) -> Any:
     """Describe a field that an answer holds when the request asks for it, and is never null."""
-    return Field(None, description=description, json_schema_extra=_drop_default)
+    return Field(None, description=description, json_schema_extra=drop_default)
 
 
 Rows = list[int] | list[list[int]]

@@ -32,3 +32,8 @@ MAX_POSITION = 1 << 31
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION)]
 Span = Annotated[list[Position], Field(min_length=2, max_length=2)]
+
+
+def drop_default(schema: dict[str, Any]) -> None:
+    """Document a field that may be missing and is never null without the null that stands for it here."""
+    del schema["default"]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from service.schemas.fields import MAX_POSITION, Id, Object, Part, Span, SpecialTokens
+from service.schemas.fields import MAX_POSITION, Id, Object, Part, Span, SpecialTokens, drop_default
 from tokenizer_core import Padding, Side, Unit
 
 INLINE_ITEMS = 256
@@ -46,10 +46,6 @@ class Example(NamedTuple):
 
 _NOT_SENT: Any = None
 """The value of a field that may be missing and is never null."""
-
-
-def _drop_default(schema: dict[str, Any]) -> None:
-    del schema["default"]
 
 
 class RequestBody(BaseModel):
@@ -96,7 +92,7 @@ class TextRequest(Request):
 
     text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
         _NOT_SENT,
-        json_schema_extra=_drop_default,
+        json_schema_extra=drop_default,
         description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
     )
     messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(

@@ -34,7 +34,7 @@ class Caller:
         config = Config(app, log_config=None, timeout_keep_alive=1000, access_log=False, proxy_headers=False)
         self.protocol = BoundedProtocol(config, self.state, {})
         if not at_once:
-            self.protocol._now = {}
+            self.protocol._direct_answers = {}
         self.transport = Transport()
         self.protocol.connection_made(self.transport)
 

@@ -17,7 +17,7 @@ from service.settings import Settings
 from tokenizer_core import Offsets, overlapping
 
 
-def offsets(loaded: Loaded, request: OffsetsRequest) -> Answer:
+def offsets_of_texts(loaded: Loaded, request: OffsetsRequest) -> Answer:
     """Answer ``/offsets`` for texts."""
     require_text(request)
     texts = texts_of(request)
