@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from service.cli.options import Parser
-from service.cli.streams import CommandError, excerpt, forget_output, note, reason, write_line
+from service.cli.streams import CommandError, excerpt, forget, note, reason, write_line
 from tokenizer_core import VERSION, TokdError
 
 COMMANDS = {
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TokdError as error:
         return _fail(error.code, _with_place(error), 1)
     except BrokenPipeError:
-        forget_output()
+        forget(sys.stdout)
         return 141
     except OSError as error:
         return _fail("io_error", f"{error.filename}: {reason(error)}" if error.filename else reason(error), 1)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from service.cli.streams import forget
 from tokenizer_core import Progress
 
 BAR = 24
@@ -68,9 +69,15 @@ class Bar:
         self._drawn = True
 
     def _write(self, text: str) -> None:
-        if self._stream is not None:
+        if self._stream is None:
+            return
+        try:
             self._stream.write(text)
             self._stream.flush()
+        except OSError:
+            # A run goes on without whoever reads of it.
+            forget(self._stream)
+            self._stream = None
 
 
 class Rate:

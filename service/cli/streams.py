@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 class CommandError(Exception):
@@ -93,7 +93,7 @@ def write(data: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        forget_output()
+        forget(sys.stdout)
         raise CommandError("unwritable_output", f"standard output: {reason(error)}") from None
 
 
@@ -108,10 +108,14 @@ def write_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Write one line to standard error, if there is one."""
-    if sys.stderr is not None:
+    """Write one line to standard error, if there is one that can be written to: no command fails for want of it."""
+    if sys.stderr is None:
+        return
+    try:
         sys.stderr.buffer.write(printable(text).encode() + b"\n")
         sys.stderr.flush()
+    except OSError:
+        forget(sys.stderr)
 
 
 def printable(text: str) -> str:
@@ -124,11 +128,11 @@ def excerpt(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def forget_output() -> None:
-    """Point standard output at nothing: the interpreter flushes it once more at exit and would fail again."""
-    if sys.stdout is not None:
+def forget(stream: TextIO | None) -> None:
+    """Point a standard stream at nothing: the interpreter flushes it once more at exit and would fail again."""
+    if stream is not None:
         nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
+        os.dup2(nothing, stream.fileno())
         os.close(nothing)
 
 

@@ -1,5 +1,6 @@
 """Closed pipes, full disks, interrupts: the command ends quietly and says what happened."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -78,6 +79,30 @@ def test_closed_standard_streams_are_no_traceback(home):
         assert result.returncode == 1
         assert result.stderr.startswith(b"tokd: error: " + code), result.stderr
         assert result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("reader", ["full", "closed"])
+@pytest.mark.parametrize(
+    "arguments", [["bogus"], ["train", "hf", "--format", "text", "--vocab-size", "260", "-o", "OUT"]]
+)
+def test_no_command_fails_because_nobody_reads_what_it_says(home, tmp_path, arguments, reader):
+    arguments = [str(tmp_path / "made") if argument == "OUT" else argument for argument in arguments]
+    with Path("/dev/full").open("wb") as full:
+        read, write = os.pipe()
+        os.close(read)
+        result = subprocess.run(
+            [sys.executable, "-m", "service.cli", *arguments],
+            cwd=home,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=full if reader == "full" else write,
+            timeout=60,
+            check=False,
+        )
+        os.close(write)
+    assert result.returncode == (2 if arguments == ["bogus"] else 0)
+    assert (tmp_path / "made").exists() == (arguments != ["bogus"])
 
 
 def test_an_interrupt_ends_the_command_quietly(home):
