@@ -6,6 +6,7 @@ All heavy calls release the GIL. ``special_tokens`` is one of ``"reject"``, ``"t
 
 import builtins
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal, final
 
 import numpy as np
@@ -49,8 +50,11 @@ class Vocabulary:
     def from_tokens(tokens: Sequence[tuple[int, bytes]], merges: Sequence[tuple[int, int, int]]) -> Vocabulary:
         """Build from ``(id, bytes)`` and merges ``(left id, right id, product id)`` in rank order."""
 
-    def reserve(self, added: Sequence[tuple[int, str]]) -> Vocabulary:
+    def reserve(self, added: Sequence[tuple[int, str]], kept: AbstractSet[int] = ...) -> Vocabulary:
         """Check ``(id, literal)`` of all added tokens, and leave out the entries that are nothing but these literals.
+
+        Args:
+            kept: ids whose entries stay, if they are text.
 
         Raises:
             InvalidArtifact: ``duplicate_id``, ``duplicate_token``, ``id_conflict`` or ``id_out_of_range`` at

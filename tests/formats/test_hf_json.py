@@ -162,6 +162,27 @@ def test_added_tokens_keep_their_ids_in_hugging_face(tokens, ignore_merges, tmp_
     }
 
 
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize(("flags", "text"), [({}, "12ZQ"), ({"single_word": True}, "12zq")])
+def test_an_entry_that_no_merge_makes_is_found_whole_where_its_literal_does_not_match(flags, text, special, tmp_path):
+    """Text never becomes a special token here that is none by its literal; there it does."""
+    entries = document()["model"]["vocab"] | {"zq": 264}
+    whole = document(
+        added_tokens=[added(264, "zq", special=special, **flags)],
+        model=model(entries, ignore_merges=True),
+        normalizer={"type": "Lowercase"},
+        pre_tokenizer=BYTE_LEVEL,
+    )
+    peer = HuggingFace.from_str(json.dumps(whole)).encode(text).ids
+    assert peer[-1] == 264
+    for tokenizer in (
+        ours := Tokenizer.from_hf(write(tmp_path / "source", whole)),
+        ours.save(tmp_path / "saved") or Tokenizer.open(tmp_path / "saved"),
+    ):
+        ids = tokenizer.encode(text, special_tokens="parse").tolist()
+        assert ids == ([*peer[:-1], *tokenizer.encode("z"), *tokenizer.encode("q")] if special else peer)
+
+
 @pytest.mark.parametrize(
     ("tokens", "given"),
     [

@@ -74,6 +74,7 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
         for kind in ("String", "Regex")
     ),
     (document(decoder={"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}), "decoder.decoders[1].type"),
+    (document(normalizer={"type": "Prepend", "prepend": ""}), "normalizer.prepend"),
 ]
 
 

@@ -50,9 +50,14 @@ def _number(value: object, path: str) -> int:
     return identifier(value if number is None else number, path)
 
 
-def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken]) -> Vocabulary:
-    """Check the tokens, in the order of their file, and leave out the entries that are only their literals."""
-    return vocabulary.reserve([(token.id, token.content) for token in tokens])
+def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken], *, ignore_merges: bool = False) -> Vocabulary:
+    """Check the tokens, in the order of their file, and leave out the entries that are only their literals.
+
+    Where pieces are taken whole (``ignore_merges``) text becomes an entry of a token that is not special also where its
+    literal does not match, as behind a normalizer, so that it is more than a literal.
+    """
+    kept = {token.id for token in tokens if ignore_merges and not token.special}
+    return vocabulary.reserve([(token.id, token.content) for token in tokens], kept)
 
 
 def given_ids(

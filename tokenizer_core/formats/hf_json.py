@@ -72,7 +72,7 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
         raise unsupported("version", version, "1.0")
     ignore_merges, unk = _read_model(Fields(fields.any("model"), "model"))
     added = tuple(read_added_token(item, path) for item, path in fields.items("added_tokens", []))
-    entries, vocabulary = vocabulary, reserve(vocabulary, added)
+    entries, vocabulary = vocabulary, reserve(vocabulary, added, ignore_merges=ignore_merges)
     _check_numbers(entries, added)
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"))
     frame = read_post_processor(fields.any("post_processor"))

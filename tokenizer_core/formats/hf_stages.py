@@ -71,7 +71,11 @@ def read_normalizer(value: object, path: str = "normalizer") -> tuple[Normalizer
             case "Replace":
                 stages.append(Replace(_pattern(fields, named=False), fields.take("content", str)))
             case "Prepend":
-                stages.append(Prepend(fields.take("prepend", str)))
+                text = fields.take("prepend", str)
+                if not text:
+                    # Hugging Face itself doubles the first character then, or fails.
+                    raise unsupported(fields.at("prepend"), "", "a text that is not empty")
+                stages.append(Prepend(text))
             case "Strip":
                 stages.append(Strip(left=fields.take("strip_left", bool), right=fields.take("strip_right", bool)))
             case _ if kind in REWRITES:

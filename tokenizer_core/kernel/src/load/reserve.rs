@@ -2,7 +2,8 @@
 //!
 //! Hugging Face keeps the literals of special tokens among the entries, or not, as the file likes. An entry that no merge
 //! makes and that an added token stands for is left out here: so the same tokenizer has the same vocabulary whichever
-//! way it was written, and `ignore_merges` can never take such a literal whole out of ordinary text.
+//! way it was written, and `ignore_merges` can never take such a literal whole out of ordinary text. Where it may, as that
+//! of a token that is not special, the entry stays.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,11 +18,16 @@ use crate::vocabulary::{MAX_IDS, Vocabulary};
 const MAX_LITERAL: usize = 4096;
 const MAX_LITERALS: usize = 1 << 23;
 
-/// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals.
+/// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals, save those of
+/// the ids in `kept`.
 ///
 /// # Errors
 /// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (an empty literal), at `added_tokens[i]`.
-pub fn reserve<'a>(vocabulary: &'a Vocabulary, added: &[(u32, &str)]) -> Result<Cow<'a, Vocabulary>> {
+pub fn reserve<'a>(
+    vocabulary: &'a Vocabulary,
+    added: &[(u32, &str)],
+    kept: &HashSet<u32>,
+) -> Result<Cow<'a, Vocabulary>> {
     let (mut by_id, mut by_entry) = (HashMap::new(), HashMap::new());
     let mut total = 0;
     for (index, (id, literal)) in added.iter().enumerate() {
@@ -82,8 +88,9 @@ pub fn reserve<'a>(vocabulary: &'a Vocabulary, added: &[(u32, &str)]) -> Result<
                 if same_entry.is_some() { format!("it the id {id}") } else { "that id to another entry".to_owned() },
             ));
         }
+        let is_text = !key.0 && bytes == literal.as_bytes();
         let is_byte = !key.0 && bytes.len() == 1;
-        if !is_byte && !merged.contains(&id) {
+        if !is_byte && !merged.contains(&id) && !(is_text && kept.contains(&id)) {
             left_out.insert(id);
         } else if bytes != literal.as_bytes() {
             return conflict(format!("the entry {} stands for other bytes than those of the literal", quote(literal)));
@@ -107,7 +114,7 @@ mod tests {
     }
 
     fn refusal(added: &[(u32, &str)]) -> (Code, String) {
-        let error = reserve(&vocabulary(), added).unwrap_err();
+        let error = reserve(&vocabulary(), added, &HashSet::new()).unwrap_err();
         let Place::Field(field) = error.place else { panic!("no field: {error:?}") };
         (error.code, field)
     }
@@ -115,7 +122,7 @@ mod tests {
     #[test]
     fn entries_that_are_only_literals_are_left_out() {
         let whole = vocabulary();
-        let kept = reserve(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz"), (400, "new")]).unwrap();
+        let kept = reserve(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz"), (400, "new")], &HashSet::new()).unwrap();
         assert_eq!(kept.id_limit(), 257);
         assert!(!kept.is_opaque(258));
         assert_eq!(kept.merges(), vocabulary().merges());
@@ -130,8 +137,15 @@ mod tests {
     #[test]
     fn entries_that_merges_or_bytes_need_stay() {
         let whole = vocabulary();
-        let kept = reserve(&whole, &[(256, "ab"), (33, "!")]).unwrap();
+        let kept = reserve(&whole, &[(256, "ab"), (33, "!")], &HashSet::new()).unwrap();
         assert!(matches!(kept, Cow::Borrowed(_)), "nothing is left out");
+    }
+
+    #[test]
+    fn entries_that_text_may_become_stay() {
+        let whole = vocabulary();
+        let kept = reserve(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz")], &[258, 300].into()).unwrap();
+        assert_eq!([257, 258, 300].map(|id| kept.bytes(id)), [None, None, Some(&b"zz"[..])]);
     }
 
     #[test]

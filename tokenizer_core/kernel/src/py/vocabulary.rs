@@ -1,6 +1,7 @@
 //! `Vocabulary` as Python sees it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -47,9 +48,10 @@ impl PyVocabulary {
         load(py, 0, || Vocabulary::new(tokens, merges, Vec::new())).map(wrap)
     }
 
-    fn reserve(&self, py: Python<'_>, added: Vec<(u32, String)>) -> PyResult<Self> {
+    #[pyo3(signature = (added, kept = HashSet::new()))]
+    fn reserve(&self, py: Python<'_>, added: Vec<(u32, String)>, kept: HashSet<u32>) -> PyResult<Self> {
         let added: Vec<(u32, &str)> = added.iter().map(|(id, literal)| (*id, literal.as_str())).collect();
-        let reserved = load(py, 0, || load::reserve(&self.0, &added))?;
+        let reserved = load(py, 0, || load::reserve(&self.0, &added, &kept))?;
         Ok(match reserved {
             Cow::Borrowed(_) => Self(Arc::clone(&self.0)),
             Cow::Owned(vocabulary) => wrap(vocabulary),
