@@ -97,10 +97,7 @@ class App(FastAPI):
         ):
             module.mount(self, state)
         for each in self.routes:
-            if isinstance(each, JsonRoute):
-                each.guarded_by(state.guard)
-                each.takes_long = state.registry.takes_long
-            elif isinstance(each, Route):
+            if isinstance(each, Route) and not isinstance(each, JsonRoute):
                 asked = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
                 each.app = _Guarded(each.app, state.guard, NEEDS[each.path], asked)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}

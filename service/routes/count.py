@@ -17,7 +17,7 @@ def mount(app: FastAPI, state: State) -> None:
     registry = state.registry
     shortcut = to_texts("count", registry, state.settings, state.limits.threads)
 
-    @post(app, "/count", state.requests.to_count, CountAnswer, state.limits, shortcut=shortcut)
+    @post(app, "/count", state.requests.to_count, CountAnswer, state, shortcut=shortcut)
     def count(body: CountRequest) -> Answer:
         """Count the ids of text, without building them: as many as `/encode` gives."""
         if body.messages is not None:

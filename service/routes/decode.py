@@ -17,7 +17,7 @@ def mount(app: FastAPI, state: State) -> None:
     registry, max_ids = state.registry, state.settings.max_ids
     shortcut = to_ids(registry, state.settings)
 
-    @post(app, "/decode", state.requests.to_decode, DecodeAnswer, state.limits, shortcut=shortcut)
+    @post(app, "/decode", state.requests.to_decode, DecodeAnswer, state, shortcut=shortcut)
     def decode(body: DecodeRequest) -> Answer:
         """Turn ids back into text. With `pending`, decode a stream: the server keeps nothing between two requests."""
         return decoding.decode(registry.get(body.tokenizer), body, max_ids=max_ids)

@@ -31,8 +31,7 @@ def _take(_: bytes) -> None:
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry, limits = state.registry, state.limits
-    max_ids, threads = state.settings.max_ids, limits.threads
+    registry, max_ids, threads = state.registry, state.settings.max_ids, state.limits.threads
     shortcut = to_texts("encode", registry, state.settings, threads)
 
     def answer_as(writer: Writer, body: EncodeRequest) -> Answer:
@@ -47,7 +46,7 @@ def mount(app: FastAPI, state: State) -> None:
         "/encode",
         state.requests.to_encode,
         EncodeAnswer,
-        limits,
+        state,
         responses=RESPONSES,
         shortcut=shortcut,
         choose=choose,

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from service.answers import BLOCK_BYTES, Answer, Block, told
-from service.auth import NEEDS, Guard, Need
+from service.auth import NEEDS
 from service.direct import COPIED_BYTES, TRIED, Tried
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.exchange import Exchange, Headers
@@ -31,6 +31,7 @@ from service.media import is_plain
 from service.registry import Unopened
 from service.schemas import RequestBody
 from service.shortcut import Shortcut
+from service.state import State
 from service.threads import saturated
 
 T = TypeVar("T")
@@ -83,35 +84,31 @@ Choose = Callable[[Headers], Way | None]
 
 
 class JsonRoute(APIRoute):
-    """A declared route that handles its requests itself. ``bind`` gives it what it runs with."""
+    """A declared route that handles its requests itself.
 
-    answer: Callable[[Any], Answer]
-    parse: Callable[[bytes], Any]
-    limits: Limits
-    dialect: Dialect | None
-    shortcut: Shortcut | None
-    choose: Choose | None
-    guard: Guard | None
-    need: Need
-    takes_long: Callable[[str | None, int], bool]
-    """Whether the tokenizer of a name may take long over so many bytes."""
+    Args:
+        endpoint: turns a checked body of ``model`` into an answer.
+        dialect, shortcut, choose: those of ``post``.
+        declared: what FastAPI knows of the route.
+    """
 
-    def guarded_by(self, guard: Guard) -> None:
-        """Set who may ask."""
-        self.guard, self.need = guard if guard.needs_keys else None, NEEDS[self.path]
-
-    def bind(
+    def __init__(
         self,
-        answer: Callable[[Any], Answer],
+        path: str,
+        endpoint: Endpoint,
+        *,
         model: type[RequestBody],
-        limits: Limits,
+        state: State,
         dialect: Dialect | None,
         shortcut: Shortcut | None,
         choose: Choose | None,
+        **declared: Any,
     ) -> None:
-        """Set what turns a checked body of ``model`` into an answer, its limits, and how errors are said."""
-        self.answer, self.parse, self.limits, self.dialect = answer, parser(model), limits, dialect
+        super().__init__(path, endpoint, **declared)
+        self.answer, self.parse, self.limits, self.dialect = endpoint, parser(model), state.limits, dialect
         self.shortcut, self.choose = shortcut, choose
+        self.guard, self.need = state.guard if state.guard.needs_keys else None, NEEDS[path]
+        self.takes_long = state.registry.takes_long
 
     def work(self, chunks: list[bytes]) -> Answer | RequestBody:
         """Answer a large body; one with chats is returned checked, for its turn."""
@@ -305,7 +302,7 @@ def post(
     path: str,
     model: type[RequestBody],
     answer: type[BaseModel],
-    limits: Limits,
+    state: State,
     *,
     dialect: Dialect | None = None,
     responses: Responses = PROBLEM_RESPONSES,
@@ -326,6 +323,8 @@ def post(
         for name, example in model.EXAMPLES.items()
     }
 
+    route = partial(JsonRoute, model=model, state=state, dialect=dialect, shortcut=shortcut, choose=choose)
+
     def declare(endpoint: Endpoint) -> None:
         # The limits of this server stand in the model, so the annotation is known only now.
         endpoint.__annotations__["body"] = Annotated[model, Body(openapi_examples=examples)]
@@ -335,9 +334,8 @@ def post(
             methods=["POST"],
             response_model=answer,
             responses=responses,
-            route_class_override=JsonRoute,
+            route_class_override=cast(type[JsonRoute], route),
             openapi_extra={"requestBody": {"content": other_bodies}} if other_bodies else None,
         )
-        cast(JsonRoute, app.router.routes[-1]).bind(endpoint, model, limits, dialect, shortcut, choose)
 
     return declare

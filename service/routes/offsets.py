@@ -17,7 +17,7 @@ def mount(app: FastAPI, state: State) -> None:
     registry = state.registry
     shortcut = to_texts("offsets", registry, state.settings, state.limits.threads)
 
-    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state.limits, shortcut=shortcut)
+    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state, shortcut=shortcut)
     def offsets(body: OffsetsRequest) -> Answer:
         """Say where every token stands in the text, and which tokens overlap given spans."""
         if body.messages is not None:

@@ -116,7 +116,7 @@ def mount(app: FastAPI, state: State) -> None:
         "/v1/messages/count_tokens",
         model,
         AnthropicCountAnswer,
-        state.limits,
+        state,
         dialect=dialect,
         responses=error_responses(model=AnthropicError),
     )

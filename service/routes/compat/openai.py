@@ -125,7 +125,7 @@ def mount(app: FastAPI, state: State) -> None:
         "/v1/responses/input_tokens",
         model,
         OpenaiCountAnswer,
-        state.limits,
+        state,
         dialect=dialect,
         responses=error_responses(model=OpenaiError),
     )

@@ -148,14 +148,14 @@ def detokenize_lists(loaded: Loaded, body: SglangDetokenizeRequest, max_ids: int
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    registry, limits = state.registry, state.limits
+    registry = state.registry
     max_ids, max_items = state.settings.max_ids, state.settings.max_items
     to_tokenize = narrow(SglangTokenizeRequest, prompt=either(str, list_of(str, max_items), None))
     to_detokenize = narrow(
         SglangDetokenizeRequest, tokens=either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     )
 
-    @post(app, "/v1/tokenize", to_tokenize, SglangTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    @post(app, "/v1/tokenize", to_tokenize, SglangTokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
     def sglang_tokenize(body: SglangTokenizeRequest) -> Answer:
         """Turn a prompt, or many, into ids, as SGLang's `/v1/tokenize`."""
         prompts.refuse_template(body.chat_template)
@@ -166,7 +166,7 @@ def mount(app: FastAPI, state: State) -> None:
             raise ServiceError("missing_field", "this field is required", "prompt")
         return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens)
 
-    @post(app, "/v1/detokenize", to_detokenize, SglangDetokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    @post(app, "/v1/detokenize", to_detokenize, SglangDetokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
     def sglang_detokenize(body: SglangDetokenizeRequest) -> Answer:
         """Turn ids into text, as SGLang's `/v1/detokenize`."""
         return detokenize_lists(find(registry, body.model), body, max_ids)

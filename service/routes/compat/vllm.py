@@ -174,11 +174,11 @@ def _write(loaded: Loaded, tokens: Ids | bytes, count: int, strings: TokenString
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    registry, limits = state.registry, state.limits
+    registry = state.registry
     to_tokenize = narrow(VllmTokenizeRequest, messages=list_of(Object, state.settings.max_items) | None)
     to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
 
-    @post(app, "/tokenize", to_tokenize, VllmTokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    @post(app, "/tokenize", to_tokenize, VllmTokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
     def tokenize(body: VllmTokenizeRequest) -> Answer:
         """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
         prompts.refuse_template(body.chat_template)
@@ -189,7 +189,7 @@ def mount(app: FastAPI, state: State) -> None:
             raise ServiceError("missing_field", "this field is required", "prompt")
         return tokenize_prompt(loaded, body, body.prompt)
 
-    @post(app, "/detokenize", to_detokenize, VllmDetokenizeAnswer, limits, dialect=dialect, responses=RESPONSES)
+    @post(app, "/detokenize", to_detokenize, VllmDetokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
     def detokenize(body: VllmDetokenizeRequest) -> Answer:
         """Turn ids into text, as vLLM's `/detokenize`."""
         loaded = registry.of_model(body.model)
