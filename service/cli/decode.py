@@ -12,7 +12,7 @@ from service.cli.options import Parser, add_tokenizer
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_input, usage, write, write_json
 from tokenizer_core import Tokenizer
 
-_SEPARATOR = re.compile(r"[\s,]+")
+_SEPARATOR = re.compile(r"\s*,\s*|\s+")
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def parse_ids(text: str) -> np.ndarray:
-    """Read ids that are separated by spaces, commas or line breaks, in brackets or not."""
+    """Read ids that are separated by spaces, line breaks or a comma each, in brackets or not."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1].strip()

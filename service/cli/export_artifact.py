@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from service.cli.import_artifact import FORMATS
-from service.cli.options import Parser
+from service.cli.options import Parser, place
 from service.cli.streams import create, printable, write_json, write_line
 from tokenizer_core import Beside, Tokenizer, to_huggingface, to_tiktoken, to_vocab_merges
 
@@ -21,7 +21,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "and merges.txt. What the format cannot carry is an error.",
     )
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
-    parser.add_argument("-o", "--output", metavar="PATH", required=True, help="the file or directory to write")
+    parser.add_argument(
+        "-o", "--output", type=place, metavar="PATH", required=True, help="the file or directory to write"
+    )
     parser.add_argument("--format", choices=FORMATS, required=True, help="the format to write")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from service.cli.options import Parser
+from service.cli.options import Parser, place
 from service.cli.streams import CommandError, printable, reason, require_absent, usage, write_json, write_line
 from tokenizer_core import Tokenizer
 
@@ -33,7 +33,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "with its merges.txt, and write an artifact directory.",
     )
     parser.add_argument("source", nargs="+", metavar="SOURCE", help="a file or directory; or vocab.json and merges.txt")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the artifact directory to write")
+    parser.add_argument(
+        "-o", "--output", type=place, metavar="DIR", required=True, help="the artifact directory to write"
+    )
     parser.add_argument("--format", choices=FORMATS, help="format of the source (default: told from its content)")
     parser.add_argument("--name", help="name of the artifact (default: made from that of the output directory)")
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+from collections.abc import Callable
 
 from service.auth import MAX_FILE_BYTES, SCOPES, InvalidKeys, check_name, digest, entry, new_key, parse
 from service.cli.options import Parser
@@ -39,17 +40,27 @@ def run(args: argparse.Namespace) -> int:
     key = new_key()
     scopes = sorted(set(args.scopes), key=SCOPES.index)
     written = entry(args.name, scopes, key)
+
+    def show() -> None:
+        if args.json:
+            hashed = f"sha256:{digest(key.encode()).hex()}"
+            write_json({"key": key, "name": args.name, "scopes": scopes, "hash": hashed})
+        else:
+            write_line(key if args.file is not None else f"{key}\n\n{written}".rstrip())
+
     if args.file is not None:
-        _append(args.file, written)
-    if args.json:
-        write_json({"key": key, "name": args.name, "scopes": scopes, "hash": f"sha256:{digest(key.encode()).hex()}"})
+        _append(args.file, written, show)
     else:
-        write_line(key if args.file is not None else f"{key}\n\n{written}".rstrip())
+        show()
     return 0
 
 
-def _append(file: str, written: str) -> None:
-    """Add an entry to a file of keys, in one write: a server that reads it at this moment sees all of it or none."""
+def _append(file: str, written: str, show: Callable[[], None]) -> None:
+    """Add an entry to a file of keys, in one write: a server that reads it at this moment sees all of it or none.
+
+    It is taken back where its key cannot be shown: no key is in force that nobody has.
+    """
+    failed = None
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with open(descriptor, "r+b", buffering=0) as stream:  # noqa: PTH123 - a descriptor
@@ -59,10 +70,17 @@ def _append(file: str, written: str) -> None:
             parse(before + addition)
             stream.write(addition)
             os.fsync(stream.fileno())
+            try:
+                show()
+            except BaseException as error:
+                failed = error
+                stream.truncate(len(before))
     except InvalidKeys as error:
         raise CommandError("invalid_keys", f"{file}: {error}") from None
     except OSError as error:
         raise CommandError("unwritable_output", f"{file}: {reason(error)}") from None
+    if failed is not None:
+        raise failed
 
 
 def _name(text: str) -> str:

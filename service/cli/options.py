@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-from service.cli.streams import CommandError, usage
+from service.cli.streams import CommandError, usage, write_line
 from service.settings import InvalidSetting, source_of
 
 DEFAULT_ARTIFACT = "artifacts/base"
@@ -25,6 +25,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
         raise usage(f"{message}; see {self.prog} --help")
+
+    def print_help(self, file: Any = None) -> None:
+        """Write the help as every other output, so that one that cannot be written is told."""
+        if file is None:
+            write_line(self.format_help().removesuffix("\n"))
+        else:
+            super().print_help(file)
+
+
+def place(text: str) -> str:
+    """Refuse to write to no place at all: as a path it would be this directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; name a place")
+    return text
 
 
 def whole_number(text: str) -> int:

@@ -184,6 +184,11 @@ def test_import_never_guesses(tokd, tmp_path, content, code, status, word):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("command", [["import", "x"], ["export", "--format", "tiktoken"]])
+def test_no_command_writes_to_an_empty_path(tokd, command):
+    assert_refused(tokd(*command, "-o", ""), "usage", 2, "it is empty; name a place")
+
+
 def test_import_never_waits_for_a_pipe(tokd, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert_refused(tokd("import", str(tmp_path / "pipe"), "-o", str(tmp_path / "out")), "unreadable_file", 1, "pipe")

@@ -30,10 +30,11 @@ def test_a_closed_pipe_ends_the_command_quietly(home, arguments):
     process.stderr.close()
 
 
-def test_a_full_disk_is_one_line(home):
+def without_room(home, *arguments):
+    """Run a command whose output lies on a full disk."""
     with Path("/dev/full").open("wb") as full:
-        result = subprocess.run(
-            [sys.executable, "-m", "service.cli", "encode", "a"],
+        return subprocess.run(
+            [sys.executable, "-m", "service.cli", *arguments],
             cwd=home,
             env=environment(),
             stdout=full,
@@ -41,8 +42,26 @@ def test_a_full_disk_is_one_line(home):
             timeout=60,
             check=False,
         )
+
+
+@pytest.mark.parametrize("arguments", [["encode", "a"], ["--help"], ["encode", "--help"], ["--version"]])
+def test_a_full_disk_is_one_line(home, arguments):
+    result = without_room(home, *arguments)
     assert result.returncode == 1
     assert result.stderr == b"tokd: error: unwritable_output: standard output: no space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b'[[key]]\nname = "b"\nscopes = ["train"]\nhash = "sha256:' + b"0" * 64 + b'"\n']
+)
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_a_key_that_nobody_was_shown_is_not_in_force(home, tmp_path, before, json):
+    file = tmp_path / "keys.toml"
+    file.write_bytes(before)
+    result = without_room(home, "key", "new", "--name", "a", "--scope", "train", "--file", str(file), *json)
+    assert result.returncode == 1
+    assert result.stderr == b"tokd: error: unwritable_output: standard output: no space left on device\n"
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
