@@ -37,10 +37,10 @@ class Loaded:
 
     tokenizer: Tokenizer
     path: str
-    name: str
-    hash: str
     texts: TextCache | None = None
     """Shared by all tokenizers."""
+    name: str = field(init=False)
+    hash: str = field(init=False)
     template: str | None = field(init=False)
     """The template's hash."""
     head: bytes = field(init=False)
@@ -50,6 +50,8 @@ class Loaded:
     def __post_init__(self) -> None:
         # Templates are compiled here: one that is none stops the start, not the first chat.
         _ = self.tokenizer.templates
+        object.__setattr__(self, "name", self.tokenizer.name)
+        object.__setattr__(self, "hash", self.tokenizer.hash)
         object.__setattr__(self, "template", self.tokenizer.template_hash)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
@@ -107,9 +109,7 @@ class Registry:
     ) -> None:
         self._trained = trained
         self.texts = texts
-        self.loaded = tuple(
-            Loaded(tokenizer, path, tokenizer.name, tokenizer.hash, texts) for path, tokenizer in tokenizers.items()
-        )
+        self.loaded = tuple(Loaded(tokenizer, path, texts) for path, tokenizer in tokenizers.items())
         self._by_reference: Mapping[str, Loaded] = self._index()
         if default is not None and default not in self._by_reference:
             raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")
@@ -171,7 +171,7 @@ class Registry:
         if trained is None or _HASHED.fullmatch(reference) is None:
             return None
         name, at, hash = reference.rpartition("@")
-        wanted = name if at else None, hash
+        wanted = (name if at else None), hash
         found = trained.opened(*wanted)
         if found is None:
 
@@ -181,7 +181,7 @@ class Registry:
 
             raise Unopened(reference, open)
         path, tokenizer = found
-        return Loaded(tokenizer, str(path), tokenizer.name, tokenizer.hash, self.texts)
+        return Loaded(tokenizer, str(path), self.texts)
 
     def of_model(self, model: str | None) -> Loaded:
         """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.

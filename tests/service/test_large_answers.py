@@ -61,7 +61,7 @@ def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() ->
 
 
 def test_answer_with_everything_takes_little_more_than_its_bytes(framed: Tokenizer) -> None:
-    loaded = Loaded(framed, "", framed.name, framed.hash)
+    loaded = Loaded(framed, "")
     request = EncodeRequest.model_validate({"text": NO_WORDS * 40_000, "return": EVERYTHING})
     encode(loaded, request, max_ids=1 << 20, threads=1)
     tracemalloc.start()

@@ -138,7 +138,7 @@ def test_tokenizers_with_one_template_share_no_entry(bare: Tokenizer) -> None:
     others = (bare, bare.with_parts(replace(bare.parts, config=digits)))
     request = EncodeRequest.model_validate({"text": "1234567890", "return": ("ids", "spans")})
     for tokenizer in others * 2:
-        loaded = Loaded(tokenizer, "", "any", tokenizer.hash, cache)
+        loaded = Loaded(tokenizer, "", cache)
         (found,) = encode(loaded, request, max_ids=100, threads=1).blocks
         assert json.loads(bytes(found))["ids"] == tokenizer.encode("1234567890").tolist()
     assert (cache.misses, cache.hits) == (2, 2)
