@@ -90,7 +90,8 @@ pub fn reserve<'a>(
         }
         let is_text = !key.0 && bytes == literal.as_bytes();
         let is_byte = !key.0 && bytes.len() == 1;
-        if !is_byte && !merged.contains(&id) && !(is_text && kept.contains(&id)) {
+        let stays = is_byte || merged.contains(&id) || is_text && kept.contains(&id);
+        if !stays {
             left_out.insert(id);
         } else if bytes != literal.as_bytes() {
             return conflict(format!("the entry {} stands for other bytes than those of the literal", quote(literal)));

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::merging::lineage::Lineage;
-use crate::merging::run_tokens::{self, RunTokens, run};
+use crate::merging::run_tokens::{self, RunTokens};
 use crate::merging::white_tokens::{Spot, WhiteTokens};
 use crate::piece_cache::Key;
 use crate::tables::Tables;
@@ -226,18 +226,8 @@ impl Backtracker {
         // What was tried last at this place.
         let mut tried: Option<Candidate> = None;
         while at < piece.len() {
-            let (rest, last) = (&piece[at..], row.last().copied());
-            let is_longer = |token: &Candidate| !token.is_run && usize::from(token.length) >= run_tokens::SHORTEST;
-            let longer = match tried {
-                None if known.runs.is_led(rest[0], run(rest)) => tokens.longest(rest),
-                Some(token) if is_longer(&token) => tokens.shorter(rest, token),
-                _ => None,
-            };
-            let below = tried.filter(|token| !is_longer(token)).map_or(usize::MAX, |token| usize::from(token.length));
-            let before = last.filter(|last| last.is_run_of(rest[0], &piece[..at]));
-            let candidate = longer
-                .or_else(|| followers.longest_run(known, rest, before, below))
-                .or_else(|| short(known.tables, rest, below));
+            let last = row.last().copied();
+            let candidate = followers.next(known, &tokens, (&piece[..at], &piece[at..]), last, tried);
             let Some(token) = candidate else {
                 dead[at / 64] |= 1 << (at % 64);
                 tried = row.pop();
@@ -300,18 +290,46 @@ impl Neighbours {
 struct Followers(FxHashMap<u32, run_tokens::Lengths>);
 
 impl Followers {
-    /// The longest run of one byte that `rest` begins with and that is shorter than `below`, behind `before` if that is a run
-    /// of the same byte.
+    /// The longest token that `rest` begins with, or the next one after what was `tried` there: first those that are longer
+    /// than the run of one byte that it begins with, then such runs, then two bytes and one.
     #[inline]
-    fn longest_run(&mut self, known: Known, rest: &[u8], before: Option<Candidate>, below: usize) -> Option<Candidate> {
-        let byte = rest[0];
+    fn next(
+        &mut self,
+        known: Known,
+        tokens: &impl Search,
+        (done, rest): (&[u8], &[u8]),
+        last: Option<Candidate>,
+        tried: Option<Candidate>,
+    ) -> Option<Candidate> {
+        let run = known.runs.run(rest);
+        let mut below = usize::MAX;
+        let longer = match tried {
+            None if known.runs.is_led(rest[0], run) => tokens.longest(rest),
+            None => None,
+            Some(token) if !token.is_run && usize::from(token.length) >= run_tokens::SHORTEST => {
+                tokens.shorter(rest, token)
+            }
+            Some(token) => {
+                below = usize::from(token.length);
+                None
+            }
+        };
+        let before = last.filter(|last| last.is_run_of(rest[0], done));
+        longer
+            .or_else(|| self.longest_run(known, rest[0], before, below.min(run + 1)))
+            .or_else(|| short(known.tables, rest, below))
+    }
+
+    /// The longest run of `byte` that is shorter than `below`, behind `before` if that is a run of it too.
+    #[inline]
+    fn longest_run(&mut self, known: Known, byte: u8, before: Option<Candidate>, below: usize) -> Option<Candidate> {
         let all = known.runs.lengths(byte);
         all.greatest(below)?;
         let lengths = before.map_or(all, |before| {
             let stands = |length| known.can_stand(before.id, known.runs.id(byte, length));
             *self.0.entry(before.id).or_insert_with(|| all.filter(stands))
         });
-        let length = lengths.greatest(below.min(run(rest) + 1))?;
+        let length = lengths.greatest(below)?;
         let id = known.runs.id(byte, length);
         Some(Candidate { is_run: true, stands: before.is_some(), ..Candidate::new(id, length) })
     }

@@ -36,11 +36,14 @@ pub(crate) struct RunTokens {
     ids: FxHashMap<(u8, u8), u32>,
     /// By the byte: the longest run of it that another token begins with.
     led: Box<[u8; 256]>,
+    /// By the byte: the longest run of it that any token begins with.
+    reach: Box<[u8; 256]>,
 }
 
 impl Default for RunTokens {
     fn default() -> Self {
-        Self { lengths: Box::new([Lengths(0); 256]), ids: FxHashMap::default(), led: Box::new([0; 256]) }
+        let none = || Box::new([0; 256]);
+        Self { lengths: Box::new([Lengths(0); 256]), ids: FxHashMap::default(), led: none(), reach: none() }
     }
 }
 
@@ -49,6 +52,8 @@ impl RunTokens {
     pub(crate) fn take(&mut self, id: u32, bytes: &[u8]) -> bool {
         let (byte, run) = (bytes[0], run(bytes));
         let is_run = run == bytes.len();
+        let reach = &mut self.reach[usize::from(byte)];
+        *reach = run.max(usize::from(*reach)) as u8;
         if is_run {
             self.lengths[usize::from(byte)].0 |= 1 << run;
             // Of two with the same bytes the first counts.
@@ -72,7 +77,14 @@ impl RunTokens {
         self.ids[&(byte, length as u8)]
     }
 
-    /// Whether what begins with a run of a byte, of a length that [`run`] tells, can begin with a longer token.
+    /// How many equal bytes there are first, as far as that tells tokens apart.
+    #[inline]
+    pub(crate) fn run(&self, bytes: &[u8]) -> usize {
+        let reach = usize::from(self.reach[usize::from(bytes[0])]);
+        run(&bytes[..bytes.len().min(reach + 1)])
+    }
+
+    /// Whether what begins with a [run](Self::run) of a byte can begin with a longer token.
     #[inline]
     pub(crate) fn is_led(&self, byte: u8, run: usize) -> bool {
         usize::from(self.led[usize::from(byte)]) >= run
@@ -81,7 +93,7 @@ impl RunTokens {
 
 /// How many equal bytes there are first; up to [`LONGEST`] are told.
 #[inline]
-pub(crate) fn run(bytes: &[u8]) -> usize {
+fn run(bytes: &[u8]) -> usize {
     match bytes {
         [first, second, ..] if first == second => long_run(*first, bytes),
         _ => bytes.len().min(1),
@@ -128,5 +140,10 @@ mod tests {
         assert_eq!(runs.lengths(b'=').greatest(usize::MAX), None);
         // A run of 128 is another token.
         assert!(runs.is_led(b'-', LONGEST) && !runs.is_led(b'=', 1));
+        assert!(!runs.take(2, b"=====|") && runs.take(3, b"===="));
+        let equals = |count: usize| runs.run(&[vec![b'='; count], b"|=".to_vec()].concat());
+        assert_eq!([1, 4, 5, 6, 7, 200].map(equals), [1, 4, 5, 6, 6, 6]);
+        assert!(runs.is_led(b'=', 5) && !runs.is_led(b'=', 6));
+        assert_eq!(runs.run(&dashes), LONGEST);
     }
 }
