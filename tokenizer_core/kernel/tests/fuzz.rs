@@ -76,8 +76,8 @@ proptest! {
     }
 
     #[test]
-    fn expressions_match_as_they_are_defined(parts in vec(any::<u8>(), 1..60), text in vec(any::<u8>(), 0..16)) {
-        expressions(&[parts, text].concat());
+    fn expressions_match_as_they_are_defined(parts in vec(any::<u8>(), 1..60), texts in vec(prop_oneof![0..7_u8, 0..29_u8], 0..800)) {
+        expressions(&[parts, texts].concat());
     }
 
     #[test]
@@ -87,11 +87,11 @@ proptest! {
 
     #[test]
     fn any_corpus_is_counted_as_its_documents_are(
-        flags in 0..0xF0_u8, head in vec(any::<u8>(), 7), text in HARD_TEXT, cuts in vec(any::<prop::sample::Index>(), 0..3),
+        flags in 0..0xF0_u8, head in vec(any::<u8>(), 7),
+        documents in vec(r"([a-c' ,é!1\n中]|<s>|<\|end\|?>?){0,40}|\PC{0,20}", 0..4), other in any::<Option<u8>>(),
     ) {
-        let mut text = text.into_bytes();
-        cuts.into_iter().for_each(|cut| text.insert(cut.index(text.len() + 1), 0xFF));
-        counting(&[vec![flags], head, text].concat());
+        let documents: Vec<&[u8]> = documents.iter().map(String::as_bytes).collect();
+        counting(&[vec![flags], head, documents.join(&0xFF), other.into_iter().collect()].concat());
     }
 
     #[test]

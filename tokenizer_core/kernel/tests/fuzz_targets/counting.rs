@@ -22,10 +22,13 @@ const BLOCK: usize = 1 << 20;
 pub fn counting(data: &[u8]) {
     let mut reader = Reader::new(data);
     let flags = reader.byte();
-    let [replaces, spaced, is_long, has_specials] = [0, 1, 2, 3].map(|bit| flags >> bit & 1 != 0);
+    let [replaces, spaced, has_specials] = [0, 1, 2].map(|bit| flags >> bit & 1 != 0);
+    // One in sixteen is counted in parts, and in no other way, since that takes seconds under a sanitizer.
+    let is_long = flags >= 0xF0;
     let rule = if replaces { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
     let (pattern, normalizer) = (*reader.pick(&PATTERNS), *reader.pick(&NORMALIZERS));
-    let (threads, block) = (1 + usize::from(reader.byte() % 3), 1 + reader.below(if is_long { 1 << 16 } else { 20 }));
+    let (threads, block) =
+        (1 + usize::from(reader.byte() % 3), 1 + if is_long { BLOCK / 8 } else { 0 } + reader.below(20));
     let stages = if normalizer.is_empty() { String::new() } else { format!(r#"{{"type":"{normalizer}"}}"#) };
     let config = format!(
         r#"{{"normalizer":[{stages}],"prefix_space":{spaced},
@@ -33,8 +36,7 @@ pub fn counting(data: &[u8]) {
     );
     let config = Config::from_json(&config).unwrap();
     let specials = if has_specials { SPECIALS.map(String::from).to_vec() } else { Vec::new() };
-    // One in sixteen is so long that it is counted in parts.
-    let times = |document: &[u8]| if flags >= 0xF0 && is_long { BLOCK / document.len().max(1) + 2 } else { 1 };
+    let times = |document: &[u8]| if is_long { BLOCK / document.len().max(1) + 2 } else { 1 };
     let documents: Vec<Vec<u8>> =
         reader.rest().split(|byte| *byte == 0xFF).map(|document| document.repeat(times(document))).collect();
 
@@ -56,6 +58,9 @@ pub fn counting(data: &[u8]) {
     let counts = fed().unwrap();
     assert_eq!(counted(&counts), truth);
     assert_eq!(counts.bytes, texts.iter().map(|text| text.len() as u64).sum::<u64>());
+    if is_long {
+        return;
+    }
 
     let lines: Vec<String> = texts.iter().map(|text| serde_json::json!({ "text": text, "n": 1 }).to_string()).collect();
     let mut counter = begin();
