@@ -49,7 +49,9 @@ class JobStore:
         """
         for root in settings.corpus_roots:
             _require_directory("corpus_roots", Path(root))
-        _require_directory("trained", trained_directory(settings))
+        # Told as it was given, not as the absolute path that it becomes.
+        given = settings.trained
+        _require_directory("trained", trained_directory(settings) if given is None else Path(given))
         directory = jobs_directory(settings)
         # Not written out: what follows a `?` in the name of a directory would be no part of the path.
         own = URL.create("sqlite", database=str(directory / FILE))
