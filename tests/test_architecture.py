@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 import unicodedata
@@ -68,6 +69,17 @@ def test_the_core_imports_its_own_modules_not_its_top(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "tokenizer_core":
             assert {alias.name for alias in node.names} <= modules
+
+
+def test_the_drawing_of_the_design_has_every_module_of_the_core_and_no_module_that_is_not() -> None:
+    drawing = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").split("```")[1]
+    service, _, rest = drawing.partition("tokenizer_core/")
+    drawn = set(re.findall(r"\w+", rest.partition("kernel (Rust)")[0]))
+    modules = {path.parent.name for path in (ROOT / "tokenizer_core").glob("*/__init__.py")}
+    modules |= {path.stem for path in (ROOT / "tokenizer_core").glob("*.py")}
+    assert {name for name in modules if not name.startswith("__")} - {"kernel"} <= drawn
+    named = set(re.findall(r"\w+", service)) - {"curl", "python", "shell", "service"}
+    assert named <= {path.stem for path in (ROOT / "service").iterdir()}
 
 
 def test_no_source_file_is_over_500_lines() -> None:
