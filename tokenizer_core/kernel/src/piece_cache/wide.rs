@@ -11,8 +11,10 @@ const WIDE_IDS_LIMIT: usize = 7;
 
 const _: () = assert!(WIDE_IDS_LIMIT <= IDS_LIMIT);
 
-/// The count of those that are kept elsewhere, of which the entry says where.
-const KEPT: u32 = u32::MAX;
+/// In the place of the count of an entry: the ids are kept elsewhere, and it says where.
+const ELSEWHERE: u32 = u32::MAX;
+
+const _: () = assert!(ELSEWHERE as usize > WIDE_IDS_LIMIT);
 
 /// The ids of a piece.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +29,7 @@ pub enum Wide {
 #[repr(align(64))]
 struct Entry {
     key: WideKey,
-    /// Zero is empty.
+    /// Zero is empty, [`ELSEWHERE`] no count.
     count: u32,
     ids: [u32; WIDE_IDS_LIMIT],
 }
@@ -69,7 +71,7 @@ impl WideCache {
     pub fn get(&self, key: WideKey) -> Option<Wide> {
         let Entry { count, ids, .. } = &self.entries[self.find(self.place(key), key)?];
         Some(match *count {
-            KEPT => Wide::Kept(Kept { start: ids[0], count: ids[1], generation: ids[2] }),
+            ELSEWHERE => Wide::Kept(Kept { start: ids[0], count: ids[1], generation: ids[2] }),
             count => {
                 let mut few = Few { ids: [0; IDS_LIMIT], count };
                 few.ids[..WIDE_IDS_LIMIT].copy_from_slice(ids);
@@ -88,7 +90,7 @@ impl WideCache {
             None => {
                 let Kept { start, count, generation } = keep(ids);
                 entry.ids[..3].copy_from_slice(&[start, count, generation]);
-                entry.count = KEPT;
+                entry.count = ELSEWHERE;
             }
         }
         let place = self.place(key);

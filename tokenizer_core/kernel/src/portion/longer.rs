@@ -1,15 +1,12 @@
 //! Pieces that the first cache does not take: runs of white space, wide pieces and long ones. What is known of them is known
 //! before ids are taken over, so that theirs stand among the others.
 
+use super::known::Known;
 use super::look_up::LookUp;
-use super::misses::{KEPT, at, elsewhere};
 use super::{Found, GROUP, MORE, PIECES, Pieces};
 use crate::merging::white::White;
-use crate::piece_cache::{Few, KEY_LIMIT, Key, Spot, Wide, WideKey};
+use crate::piece_cache::{KEY_LIMIT, Key, Spot, Wide, WideKey};
 use crate::scratch::Caches;
-
-/// A count that says that each byte is an id.
-const RUN: u32 = KEPT - 1;
 
 /// Bytes of the shortest run that is told before it is looked up; of a shorter one the first cache knows all ids.
 pub(super) const RUN_FROM: usize = 9;
@@ -30,8 +27,8 @@ pub(super) struct Longer {
     /// Their places in it, and how many they are.
     pub(super) places: [u32; PIECES + GROUP],
     pub(super) count: usize,
-    /// Of each what is known: with the count 0 nothing.
-    known: [Few; PIECES],
+    /// What is known of each.
+    known: [Known; PIECES],
     /// By number those that have a wide key.
     wide: Vec<(u16, WideKey)>,
     /// And those too long for that one too, with where they are looked for.
@@ -46,7 +43,7 @@ impl Default for Longer {
         Self {
             places: [0; PIECES + GROUP],
             count: 0,
-            known: [Few::NONE; PIECES],
+            known: [Known::NOTHING; PIECES],
             wide: Vec::with_capacity(PIECES),
             long: Vec::with_capacity(PIECES),
             more: 0,
@@ -77,10 +74,10 @@ impl Longer {
             let is_run = |white| unsafe { L::is_run(white, &pieces.text[range.clone()]) };
             if self.more + length <= MORE && white.is_some_and(is_run) {
                 self.more += length;
-                self.known[number].count = RUN;
+                self.known[number].set_run();
                 continue;
             }
-            self.known[number].count = 0;
+            self.known[number].set_nothing();
             if length <= KEY_LIMIT {
                 continue;
             }
@@ -103,27 +100,27 @@ impl Longer {
             // What has no room among the others is a miss that is found again.
             let has_room = *more + kept.len() <= MORE;
             *more += if has_room { kept.len() } else { 0 };
-            if has_room { at(kept, KEPT) } else { Few::NONE }
+            if has_room { Known::kept(kept) } else { Known::NOTHING }
         };
         for (number, key) in wide {
             known[usize::from(*number)] = match caches.wide.get(*key) {
-                Some(Wide::Here(few)) => few,
-                Some(Wide::Kept(kept)) => caches.long.kept(kept).map_or(Few::NONE, &mut keep),
-                None => Few::NONE,
+                Some(Wide::Here(few)) => Known::here(few),
+                Some(Wide::Kept(kept)) => caches.long.kept(kept).map_or(Known::NOTHING, &mut keep),
+                None => Known::NOTHING,
             };
         }
         for (number, spot) in long {
             let place = places[usize::from(*number)] as usize;
             let found = caches.long.find(*spot, &pieces.text[pieces.range(place)], pieces.is_part(place));
-            known[usize::from(*number)] = found.map_or(Few::NONE, &mut keep);
+            known[usize::from(*number)] = found.map_or(Known::NOTHING, &mut keep);
         }
     }
 
     /// The places of those that are known, and what is.
     #[inline(always)]
-    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &Few)> {
+    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &Known)> {
         let known = self.places[..self.count].iter().zip(&self.known);
-        known.filter(|(_, few)| few.count > 0).map(|(place, few)| (*place as usize, few))
+        known.filter(|(_, known)| !known.is_nothing()).map(|(place, known)| (*place as usize, known))
     }
 
     /// The places and keys of wide pieces that are not.
@@ -138,7 +135,7 @@ impl Longer {
 
     fn unknown(&self, number: u16) -> Option<usize> {
         let number = usize::from(number);
-        (self.known[number].count == 0).then(|| self.places[number] as usize)
+        self.known[number].is_nothing().then(|| self.places[number] as usize)
     }
 }
 
@@ -150,33 +147,29 @@ impl Found {
     #[inline(always)]
     pub(super) unsafe fn take_longer<L: LookUp, const COUNTS: bool>(
         &mut self,
-        (place, few): (usize, &Few),
+        (place, known): (usize, &Known),
         pieces: &Pieces<'_>,
         caches: &Caches,
         white: Option<White>,
     ) {
-        match few.count {
-            RUN => {
-                let piece = &pieces.text[pieces.range(place)];
-                if let Some(white) = white.filter(|_| !COUNTS) {
-                    // SAFETY: the caller's promise.
-                    unsafe { L::write_run(white, piece, &mut self.ids[self.end..]) };
-                }
-                self.end += piece.len();
+        if known.is_run() {
+            let piece = &pieces.text[pieces.range(place)];
+            if let Some(white) = white.filter(|_| !COUNTS) {
+                // SAFETY: the caller's promise.
+                unsafe { L::write_run(white, piece, &mut self.ids[self.end..]) };
             }
-            KEPT => {
-                let kept = elsewhere(few);
-                if !COUNTS {
-                    self.ids[self.end..self.end + kept.len()].copy_from_slice(&caches.long.ids()[kept.clone()]);
-                }
-                self.end += kept.len();
+            self.end += piece.len();
+        } else if let Some(kept) = known.as_kept() {
+            if !COUNTS {
+                self.ids[self.end..self.end + kept.len()].copy_from_slice(&caches.long.ids()[kept.clone()]);
             }
-            count => {
-                if let Some(room) = self.ids[if COUNTS { 0 } else { self.end }..].first_chunk_mut() {
-                    *room = few.ids;
-                }
-                self.end += count as usize;
+            self.end += kept.len();
+        } else {
+            let (ids, count) = known.few();
+            if let Some(room) = self.ids[if COUNTS { 0 } else { self.end }..].first_chunk_mut() {
+                *room = *ids;
             }
+            self.end += count;
         }
     }
 }

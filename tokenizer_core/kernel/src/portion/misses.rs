@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::known::Known;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::merging::lane::{LANES, Lanes};
 use crate::merging::merge::SCAN_LIMIT;
@@ -9,12 +10,6 @@ use crate::merging::token_index::Candidate;
 use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
-
-/// A count that says that the ids are elsewhere: from the first to before the second.
-const MANY: u32 = u32::MAX;
-
-/// As [`MANY`], among those that the third cache keeps.
-pub(super) const KEPT: u32 = MANY - 1;
 
 /// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they are.
 const AT_ONCE: usize = 4;
@@ -30,7 +25,7 @@ const BUCKETS: usize = 2 * PIECES;
 #[derive(Debug)]
 pub(super) struct Misses {
     lost: Vec<Lost>,
-    ids: [Few; PIECES],
+    ids: [Known; PIECES],
     /// Ids of pieces that have more than an entry holds, but for those that the third cache keeps, which is so `kept` times.
     many: Vec<u32>,
     kept: usize,
@@ -53,7 +48,7 @@ impl Default for Misses {
     fn default() -> Self {
         Self {
             lost: Vec::with_capacity(PIECES),
-            ids: [Few::NONE; PIECES],
+            ids: [Known::NOTHING; PIECES],
             many: Vec::new(),
             kept: 0,
             miss_of: [0; PIECES],
@@ -103,7 +98,8 @@ impl Lost {
 
 /// The ids of a piece.
 pub(super) enum Resolved<'a> {
-    Few(&'a Few),
+    /// A few ids, and how many of them count.
+    Few((&'a [u32; IDS_LIMIT], usize)),
     /// So many of these.
     Many((&'a [u32], Range<usize>)),
 }
@@ -113,7 +109,7 @@ impl Resolved<'_> {
     #[inline(always)]
     pub(super) fn count(&self) -> usize {
         match self {
-            Self::Few(few) => few.count as usize,
+            Self::Few((_, count)) => *count,
             Self::Many((_, range)) => range.len(),
         }
     }
@@ -138,13 +134,13 @@ impl Misses {
         }
         if asks {
             for (lost, ids) in self.lost.iter_mut().zip(&self.ids) {
-                if ids.count == 0 && lost.length() <= WIDE_LIMIT {
+                if ids.is_nothing() && lost.length() <= WIDE_LIMIT {
                     lost.candidate = tables.tokens.candidate(lost.hash);
                 }
             }
         }
         for miss in 0..self.lost.len() {
-            if self.ids[miss].count == 0 && !self.recall(miss, text, tables, caches) && !self.comes_again(miss) {
+            if self.ids[miss].is_nothing() && !self.recall(miss, text, tables, caches) && !self.comes_again(miss) {
                 let length = self.lost[miss].length();
                 let group = if length <= Lanes::<SHORT>::LIMIT {
                     &mut self.short
@@ -175,10 +171,14 @@ impl Misses {
     /// The ids of each, in order; `kept` is the third cache.
     #[inline(always)]
     pub(super) fn resolved<'a>(&'a self, kept: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
-        self.ids.iter().take(self.lost.len()).map(|few| match few.count {
-            KEPT => Resolved::Many((kept.ids(), elsewhere(few))),
-            MANY => Resolved::Many((&self.many, elsewhere(few))),
-            _ => Resolved::Few(few),
+        self.ids.iter().take(self.lost.len()).map(|known| {
+            if let Some(range) = known.as_kept() {
+                Resolved::Many((kept.ids(), range))
+            } else if let Some(range) = known.as_many() {
+                Resolved::Many((&self.many, range))
+            } else {
+                Resolved::Few(known.few())
+            }
         })
     }
 
@@ -210,14 +210,14 @@ impl Misses {
             };
             self.lost.push(lost);
             self.miss_of[piece] = miss as u16;
-            self.ids[miss].count = 0;
+            self.ids[miss].set_nothing();
             if let Some(key) = lost.key() {
                 let place = lost.place as usize;
                 if let Some(range) = caches.short.kept(place, key).and_then(|kept| caches.long.kept(kept)) {
-                    self.ids[miss] = at(range, KEPT);
+                    self.ids[miss] = Known::kept(range);
                     kept += 1;
                 } else if let Some(few) = caches.short.get_beside(place, key) {
-                    self.ids[miss] = few;
+                    self.ids[miss] = Known::here(few);
                     known += 1;
                 } else if asks {
                     tables.tokens.prefetch(lost.hash);
@@ -229,12 +229,12 @@ impl Misses {
             let miss = usize::from(self.miss_of[piece]);
             let found = caches.wide.get(*key);
             if let Some(Wide::Here(few)) = found {
-                self.ids[miss] = few;
+                self.ids[miss] = Known::here(few);
                 known += 1;
             } else if let Some(Wide::Kept(place)) = found
                 && let Some(range) = caches.long.kept(place)
             {
-                self.ids[miss] = at(range, KEPT);
+                self.ids[miss] = Known::kept(range);
                 kept += 1;
             } else if asks {
                 let hash = key.whole().hash();
@@ -246,7 +246,7 @@ impl Misses {
             let miss = usize::from(self.miss_of[piece]);
             let Lost { part, .. } = self.lost[miss];
             if let Some(range) = caches.long.find(*spot, &pieces.text[self.lost[miss].range()], part) {
-                self.ids[miss] = at(range, KEPT);
+                self.ids[miss] = Known::kept(range);
                 kept += 1;
             }
         }
@@ -263,7 +263,7 @@ impl Misses {
         let Some(id) = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part) else { return false };
         let token = Few::one(id);
         caches.remember_short(key, &token);
-        self.ids[miss] = token;
+        self.ids[miss] = Known::here(token);
         true
     }
 
@@ -336,7 +336,7 @@ impl Misses {
         match (self.lost[miss].key(), Few::first(ids, count)) {
             (Some(key), Some(few)) => {
                 caches.remember_short(key, &few);
-                self.ids[miss] = few;
+                self.ids[miss] = Known::here(few);
             }
             _ => self.learn(miss, text, caches, &ids[..count]),
         }
@@ -353,35 +353,25 @@ impl Misses {
     }
 
     fn set(&mut self, miss: usize, ids: &[u32]) {
-        self.ids[miss] = Few::new(ids).unwrap_or_else(|| {
-            let start = self.many.len();
-            self.many.extend_from_slice(ids);
-            at(start..self.many.len(), MANY)
-        });
+        self.ids[miss] = Few::new(ids).map_or_else(
+            || {
+                let start = self.many.len();
+                self.many.extend_from_slice(ids);
+                Known::many(start..self.many.len())
+            },
+            Known::here,
+        );
     }
 
     /// Before the third cache forgets the ids that it keeps.
     #[cold]
     fn take_over(&mut self, kept: &LongCache) {
-        for few in self.ids[..self.lost.len()].iter_mut().filter(|few| few.count == KEPT) {
+        for known in &mut self.ids[..self.lost.len()] {
+            let Some(range) = known.as_kept() else { continue };
             let start = self.many.len();
-            self.many.extend_from_slice(&kept.ids()[elsewhere(few)]);
-            *few = at(start..self.many.len(), MANY);
+            self.many.extend_from_slice(&kept.ids()[range]);
+            *known = Known::many(start..self.many.len());
         }
         self.kept = 0;
     }
-}
-
-/// Where ids are, in the place of ids.
-#[inline(always)]
-pub(super) fn at(range: Range<usize>, count: u32) -> Few {
-    let mut ids = [0; IDS_LIMIT];
-    ids[..2].copy_from_slice(&[range.start as u32, range.end as u32]);
-    Few { ids, count }
-}
-
-/// Where they are.
-#[inline(always)]
-pub(super) fn elsewhere(few: &Few) -> Range<usize> {
-    few.ids[0] as usize..few.ids[1] as usize
 }

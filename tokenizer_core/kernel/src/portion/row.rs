@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::{PIECES, ROOM as KNOWN};
-use crate::piece_cache::Few;
+use crate::piece_cache::IDS_LIMIT;
 use crate::sink::Sink;
 
 /// Ids copied at once, however many count.
 const STEP: usize = 64;
 
 /// Room for those of misses with more than a few.
-const MANY: usize = 2 * PIECES;
+const MANY_ROOM: usize = 2 * PIECES;
 
 /// Room for those beside what is known, of which a piece has as many as the first cache holds, and for a step beyond.
-const ROOM: usize = KNOWN + MANY + STEP;
+const ROOM: usize = KNOWN + MANY_ROOM + STEP;
 
 /// Ids on their way to a sink.
 #[derive(Debug)]
@@ -46,22 +46,22 @@ impl Row {
         self.end += range.len();
     }
 
-    /// Put in those of a piece.
+    /// Put in the first `count` of `ids`.
     #[inline(always)]
-    pub(super) fn put_few(&mut self, few: &Few) {
+    pub(super) fn put_few(&mut self, (ids, count): (&[u32; IDS_LIMIT], usize)) {
         if let Some(room) = self.ids[self.end..].first_chunk_mut() {
-            *room = few.ids;
+            *room = *ids;
         }
-        self.end += few.count as usize;
+        self.end += count;
     }
 
     /// Put in `range` of `ids`, those of a piece that has more than a few, or give them to `sink` behind those that are here.
     #[inline(always)]
     pub(super) fn put_many(&mut self, (ids, range): (&[u32], Range<usize>), sink: &mut impl Sink) {
-        if self.many + range.len() > MANY {
+        if self.many + range.len() > MANY_ROOM {
             self.give(sink);
         }
-        if range.len() > MANY {
+        if range.len() > MANY_ROOM {
             return sink.pieces(&ids[range]);
         }
         self.many += range.len();
