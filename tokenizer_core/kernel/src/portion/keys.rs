@@ -11,7 +11,7 @@ use crate::scratch::Caches;
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
 
-/// Make the keys of all pieces, ask for what the first cache remembers of them, and tell which are longer.
+/// Make the keys of all pieces, ask for what the `ShortCache` remembers of them, and tell which are longer.
 #[inline(always)]
 pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
     let count = pieces.count();

@@ -1,5 +1,5 @@
-//! Pieces that the first cache does not take: runs of white space, wide pieces and long ones. What is known of them is known
-//! before ids are taken over, so that theirs stand among the others.
+//! Pieces that the `ShortCache` does not take: runs of white space, wide pieces and long ones. What is known of them is
+//! known before ids are taken over, so that theirs stand among the others.
 
 use super::known::Known;
 use super::look_up::LookUp;
@@ -8,7 +8,7 @@ use crate::merging::white::White;
 use crate::piece_cache::{KEY_LIMIT, Key, Spot, Wide, WideKey};
 use crate::scratch::Caches;
 
-/// Bytes of the shortest run that is told before it is looked up; of a shorter one the first cache knows all ids.
+/// Bytes of the shortest run that is told before it is looked up; of a shorter one the `ShortCache` knows all ids.
 pub(super) const RUN_FROM: usize = 9;
 
 /// What a key of a run of white space has behind its first byte.
@@ -33,7 +33,7 @@ pub(super) struct Longer {
     wide: Vec<(u16, WideKey)>,
     /// And those too long for that one too, with where they are looked for.
     long: Vec<(u16, Spot)>,
-    /// How many ids they have beyond what a piece has at the most in the first cache.
+    /// How many ids they have that need room beyond that of the `ShortCache`'s.
     more: usize,
 }
 

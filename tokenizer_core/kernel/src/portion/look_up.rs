@@ -1,4 +1,4 @@
-//! How each path makes the keys of a portion and takes over what the first cache knows of them.
+//! How each path makes the keys of a portion and takes over what the `ShortCache` knows of them.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) trait LookUp {
     /// The machine has the path.
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys);
 
-    /// Take over what the first cache knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for that cache,
+    /// Take over what the `ShortCache` knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for that cache,
     /// behind what is taken over; of the ids only how many they are if it `COUNTS`.
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! Pieces that the first cache does not know: those of the other caches, those that are tokens, and those to be merged.
+//! Pieces that the `ShortCache` gives no ids of: those of the other caches, those that are tokens, and those to be merged.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ const BUCKETS: usize = 2 * PIECES;
 pub(super) struct Misses {
     lost: Vec<Lost>,
     ids: [Known; PIECES],
-    /// Ids of pieces that have more than an entry holds, but for those that the third cache keeps, which is so `kept` times.
+    /// Ids of pieces that have more than a [`Known`] holds, except where the `LongCache` keeps them: of `kept` pieces.
     many: Vec<u32>,
     kept: usize,
     /// By the place of a piece in the portion that is too long for a key: its number among the misses.
@@ -63,7 +63,7 @@ impl Default for Misses {
     }
 }
 
-/// A piece that the first cache does not know.
+/// A piece that the `ShortCache` gives no ids of.
 #[derive(Debug, Clone, Copy)]
 struct Lost {
     /// Means something if the piece is short enough for one.
@@ -168,7 +168,7 @@ impl Misses {
         }
     }
 
-    /// The ids of each, in order; `kept` is the third cache.
+    /// The ids of each, in order; `kept` is the cache that keeps some.
     #[inline(always)]
     pub(super) fn resolved<'a>(&'a self, kept: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
         self.ids.iter().take(self.lost.len()).map(|known| {
@@ -342,7 +342,7 @@ impl Misses {
         }
     }
 
-    /// Learn what the first cache does not take.
+    /// Learn the ids of a piece that the `ShortCache` does not take, or of which it does not take the ids.
     fn learn(&mut self, miss: usize, text: &[u8], caches: &mut Caches, ids: &[u32]) {
         let lost = self.lost[miss];
         if self.kept > 0 && !caches.long.has_room(lost.length(), ids.len()) {
@@ -363,7 +363,7 @@ impl Misses {
         );
     }
 
-    /// Before the third cache forgets the ids that it keeps.
+    /// Copy the ids that the `LongCache` keeps, before it forgets them.
     #[cold]
     fn take_over(&mut self, kept: &LongCache) {
         for known in &mut self.ids[..self.lost.len()] {

@@ -44,10 +44,11 @@ pub const PIECES: usize = 512;
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
 
-/// Ids of a portion that stand among those of the first cache and are not in it.
+/// Ids of runs and of longer pieces, which are in no bucket: a portion takes over no more of them.
 const MORE: usize = 8 * PIECES;
 
-/// Room for all of them, and for a vector more.
+/// Room for those of a portion: as many of every piece as a bucket holds, the [`MORE`] of longer ones, and a vector behind
+/// them, since ids are written by vectors.
 const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
 
 /// The pieces of one portion, one after the other.
@@ -95,7 +96,7 @@ fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
 #[derive(Debug)]
 struct Keys {
     keys: [Key; PIECES],
-    /// Where the bucket of each is in the first cache.
+    /// Where the bucket of each is in the `ShortCache`.
     places: [u32; PIECES],
     longer: Longer,
 }

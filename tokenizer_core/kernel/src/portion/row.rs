@@ -12,7 +12,7 @@ const STEP: usize = 64;
 /// Room for those of misses with more than a few.
 const MANY_ROOM: usize = 2 * PIECES;
 
-/// Room for those beside what is known, of which a piece has as many as the first cache holds, and for a step beyond.
+/// Room for those and for what is known, and for a step beyond.
 const ROOM: usize = KNOWN + MANY_ROOM + STEP;
 
 /// Ids on their way to a sink.

@@ -1,4 +1,4 @@
-//! Take over what the first cache knows: one loop, in which each path compares and copies as it can.
+//! Take over what the `ShortCache` knows: one loop, in which each path compares and copies as it can.
 
 use std::ops::Range;
 

@@ -92,8 +92,8 @@ fn said_by_all(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Sa
     portable
 }
 
-/// The ids of the pieces that the first cache is not asked for, by definition: runs of white space, then what the second cache
-/// knows, then the third, each as long as there is room.
+/// The ids of the pieces that the `ShortCache` is not asked for, by definition: runs of white space, then what the
+/// `WideCache` knows, then the `LongCache`, each as long as there is room.
 fn longer(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> HashMap<usize, Vec<u32>> {
     let mut known: HashMap<usize, Vec<u32>> = HashMap::new();
     let mut more = 0;

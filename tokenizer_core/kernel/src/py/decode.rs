@@ -47,7 +47,7 @@ impl Row<'_> {
 
     /// The text in UTF-16, or `None` where there is no fast way to it, or it is not all tokens and UTF-8.
     ///
-    /// A few ids at a time: bytes that never leave the first cache cost no memory.
+    /// A few ids at a time: bytes that never leave the L1 cache cost no memory.
     fn units(&self, path: Path) -> Option<Units> {
         let mut units = Units::with_room(self.ids.len() * EXPECTED, path)?;
         let mut bytes = Vec::new();

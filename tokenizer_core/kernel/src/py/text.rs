@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyString};
 use crate::machine::path::Path;
 use crate::transcode::utf8::Utf8;
 
-/// Characters that are taken out of a string at once; in UTF-32 they fill half of a first cache.
+/// Characters that are taken out of a string at once; in UTF-32 they fill half of an L1 cache.
 const BLOCK: usize = 4096;
 
 /// Characters from which on that is worth it.

@@ -16,7 +16,7 @@ use crate::machine::path::Path;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::pretokenize::Pretokenizer;
 
-/// Pieces cut before they are counted: their text is still in the first cache.
+/// Pieces cut before they are counted: their text is still in the L1 cache.
 const BATCH: usize = 256;
 
 /// What happens to a text before its pieces are counted.
