@@ -38,8 +38,8 @@ const _: () = assert!(PIECES.is_multiple_of(GROUP) && BYTES == 16);
 #[repr(align(32))]
 struct Vector<T>(T);
 
-/// By pair of a group: the byte of the group's words of length and tag, those of every first piece before those of every second,
-/// that says which bytes of a key are text, and for the highest byte what it is.
+/// By pair of a group: the byte of the group's words of length and tag, those of every first piece before those of
+/// every second, that says which bytes of a key are text, and for the highest byte what it is.
 static SPREAD: Vector<[[u8; 32]; GROUP / PAIR]> = {
     let mut spread = [[0; 32]; GROUP / PAIR];
     let mut at = 0;
@@ -125,8 +125,8 @@ unsafe fn load<T>(from: &T) -> __m256i {
     unsafe { _mm256_loadu_si256(std::ptr::from_ref(from).cast()) }
 }
 
-/// Make the keys of a group, whose bytes are at `bytes_of`, and the upper `bits` bits of their hashes; `words` has the length
-/// of each piece, of up to 16, in its lowest byte, and in the next the tag of its key.
+/// Make the keys of a group, whose bytes are at `bytes_of`, and the upper `bits` bits of their hashes; `words` has the
+/// length of each piece, of up to 16, in its lowest byte, and in the next the tag of its key.
 ///
 /// # Safety
 /// The machine has AVX2; sixteen bytes can be read at each place.
@@ -148,7 +148,8 @@ unsafe fn make(
         let [low, high] = KEY_MULTIPLIERS.map(|multiplier| multiplier as i64);
         let multipliers = _mm256_setr_epi64x(low, high, low, high);
         let crossed = _mm256_shuffle_epi32::<0b10_11_00_01>(multipliers);
-        // Of each half of a key, as two numbers of 32 bits, the product of the lower ones, and those that count above it.
+        // Of each half of a key, as two numbers of 32 bits, the product of the lower ones, and those that count above
+        // it.
         let mut products = [_mm256_setzero_si256(); GROUP / PAIR];
         let mut above = products;
         for pair in 0..GROUP / PAIR {
@@ -248,8 +249,8 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: O
             let mut starts_of = Vector([0_u32; GROUP]);
             // SAFETY: the caller's promise; eight places are a vector.
             unsafe { _mm256_storeu_si256(starts_of.0.as_mut_ptr().cast(), starts) };
-            // SAFETY: the caller's promise. Sixteen bytes can be read before the limit, and as far behind the beginning of the
-            // last ones.
+            // SAFETY: the caller's promise. Sixteen bytes can be read before the limit, and as far behind the beginning
+            // of the last ones.
             unsafe {
                 let bytes_of = |lane: usize| {
                     let start = starts_of.0[lane] as usize;

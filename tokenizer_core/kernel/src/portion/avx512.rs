@@ -104,8 +104,8 @@ fn lowest(count: usize) -> u16 {
     if count < GROUP { (1 << count) - 1 } else { u16::MAX }
 }
 
-/// Make the keys of a group, whose bytes are at `bytes_of`, and the upper `bits` bits of their hashes; `words` has the length
-/// of each piece, of up to 16, in its lowest byte, and in the next the tag of its key.
+/// Make the keys of a group, whose bytes are at `bytes_of`, and the upper `bits` bits of their hashes; `words` has the
+/// length of each piece, of up to 16, in its lowest byte, and in the next the tag of its key.
 ///
 /// # Safety
 /// The machine has AVX-512; sixteen bytes can be read at each place.
@@ -146,8 +146,9 @@ impl LookUp for Avx512 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
         let count = pieces.count();
-        // Behind this place a piece has no sixteen bytes of text to load: they are here, with zeros behind them. Written long
-        // before they are read, since a load of what two stores wrote waits for both. Texts are shorter than 4 GiB.
+        // Behind this place a piece has no sixteen bytes of text to load: they are here, with zeros behind them.
+        // Written long before they are read, since a load of what two stores wrote waits for both. Texts are shorter
+        // than 4 GiB.
         let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
         let mut last_bytes = [0; 2 * BYTES];
         if let Some(bytes) = pieces.text.last_chunk::<BYTES>() {

@@ -1,5 +1,5 @@
-//! The keys of a portion, by steps that are each done for all pieces before the next begins: none has more in its registers
-//! than there are, and some are done for several pieces at once.
+//! The keys of a portion, by steps that are each done for all pieces before the next begins: none has more in its
+//! registers than there are, and some are done for several pieces at once.
 
 use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
@@ -63,8 +63,8 @@ fn read(pieces: &Pieces<'_>, shapes: &[u32], keys: &mut [Key]) {
     }
 }
 
-/// Find out where each piece is looked for, ask for it, and note those that are longer, or may be runs that are `WHITE`. Returns
-/// how many they are.
+/// Find out where each piece is looked for, ask for it, and note those that are longer, or may be runs that are
+/// `WHITE`. Returns how many they are.
 #[inline(always)]
 fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;

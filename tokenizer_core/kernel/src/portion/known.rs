@@ -1,5 +1,5 @@
-//! What is known of a piece that the [`ShortCache`](crate::piece_cache::ShortCache) gives no ids of: nothing, a few ids, or
-//! where more of them are.
+//! What is known of a piece that the [`ShortCache`](crate::piece_cache::ShortCache) gives no ids of: nothing, a few
+//! ids, or where more of them are.
 
 use std::ops::Range;
 

@@ -15,11 +15,12 @@ pub(super) trait LookUp {
     /// The machine has the path.
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys);
 
-    /// Take over what the `ShortCache` knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for that cache,
-    /// behind what is taken over; of the ids only how many they are if it `COUNTS`.
+    /// Take over what the `ShortCache` knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for
+    /// that cache, behind what is taken over; of the ids only how many they are if it `COUNTS`.
     ///
     /// # Safety
-    /// The machine has the path.
+    /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; behind what `found` has there is
+    /// room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found);
 
     /// As [`White::is_run`].
@@ -55,7 +56,7 @@ impl LookUp for Portable {
 
     #[inline(never)]
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise, and every machine has this.
         unsafe { take::take::<take::Portable, COUNTS>(places, caches, keys, found) };
     }
 }

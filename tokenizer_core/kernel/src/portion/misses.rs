@@ -1,4 +1,5 @@
-//! Pieces that the `ShortCache` gives no ids of: those of the other caches, those that are tokens, and those to be merged.
+//! Pieces that the `ShortCache` gives no ids of: those of the other caches, those that are tokens, and those to be
+//! merged.
 
 use std::ops::Range;
 
@@ -11,10 +12,12 @@ use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT,
 use crate::scratch::{Caches, Mergers};
 use crate::tables::Tables;
 
-/// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they are.
+/// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they
+/// are.
 const AT_ONCE: usize = 4;
 
-/// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged together.
+/// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged
+/// together.
 const SHORT: usize = 16;
 const MIDDLE: usize = 32;
 
@@ -188,8 +191,8 @@ impl Misses {
         self.many.shrink_to(entries);
     }
 
-    /// Take over what the caches lead to, and ask for what the tables know of other pieces if one `asks` that. Returns whether
-    /// there are none.
+    /// Take over what the caches lead to, and ask for what the tables know of other pieces if one `asks` that. Returns
+    /// whether there are none.
     #[inline(always)]
     fn begin(&mut self, missed: Missed<'_>, asks: bool, tables: &Tables, caches: &Caches) -> bool {
         let Missed { misses, keys, pieces } = missed;

@@ -1,8 +1,8 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
 //! Each step is done for all pieces of a portion before the next begins, so that what has to come from memory is under
-//! way for many pieces at once: keys (`keys`, `avx2`, `avx512`); then what is remembered (`take`, `longer`); then what is
-//! missed (`misses`).
+//! way for many pieces at once: keys (`keys`, `avx2`, `avx512`); then what is remembered (`take`, `longer`); then what
+//! is missed (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -37,8 +37,8 @@ use crate::scratch::{Caches, Mergers};
 use crate::sink::Sink;
 use crate::tables::Tables;
 
-/// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked for
-/// is still near.
+/// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked
+/// for is still near.
 pub const PIECES: usize = 512;
 
 /// Pieces that a path may work on together.
@@ -47,8 +47,8 @@ const GROUP: usize = 16;
 /// Ids of runs and of longer pieces, which are in no bucket: a portion takes over no more of them.
 const MORE: usize = 8 * PIECES;
 
-/// Room for those of a portion: as many of every piece as a bucket holds, the [`MORE`] of longer ones, and a vector behind
-/// them, since ids are written by vectors.
+/// Room for those of a portion: as many of every piece as a bucket holds, the [`MORE`] of longer ones, and a vector
+/// behind them, since ids are written by vectors.
 const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
 
 /// The pieces of one portion, one after the other.
@@ -82,8 +82,8 @@ impl Pieces<'_> {
     }
 }
 
-/// The last sixteen bytes of a text, all there are, with zeros behind them: a piece that begins in them has no sixteen bytes of
-/// text to load. Written long before they are read, since a load of what two stores wrote waits for both.
+/// The last sixteen bytes of a text, all there are, with zeros behind them: a piece that begins in them has no sixteen
+/// bytes of text to load. Written long before they are read, since a load of what two stores wrote waits for both.
 #[inline(always)]
 fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
     let word = text.last_chunk().map_or_else(|| few(text), |last| u128::from_le_bytes(*last));
@@ -268,7 +268,7 @@ impl Portion {
         (found.end, found.missed) = (0, 0);
         if keys.longer.count == 0 {
             // As in most short texts.
-            // SAFETY: as above.
+            // SAFETY: as above; the keys are made for these caches, and nothing has been taken over.
             return unsafe { L::take::<COUNTS>(0..pieces.count(), caches, keys, found) };
         }
         keys.longer.find(pieces, caches);
@@ -277,10 +277,12 @@ impl Portion {
         loop {
             let next = known.next();
             let to = next.map_or(pieces.count(), |(place, _)| place);
-            // SAFETY: the caller's promise.
+            // SAFETY: as above. Each piece before these was a miss at the most, and has taken the ids of a bucket, but
+            // for runs and those that are kept, which have taken `MORE` in all: there is room for as many of every
+            // piece.
             unsafe { L::take::<COUNTS>(from..to, caches, keys, found) };
             let Some(next) = next else { return };
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             unsafe { found.take_longer::<L, COUNTS>(next, pieces, caches, white) };
             from = to + 1;
         }

@@ -55,7 +55,8 @@ impl Row {
         self.end += count;
     }
 
-    /// Put in `range` of `ids`, those of a piece that has more than a few, or give them to `sink` behind those that are here.
+    /// Put in `range` of `ids`, those of a piece that has more than a few, or give them to `sink` behind those that are
+    /// here.
     #[inline(always)]
     pub(super) fn put_many(&mut self, (ids, range): (&[u32], Range<usize>), sink: &mut impl Sink) {
         if self.many + range.len() > MANY_ROOM {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Found, Keys, Miss};
+use super::{Found, Keys, Miss, PIECES, ROOM};
 use crate::piece_cache::{COUNT_SHIFT, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::scratch::Caches;
 
@@ -29,7 +29,8 @@ pub(super) trait ReadBucket {
 /// Take over what is known of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
 ///
 /// # Safety
-/// The machine has what `R` needs.
+/// The machine has what `R` needs, and the rest of what `LookUp::take` asks for: each of the pieces has its place in
+/// `caches.short`, `found.end + IDS_LIMIT * places.len() <= ROOM`, and `found.missed + places.len() <= PIECES`.
 #[inline(always)]
 pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     places: Range<usize>,
@@ -37,16 +38,18 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     keys: &Keys,
     found: &mut Found,
 ) {
+    debug_assert!(found.end + IDS_LIMIT * places.len() <= ROOM && found.missed + places.len() <= PIECES);
     let (mut end, mut missed) = (found.end, found.missed);
     let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
     let buckets = caches.short.words();
     let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
     for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
-        // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before them
-        // two times four ids, so that eight from the second four on, or from any word before, are in it too. There is room
-        // for eight ids and a miss of every piece.
+        // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before
+        // them two times four ids, so that eight from the second four on, or from any word before, are in it too. Each
+        // piece so far took eight ids and a miss at the most, and there is room for those of every piece.
         unsafe {
             let bucket = buckets.add(*place as usize);
+            debug_assert!(std::ptr::eq(bucket.cast(), caches.short.bucket(*place as usize)));
             let from = bucket.cast::<u32>().add(R::find(bucket, key));
             let first = if COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
             let known = (first >> COUNT_SHIFT) as usize;
@@ -72,8 +75,8 @@ impl ReadBucket for Portable {
         use core::arch::x86_64::{
             __m128i, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
         };
-        // SAFETY: every machine of this kind has SSE2. A key has sixteen bytes and lies as words of so many do, and those of
-        // a bucket are two.
+        // SAFETY: every machine of this kind has SSE2. A key has sixteen bytes and lies as words of so many do, and
+        // those of a bucket are two.
         let equal = unsafe {
             let key = _mm_load_si128(std::ptr::from_ref(key).cast());
             let keys = bucket.add(KEYS).cast::<__m128i>();
@@ -125,7 +128,8 @@ impl ReadBucket for Portable {
     }
 }
 
-/// By which stretches of the two keys of a bucket are equal, a bit for each, of which each key has half: where the ids begin.
+/// By which stretches of the two keys of a bucket are equal, a bit for each, of which each key has half: where the ids
+/// begin.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Equal<const N: usize>([u8; N]);
 

@@ -16,8 +16,8 @@ use crate::merging::white::White;
 use crate::piece_cache::{Few, Spot, Wide, WideKey};
 use crate::scratch::Caches;
 
-/// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the longer
-/// ones of these are looked for.
+/// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the
+/// longer ones of these are looked for.
 #[derive(Debug, PartialEq)]
 struct Said {
     keys: Vec<Key>,
