@@ -63,7 +63,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Take an object: `field` reads the value of each key, and every key comes once.
+    /// Take an object: `field` reads the value of each key, and gives up on one that it has [`Seen`].
     pub fn object(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
         self.expect(b'{')?;
         if self.take(b'}') {
@@ -154,7 +154,8 @@ impl<'a> Scanner<'a> {
         Some(Place::Unescaped(first..self.unescaped.len()))
     }
 
-    /// The same, of [numbers](Self::number), which are appended to `numbers`; in the end there are at most so many.
+    /// Take an array of [numbers](Self::number) of which the bracket is taken, and append them to `numbers`, which then
+    /// are at most so many.
     pub fn rest_of_numbers(&mut self, numbers: &mut Vec<u32>, most: usize) -> Option<()> {
         self.rest_of_array(|scanner| {
             scanner.at += read_numbers(&scanner.body.as_bytes()[scanner.at..], numbers, most);
