@@ -1,5 +1,6 @@
-//! Tell the compiler what the processor foresees.
+//! Tell the compiler which branches the processor foresees.
 
-/// What leads here is a branch and no choice: a choice would wait for what it is made of.
+/// Called where the program seldom comes, so that a branch leads there, which the processor predicts: a conditional
+/// move would wait for what it chooses from.
 #[cold]
-pub(crate) fn seldom() {}
+pub(crate) fn cold_path() {}

@@ -66,7 +66,7 @@ static WITHIN: Vector<[u8; 32]> = {
 /// The highest byte of a key, in the last of its words of four bytes.
 const TAG: i32 = 0xFF00_0000_u32 as i32;
 
-/// By which halves of the two keys of a bucket are equal.
+/// Where the ids begin, by which halves of the two keys of a bucket are equal.
 static HALVES: Equal<16> = Equal::new();
 
 pub(super) struct Avx2;

@@ -19,8 +19,8 @@ pub(super) trait LookUp {
     /// that cache, behind what is taken over; of the ids only how many they are if it `COUNTS`.
     ///
     /// # Safety
-    /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; behind what `found` has there is
-    /// room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
+    /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; behind what `found` has
+    /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found);
 
     /// As [`White::is_run`].

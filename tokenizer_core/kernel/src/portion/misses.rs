@@ -103,7 +103,7 @@ impl Lost {
 pub(super) enum Resolved<'a> {
     /// A few ids, and how many of them count.
     Few((&'a [u32; IDS_LIMIT], usize)),
-    /// So many of these.
+    /// The ids in this range of these.
     Many((&'a [u32], Range<usize>)),
 }
 

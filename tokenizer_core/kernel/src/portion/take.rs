@@ -61,7 +61,7 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     (found.end, found.missed) = (end, missed);
 }
 
-/// By which quarters are equal.
+/// Where the ids begin, by which quarters of the two keys are equal.
 #[cfg(target_arch = "x86_64")]
 static QUARTERS: Equal<256> = Equal::new();
 
@@ -128,8 +128,8 @@ impl ReadBucket for Portable {
     }
 }
 
-/// By which stretches of the two keys of a bucket are equal, a bit for each, of which each key has half: where the ids
-/// begin.
+/// Where in a bucket the ids begin, by which parts of its keys are equal: a bit for each part, the lower half of the
+/// bits for the first key and the upper half for the second.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Equal<const N: usize>([u8; N]);
 

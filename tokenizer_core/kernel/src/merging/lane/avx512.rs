@@ -13,7 +13,7 @@ use std::mem::offset_of;
 
 use super::plain::Plain;
 use super::{Lane, NONE, PLACE_BITS, Steps, key, merge_of};
-use crate::machine::branch::seldom;
+use crate::machine::branch::cold_path;
 use crate::machine::tagged_line::{Avx2, Avx512};
 use crate::merging::ranks::MergeTable;
 
@@ -64,7 +64,7 @@ impl Steps for Vectors {
         let last = key(found[0], before).max(key(found[1], at));
         let mut greatest = lane.rest;
         if last > greatest {
-            seldom();
+            cold_path();
             greatest = last;
         }
         // SAFETY: the caller's promise.

@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
 use super::{Lane, Steps, key, merge_of};
-use crate::machine::branch::seldom;
+use crate::machine::branch::cold_path;
 use crate::machine::greatest::Greatest;
 use crate::machine::tagged_line::Look;
 use crate::merging::ranks::MergeTable;
@@ -54,7 +54,7 @@ impl<P: Look + Greatest> Steps for Plain<P> {
             greatest = select_unpredictable(last > greatest, last, greatest);
         } else if last > greatest {
             // One in eight or so comes before all others: where none does, the next merge waits for nothing.
-            seldom();
+            cold_path();
             greatest = last;
         }
         // SAFETY: the caller's promise.

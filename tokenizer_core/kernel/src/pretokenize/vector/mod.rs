@@ -16,7 +16,7 @@ use self::borders::{Borders, Carry, Masks, borders};
 pub(crate) use self::compared::Compared;
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
-use crate::machine::branch::seldom;
+use crate::machine::branch::cold_path;
 use crate::machine::byte_vector::{Portable, WINDOW};
 use crate::machine::prefetch::prefetch;
 
@@ -138,7 +138,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
             at += last;
             continue;
         }
-        seldom();
+        cold_path();
         carry = Carry::default();
         // What is left of shorter runs is looked at again with what follows.
         let is_long = start < at + 3 * WINDOW / 4;
