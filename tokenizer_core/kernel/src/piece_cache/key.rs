@@ -23,7 +23,7 @@ const WIDE_PART_BIT: u32 = 7;
 
 /// What a key is by the length of its piece.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+struct Shape {
     /// The bytes that belong to the piece.
     mask: u128,
     /// What stands above them. A longer piece has the length 0, which is in no key of a piece.
@@ -40,20 +40,6 @@ const SHAPES: [Shape; 2 * (KEY_LIMIT + 1)] = {
     }
     shapes
 };
-
-impl Shape {
-    /// The number of the shape of a piece of so many bytes.
-    #[inline(always)]
-    pub(crate) fn of(length: u32) -> u32 {
-        length.min(KEY_LIMIT as u32 + 1)
-    }
-
-    /// Of how many bytes pieces of a shape are, those that are longer than a key of one more.
-    #[inline(always)]
-    pub(crate) fn length(number: u32) -> usize {
-        number as usize
-    }
-}
 
 impl Key {
     /// No piece has it: none is empty.
@@ -89,13 +75,14 @@ impl Key {
     /// The key of `text[start..end]`, or one that no piece has if it is too long.
     #[inline(always)]
     pub fn or_none(text: &[u8], start: usize, end: usize, part: bool) -> Self {
-        Self::of_shape(sixteen(text, start), Shape::of((end - start) as u32)).or_part(part)
+        Self::clipped(sixteen(text, start), (end - start).min(KEY_LIMIT + 1)).or_part(part)
     }
 
-    /// The key of a piece of a shape that begins with these bytes.
+    /// The key of a piece that begins with these bytes and has `clipped` of them, or that no piece has if it has more
+    /// than 15: lengths are clipped to 16.
     #[inline(always)]
-    pub(crate) fn of_shape(bytes: u128, number: u32) -> Self {
-        let Shape { mask, tag } = SHAPES[number as usize % SHAPES.len()];
+    pub(crate) fn clipped(bytes: u128, clipped: usize) -> Self {
+        let Shape { mask, tag } = SHAPES[clipped % SHAPES.len()];
         Self(bytes & mask | tag)
     }
 

@@ -1,5 +1,5 @@
-//! Pieces too long for a key: runs of white space, long words, text without spaces; and the ids of shorter ones that have
-//! too many for an entry.
+//! Pieces too long for a key: runs of white space, long words, text without spaces; and the ids of shorter ones that
+//! have too many for an entry.
 
 use std::ops::Range;
 
@@ -107,14 +107,15 @@ impl LongCache {
         equal(&self.bytes[bytes..bytes + piece.len()], piece).then(|| ids..ids + usize::from(*count))
     }
 
-    /// All ids that are remembered, as they stand until something is [remembered](Self::insert) or [kept](Self::keep) for
-    /// which there is no [room](Self::has_room).
+    /// All ids that are remembered, as they stand until something is [remembered](Self::insert) or [kept](Self::keep)
+    /// for which there is no [room](Self::has_room).
     #[inline]
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// Remember a piece that is not empty; of two others in its places the older one is forgotten. Returns whether one was.
+    /// Remember a piece that is not empty; of two others in its places the older one is forgotten. Returns whether one
+    /// was.
     pub fn insert(&mut self, piece: &[u8], part: bool, ids: &[u32]) -> bool {
         let Some(Spot { place, check }) = self.spot(piece) else { return false };
         self.make_room(piece.len(), ids.len());

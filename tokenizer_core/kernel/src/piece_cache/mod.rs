@@ -1,8 +1,8 @@
 //! Bounded memory of what pieces became, owned by one encoding thread at a time.
 //!
-//! Short pieces live in [`ShortCache`], two to a cache line; longer ones in [`WideCache`], one to a line; those that are
-//! longer still in [`LongCache`], which also keeps ids that are too many for a line. All hold the whole piece, so a hit is
-//! never a guess, and none chains, so that a forged collision costs a miss and no more.
+//! Short pieces live in [`ShortCache`], two to a cache line; longer ones in [`WideCache`], one to a line; those that
+//! are longer still in [`LongCache`], which also keeps ids that are too many for a line. All hold the whole piece, so a
+//! hit is never a guess, and none chains, so that a forged collision costs a miss and no more.
 
 mod few;
 mod key;
@@ -11,7 +11,6 @@ mod short;
 mod wide;
 
 pub use few::{Few, IDS_LIMIT};
-pub(crate) use key::Shape;
 pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};

@@ -23,8 +23,8 @@ pub(crate) const UNCOUNTED: usize = 1;
 #[repr(C, align(64))]
 pub(crate) struct Bucket {
     pub(crate) ids: [[u32; HALF]; 2],
-    /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty. One with more than eight
-    /// has the count 0, and where they are kept.
+    /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty. One with more than
+    /// eight has the count 0, and where they are kept.
     pub(crate) keys: [u128; 2],
 }
 

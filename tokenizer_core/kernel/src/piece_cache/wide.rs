@@ -39,8 +39,8 @@ const _: () = assert!(size_of::<Entry>() == 64);
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-/// Four neighbouring places a hash, of which the second two are taken when the first two are; the size is fixed when it is
-/// made.
+/// Four neighbouring places a hash, of which the second two are taken when the first two are; the size is fixed when it
+/// is made.
 #[derive(Debug)]
 pub struct WideCache {
     entries: Table<Entry>,
@@ -80,8 +80,8 @@ impl WideCache {
         })
     }
 
-    /// Remember the ids of a piece, or where `keep` keeps them if they are more than 7; the older one goes if all places are
-    /// taken. Returns whether one went.
+    /// Remember the ids of a piece, or where `keep` keeps them if they are more than 7; the older one goes if all
+    /// places are taken. Returns whether one went.
     #[inline]
     pub fn insert(&mut self, key: WideKey, ids: &[u32], keep: impl FnOnce(&[u32]) -> Kept) -> bool {
         let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };

@@ -5,7 +5,7 @@ use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
 use crate::machine::words::sixteen;
 use crate::merging::white::White;
-use crate::piece_cache::{KEY_LIMIT, Key, Shape};
+use crate::piece_cache::{KEY_LIMIT, Key};
 use crate::scratch::Caches;
 
 /// Bytes of a key.
@@ -15,8 +15,8 @@ const BYTES: usize = KEY_LIMIT + 1;
 #[inline(always)]
 pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
     let count = pieces.count();
-    // Until their place is known, pieces have their shape there.
-    shape(pieces, &mut keys.places[..count]);
+    // Until their place is known, pieces have their clipped length there.
+    clip(pieces, &mut keys.places[..count]);
     read(pieces, &keys.places[..count], &mut keys.keys[..count]);
     let longer = match white {
         None => place::<false>(count, caches, keys),
@@ -25,37 +25,37 @@ pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, k
     keys.longer.begin(longer);
 }
 
-/// Which shape the key of each piece has.
+/// The length of each piece, clipped to one byte more than a key has of text.
 #[inline(always)]
-fn shape(pieces: &Pieces<'_>, shapes: &mut [u32]) {
-    let ends = &pieces.ends[..shapes.len()];
+fn clip(pieces: &Pieces<'_>, clipped: &mut [u32]) {
+    let ends = &pieces.ends[..clipped.len()];
     let starts = ends.split_last().map_or_else(Default::default, |(_, starts)| starts);
-    let Some((first, shapes)) = shapes.split_first_mut() else { return };
-    *first = Shape::of(ends[0].wrapping_sub(pieces.start as u32));
-    for ((shape, start), end) in shapes.iter_mut().zip(starts).zip(&ends[1..]) {
-        *shape = Shape::of(end.wrapping_sub(*start));
+    let Some((first, clipped)) = clipped.split_first_mut() else { return };
+    *first = ends[0].wrapping_sub(pieces.start as u32).min(BYTES as u32);
+    for ((clipped, start), end) in clipped.iter_mut().zip(starts).zip(&ends[1..]) {
+        *clipped = end.wrapping_sub(*start).min(BYTES as u32);
     }
 }
 
 /// Take the bytes of each piece out of the text.
 #[inline(always)]
-fn read(pieces: &Pieces<'_>, shapes: &[u32], keys: &mut [Key]) {
+fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     let (text, count) = (pieces.text, keys.len());
-    let (shapes, ends) = (&shapes[..count], &pieces.ends[..count]);
+    let (clipped, ends) = (&clipped[..count], &pieces.ends[..count]);
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last = last_bytes(text);
     let (mut at, mut start) = (0, pieces.start);
-    let of = |at: usize| (shapes[at], ends[at] as usize);
+    let of = |at: usize| (clipped[at] as usize, ends[at] as usize);
     while at < count && start < near {
-        let (shape, end) = of(at);
+        let (clipped, end) = of(at);
         // SAFETY: a piece that begins before `near` has sixteen bytes of text.
         let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; BYTES]>().read() };
-        keys[at] = Key::of_shape(u128::from_le_bytes(bytes), shape);
+        keys[at] = Key::clipped(u128::from_le_bytes(bytes), clipped);
         (at, start) = (at + 1, end);
     }
     while at < count {
-        let (shape, end) = of(at);
-        keys[at] = Key::of_shape(sixteen(&last, start.wrapping_sub(last_from).min(BYTES)), shape);
+        let (clipped, end) = of(at);
+        keys[at] = Key::clipped(sixteen(&last, start.wrapping_sub(last_from).min(BYTES)), clipped);
         (at, start) = (at + 1, end);
     }
     for (key, part) in keys.iter_mut().zip(pieces.parts) {
@@ -69,13 +69,12 @@ fn read(pieces: &Pieces<'_>, shapes: &[u32], keys: &mut [Key]) {
 fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;
     for at in 0..count {
-        let (key, shape) = (keys.keys[at], keys.places[at]);
+        let (key, clipped) = (keys.keys[at], keys.places[at] as usize);
         let place = caches.short.place(key);
         caches.short.prefetch(place);
         keys.places[at] = place as u32;
         keys.longer.places[longer % PIECES] = at as u32;
-        let length = Shape::length(shape);
-        longer += usize::from(length > KEY_LIMIT || WHITE && may_be_run(key, length));
+        longer += usize::from(clipped > KEY_LIMIT || WHITE && may_be_run(key, clipped));
     }
     longer
 }
