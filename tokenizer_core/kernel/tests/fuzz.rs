@@ -9,6 +9,9 @@ use fuzz_targets::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
+use tokd_kernel::config::Config;
+use tokd_kernel::load::{from_tiktoken, from_tokenizer_json, from_vocab_merges};
 
 /// Characters where classes, cases and widths change.
 const HARD_TEXT: &str = r"[ \t\r\n\u{85}\u{A0}\u{3000}a-cA-C0-3'stSTſ.,/é\u{301}中あ🙂👨\u{200D}]{0,120}";
@@ -39,8 +42,18 @@ fn mutated(seed: &'static str) -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn nothing_is_answered_with_nothing() {
-    for data in [r#"{"text":""}"#, r#"{"text":[]}"#, r#"{"text":["",""]}"#, r#"{"ids":[]}"#, r#"{"ids":[[],[]]}"#] {
-        body(data.as_bytes());
+    let limits = IdsLimits { ids: 0, rows: 2, values: 20 };
+    for (data, is_text) in [
+        (r#"{"text":""}"#, true),
+        (r#"{"text":[]}"#, true),
+        (r#"{"text":["",""]}"#, true),
+        (r#"{"ids":[]}"#, false),
+        (r#"{"ids":[[],[]]}"#, false),
+    ] {
+        let data = data.as_bytes();
+        assert_eq!(TextRequest::read(data, Route::Encode, 2).is_some(), is_text);
+        assert_eq!(IdsRequest::read(data, limits).is_some(), !is_text);
+        body(data);
     }
 }
 
@@ -124,8 +137,13 @@ proptest! {
 #[test]
 fn deep_nesting_is_refused() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
-        load(open.repeat(200_000).as_bytes());
-        load((open.repeat(200_000) + &close.repeat(200_000)).as_bytes());
-        load(format!(r#"{{"model":{}{}}}"#, open.repeat(200_000), close.repeat(200_000)).as_bytes());
+        let (open, close) = (open.repeat(200_000), close.repeat(200_000));
+        for text in [open.clone(), format!("{open}0{close}"), format!(r#"{{"model":{open}0{close}}}"#)] {
+            let data = text.as_bytes();
+            assert!(from_tokenizer_json(data).is_err());
+            assert!(from_tiktoken(data).is_err());
+            assert!(from_vocab_merges(data, b"").is_err());
+            assert!(Config::from_json(&text).is_err());
+        }
     }
 }
