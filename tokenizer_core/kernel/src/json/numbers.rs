@@ -1,7 +1,7 @@
 //! Lists of numbers.
 
 use super::decimal::{first_digits, put, ready};
-use crate::machine::byte_vector::{ByteVector, Portable, WINDOW, mask};
+use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 use crate::machine::words::lowest;
 
 /// Bytes of the longest number, and of what stands around it.
@@ -104,8 +104,8 @@ fn no_digits(window: &[u8; WINDOW]) -> u64 {
     // SAFETY: every machine has these vectors.
     unsafe {
         // Moved so that the digits are the ten highest signed bytes.
-        let (to_highest, below) = (Portable::all(0x7F - b'9'), Portable::all(0x7F - 9));
-        mask::<Portable>(window, |bytes| below.exceeds(bytes.plus(to_highest)))
+        let (to_highest, below) = (BaseVector::all(0x7F - b'9'), BaseVector::all(0x7F - 9));
+        mask::<BaseVector>(window, |bytes| below.exceeds(bytes.plus(to_highest)))
     }
 }
 

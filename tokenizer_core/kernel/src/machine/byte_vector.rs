@@ -77,15 +77,15 @@ pub(crate) trait ByteVector: Copy {
     }
 }
 
-/// What every machine has.
+/// The vector that every machine of its kind has.
 #[cfg(target_arch = "x86_64")]
-pub(crate) type Portable = core::arch::x86_64::__m128i;
-/// What every machine has.
+pub(crate) type BaseVector = core::arch::x86_64::__m128i;
+/// The vector that every machine of its kind has.
 #[cfg(target_arch = "aarch64")]
-pub(crate) type Portable = core::arch::aarch64::uint8x16_t;
-/// What every machine has.
+pub(crate) type BaseVector = core::arch::aarch64::uint8x16_t;
+/// The vector that every machine of its kind has.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub(crate) type Portable = plain::Sixteen;
+pub(crate) type BaseVector = plain::Sixteen;
 
 /// The highest bit of each of 64 bytes after `test`.
 ///
@@ -123,7 +123,7 @@ mod tests {
             let bytes = std::array::from_fn(|at| (at as u8).wrapping_mul(0x35).wrapping_add(first));
             for other in 0..=255 {
                 let told = told::<Sixteen>(&bytes, other);
-                assert_eq!(told, self::told::<Portable>(&bytes, other), "{bytes:?} beside {other}");
+                assert_eq!(told, self::told::<BaseVector>(&bytes, other), "{bytes:?} beside {other}");
                 let exceeds = bytes.iter().enumerate().map(|(at, byte)| u64::from(*byte as i8 > other as i8) << at);
                 assert_eq!(told[3], exceeds.sum::<u64>());
             }
@@ -152,7 +152,9 @@ mod tests {
         {
             let truth: Vec<u32> = (0..64).filter(|at| bits >> at & 1 != 0).map(|at| 1_000 + at).collect();
             // SAFETY: every machine has these.
-            unsafe { assert_eq!([places::<Portable>(bits), places::<Sixteen>(bits)], [truth.clone(), truth.clone()]) };
+            unsafe {
+                assert_eq!([places::<BaseVector>(bits), places::<Sixteen>(bits)], [truth.clone(), truth.clone()])
+            };
             #[cfg(target_arch = "x86_64")]
             if crate::machine::path::Path::Avx2.is_available() {
                 // SAFETY: the machine has it.

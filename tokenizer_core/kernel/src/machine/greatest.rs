@@ -1,8 +1,8 @@
 //! The greatest of some numbers.
 
 #[cfg(target_arch = "x86_64")]
-use crate::machine::tagged_line::Avx2;
-use crate::machine::tagged_line::Portable;
+use crate::machine::path::Avx2;
+use crate::machine::path::Portable;
 
 /// How each path finds the greatest of `N` numbers, whole vectors of them, each zero or the bits of an ordinary positive
 /// floating-point number: the greatest of such bits is that of the numbers.

@@ -18,6 +18,17 @@ pub enum Path {
     Avx512,
 }
 
+/// [`Path::Portable`] as a type, on which traits are implemented: how a path does what it has a way of its own for.
+pub(crate) struct Portable;
+
+/// [`Path::Avx2`] as a type.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx2;
+
+/// [`Path::Avx512`] as a type.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx512;
+
 impl Path {
     /// All paths, the best first.
     const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];

@@ -1,6 +1,9 @@
 //! A cache line of sixteen entries of four bytes, each a tag above something else.
 
 use crate::machine::pages::Zeroed;
+use crate::machine::path::Portable;
+#[cfg(target_arch = "x86_64")]
+use crate::machine::path::{Avx2, Avx512};
 
 /// Entries of a line.
 pub(crate) const WAYS: usize = 16;
@@ -38,9 +41,6 @@ pub(crate) trait Look {
     unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32;
 }
 
-/// What every machine has.
-pub(crate) struct Portable;
-
 impl Look for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -68,10 +68,6 @@ impl Look for Portable {
     }
 }
 
-/// With AVX2.
-#[cfg(target_arch = "x86_64")]
-pub(crate) struct Avx2;
-
 #[cfg(target_arch = "x86_64")]
 impl Look for Avx2 {
     #[inline(always)]
@@ -92,10 +88,6 @@ impl Look for Avx2 {
         }
     }
 }
-
-/// With AVX-512.
-#[cfg(target_arch = "x86_64")]
-pub(crate) struct Avx512;
 
 #[cfg(target_arch = "x86_64")]
 impl Look for Avx512 {

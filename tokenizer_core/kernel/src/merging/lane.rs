@@ -8,11 +8,10 @@ mod avx512;
 mod plain;
 
 use self::plain::Plain;
+use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Path;
-#[cfg(target_arch = "x86_64")]
-use crate::machine::tagged_line::Avx2;
-use crate::machine::tagged_line::{Look, Portable};
+use crate::machine::path::{Avx2, Path};
+use crate::machine::tagged_line::Look;
 use crate::machine::words::{highest, lowest};
 use crate::merging::pair_table::Address;
 use crate::merging::ranks::{MergeTable, NEVER};

@@ -11,8 +11,9 @@ use std::hint::select_unpredictable;
 use rustc_hash::FxHashMap;
 
 use crate::machine::pages::Table;
+use crate::machine::path::Portable;
 use crate::machine::prefetch::prefetch;
-use crate::machine::tagged_line::{Line, Look, Portable, WAYS};
+use crate::machine::tagged_line::{Line, Look, WAYS};
 use crate::machine::words::places;
 
 /// So many entries a line has on the average, at most: one line in a hundred is full.

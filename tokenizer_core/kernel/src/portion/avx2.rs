@@ -19,6 +19,7 @@ use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, last_bytes};
 use crate::machine::lanes::lanes_of;
+use crate::machine::path::Avx2;
 use crate::merging::white::White;
 use crate::piece_cache::{ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 use crate::scratch::Caches;
@@ -68,8 +69,6 @@ const TAG: i32 = 0xFF00_0000_u32 as i32;
 
 /// Where the ids begin, by which halves of the two keys of a bucket are equal.
 static HALVES: Equal<16> = Equal::new();
-
-pub(super) struct Avx2;
 
 impl ReadBucket for Avx2 {
     #[inline(always)]

@@ -13,10 +13,10 @@ use core::arch::x86_64::{
 };
 use std::ops::Range;
 
-use super::avx2::Avx2;
 use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
 use super::look_up::LookUp;
 use super::{Found, GROUP, Keys, PIECES, Pieces, take};
+use crate::machine::path::{Avx2, Avx512};
 use crate::machine::words::sixteen;
 use crate::merging::white::White;
 use crate::piece_cache::{KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
@@ -139,8 +139,6 @@ unsafe fn make(
         _mm512_storeu_si512(places.as_mut_ptr().cast(), hashes);
     }
 }
-
-pub(super) struct Avx512;
 
 impl LookUp for Avx512 {
     #[inline(always)]

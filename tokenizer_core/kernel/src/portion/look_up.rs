@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::longer::Longer;
 use super::{Found, Keys, Pieces, keys, take};
+use crate::machine::path::Portable;
 use crate::merging::white::White;
 use crate::scratch::Caches;
 
@@ -42,9 +43,6 @@ pub(super) trait LookUp {
     }
 }
 
-/// What every machine has.
-pub(super) struct Portable;
-
 impl LookUp for Portable {
     #[inline(never)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
@@ -57,7 +55,7 @@ impl LookUp for Portable {
     #[inline(never)]
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
         // SAFETY: the caller's promise, and every machine has this.
-        unsafe { take::take::<take::Portable, COUNTS>(places, caches, keys, found) };
+        unsafe { take::take::<Self, COUNTS>(places, caches, keys, found) };
     }
 }
 

@@ -20,16 +20,13 @@ mod tests;
 
 use std::ops::Range;
 
-#[cfg(target_arch = "x86_64")]
-use self::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use self::avx512::Avx512;
 use self::longer::Longer;
-use self::look_up::{LookUp, Portable};
+use self::look_up::LookUp;
 use self::misses::{Missed, Misses, Resolved};
 use self::row::Row;
+use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Path;
+use crate::machine::path::{Avx2, Avx512, Path};
 use crate::machine::words::few;
 use crate::merging::white::White;
 use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key};

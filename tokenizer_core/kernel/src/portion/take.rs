@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Found, Keys, Miss, PIECES, ROOM};
+use crate::machine::path::Portable;
 use crate::piece_cache::{COUNT_SHIFT, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::scratch::Caches;
 
@@ -64,9 +65,6 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
 /// Where the ids begin, by which quarters of the two keys are equal.
 #[cfg(target_arch = "x86_64")]
 static QUARTERS: Equal<256> = Equal::new();
-
-/// What every machine has.
-pub(super) struct Portable;
 
 impl ReadBucket for Portable {
     #[cfg(target_arch = "x86_64")]

@@ -4,14 +4,11 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use super::avx512::Avx512;
-use super::look_up::{LookUp, Portable};
+use super::look_up::LookUp;
 use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
+use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Path;
+use crate::machine::path::{Avx2, Avx512, Path};
 use crate::merging::white::White;
 use crate::piece_cache::{Few, Spot, Wide, WideKey};
 use crate::scratch::Caches;

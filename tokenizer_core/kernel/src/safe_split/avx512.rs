@@ -15,8 +15,9 @@ use core::arch::x86_64::{
 use super::crossings::{BLANK, Crossings, FAR, MIX};
 use super::{Cuts, SafeSplit};
 use crate::machine::byte_vector::WINDOW;
+use crate::machine::path::Avx512;
 use crate::machine::words::bytes_at;
-use crate::pretokenize::vector::{Avx512, Block, PLACES, ROOM, lowest, whole_characters};
+use crate::pretokenize::vector::{Block, PLACES, ROOM, lowest, whole_characters};
 
 /// Characters that are looked up together.
 const LANES: usize = 16;

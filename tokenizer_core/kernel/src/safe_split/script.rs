@@ -1,6 +1,6 @@
 //! Which text is cut into parts, told by its bytes.
 
-use crate::machine::byte_vector::{ByteVector, Portable, WINDOW, mask};
+use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 use crate::machine::words::bytes_at;
 
 /// The first byte of all characters below U+3000 is at most this.
@@ -20,7 +20,7 @@ pub(super) unsafe fn is_worth_cutting_avx2(text: &[u8]) -> bool {
 /// As [`super::SafeSplit::is_worth_cutting`].
 pub(super) fn is_worth_cutting(text: &[u8]) -> bool {
     // SAFETY: every machine has these.
-    unsafe { is_worth_cutting_with::<Portable>(text) }
+    unsafe { is_worth_cutting_with::<BaseVector>(text) }
 }
 
 /// As [`super::SafeSplit::is_worth_cutting`].

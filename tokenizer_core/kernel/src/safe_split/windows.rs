@@ -5,7 +5,7 @@
 
 use super::Cuts;
 use super::crossings::{Crossings, FAR, character};
-use crate::machine::byte_vector::{ByteVector, Portable, WINDOW, mask};
+use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 use crate::machine::words::bytes_at;
 use crate::pretokenize::vector::{Block, Compared, ROOM, lowest};
 use crate::unicode::utf8::previous;
@@ -34,7 +34,7 @@ pub(super) unsafe fn cut_avx2(
 /// As [`super::SafeSplit::cut`].
 pub(super) fn cut(crossings: &Crossings, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
     // SAFETY: every machine has these.
-    unsafe { cut_with::<Portable>(crossings, text, start, ends, tell_parts, cuts) }
+    unsafe { cut_with::<BaseVector>(crossings, text, start, ends, tell_parts, cuts) }
 }
 
 /// As [`super::SafeSplit::cut`].

@@ -14,7 +14,7 @@ use std::mem::offset_of;
 use super::plain::Plain;
 use super::{Lane, NONE, PLACE_BITS, Steps, key, merge_of};
 use crate::machine::branch::cold_path;
-use crate::machine::tagged_line::{Avx2, Avx512};
+use crate::machine::path::{Avx2, Avx512};
 use crate::merging::ranks::MergeTable;
 
 /// Keys in a vector.

@@ -6,9 +6,7 @@ use proptest::prelude::*;
 
 use super::{Look, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Path;
-#[cfg(target_arch = "x86_64")]
-use crate::machine::tagged_line::{Avx2, Avx512};
+use crate::machine::path::{Avx2, Avx512, Path};
 
 const ID_BITS: u32 = 9;
 

@@ -12,10 +12,9 @@ use core::arch::x86_64::{
 use super::super::rules::Rules;
 use super::borders::Masks;
 use super::{Block, READ, ROOM, WINDOW};
+use crate::machine::path::Avx512;
 use crate::unicode::utf8::decode;
 use crate::unicode::{ASCII, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER, class_of, class_of_all, pages_of};
-
-pub(crate) struct Avx512;
 
 /// Every place of a window.
 pub(crate) static PLACES: [u8; WINDOW] = {

@@ -11,13 +11,15 @@ mod compared;
 mod wide;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use self::avx512::{Avx512, PLACES};
+pub(crate) use self::avx512::PLACES;
 use self::borders::{Borders, Carry, Masks, borders};
 pub(crate) use self::compared::Compared;
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 use crate::machine::branch::cold_path;
-use crate::machine::byte_vector::{Portable, WINDOW};
+use crate::machine::byte_vector::{BaseVector, WINDOW};
+#[cfg(target_arch = "x86_64")]
+use crate::machine::path::Avx512;
 use crate::machine::prefetch::prefetch;
 
 /// Ends that one window may give: one for each byte, and one for the end of the text.
@@ -81,7 +83,7 @@ pub(crate) trait Block {
 /// As [`scan::fill`].
 pub(super) fn fill_portable<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: every machine has these vectors.
-    unsafe { fill::<R, Compared<Portable>>(text.as_bytes(), at, ends) }
+    unsafe { fill::<R, Compared<BaseVector>>(text.as_bytes(), at, ends) }
 }
 
 /// As [`scan::fill`], with AVX2 and BMI2.
