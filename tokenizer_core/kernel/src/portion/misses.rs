@@ -14,7 +14,7 @@ use crate::tables::Tables;
 
 /// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they
 /// are.
-const AT_ONCE: usize = 4;
+const FEW_MISSES: usize = 4;
 
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged
 /// together.
@@ -26,8 +26,8 @@ const BUCKETS: usize = 2 * PIECES;
 
 /// The ids of each miss of a portion, by its number among them.
 #[derive(Debug)]
-pub(super) struct Misses {
-    lost: Vec<Lost>,
+pub(super) struct MissResolver {
+    pieces: Vec<MissedPiece>,
     ids: [Known; PIECES],
     /// Ids of pieces that have more than a [`Known`] holds, except where the `LongCache` keeps them: of `kept` pieces.
     many: Vec<u32>,
@@ -46,11 +46,11 @@ pub(super) struct Misses {
     middle_lanes: Lanes<MIDDLE>,
 }
 
-impl Default for Misses {
+impl Default for MissResolver {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            lost: Vec::with_capacity(PIECES),
+            pieces: Vec::with_capacity(PIECES),
             ids: [Known::NOTHING; PIECES],
             many: Vec::new(),
             kept: 0,
@@ -68,7 +68,7 @@ impl Default for Misses {
 
 /// A piece that the `ShortCache` gives no ids of.
 #[derive(Debug, Clone, Copy)]
-struct Lost {
+struct MissedPiece {
     /// Means something if the piece is short enough for one.
     key: Key,
     start: u32,
@@ -82,7 +82,7 @@ struct Lost {
     candidate: Candidate,
 }
 
-impl Lost {
+impl MissedPiece {
     #[inline(always)]
     fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
@@ -118,33 +118,39 @@ impl Resolved<'_> {
     }
 }
 
-/// The misses of a portion, and what the caches call them.
+/// The misses of a portion among its pieces, and the keys by which caches know these.
 #[derive(Clone, Copy)]
-pub(super) struct Missed<'a> {
+pub(super) struct Unresolved<'a> {
     pub(super) misses: &'a [Miss],
     pub(super) keys: &'a Keys,
     pub(super) pieces: Pieces<'a>,
 }
 
-impl Misses {
+impl MissResolver {
     /// Find the ids of all of them.
     #[inline(never)]
-    pub(super) fn resolve(&mut self, missed: Missed<'_>, tables: &Tables, mergers: &mut Mergers, caches: &mut Caches) {
-        let text = missed.pieces.text;
-        let asks = missed.misses.len() > AT_ONCE || tables.tokens.has_whole_only();
-        if self.begin(missed, asks, tables, caches) {
+    pub(super) fn resolve(
+        &mut self,
+        unresolved: Unresolved<'_>,
+        tables: &Tables,
+        mergers: &mut Mergers,
+        caches: &mut Caches,
+    ) {
+        let text = unresolved.pieces.text;
+        let asks = unresolved.misses.len() > FEW_MISSES || tables.tokens.has_whole_only();
+        if self.begin(unresolved, asks, tables, caches) {
             return;
         }
         if asks {
-            for (lost, ids) in self.lost.iter_mut().zip(&self.ids) {
-                if ids.is_nothing() && lost.length() <= WIDE_LIMIT {
-                    lost.candidate = tables.tokens.candidate(lost.hash);
+            for (piece, ids) in self.pieces.iter_mut().zip(&self.ids) {
+                if ids.is_nothing() && piece.length() <= WIDE_LIMIT {
+                    piece.candidate = tables.tokens.candidate(piece.hash);
                 }
             }
         }
-        for miss in 0..self.lost.len() {
+        for miss in 0..self.pieces.len() {
             if self.ids[miss].is_nothing() && !self.recall(miss, text, tables, caches) && !self.comes_again(miss) {
-                let length = self.lost[miss].length();
+                let length = self.pieces[miss].length();
                 let group = if length <= Lanes::<SHORT>::LIMIT {
                     &mut self.short
                 } else if length <= Lanes::<MIDDLE>::LIMIT {
@@ -157,7 +163,7 @@ impl Misses {
         }
         self.merge_in_turns(text, tables, caches);
         while let Some(miss) = self.long.pop() {
-            let piece = &text[self.lost[miss].range()];
+            let piece = &text[self.pieces[miss].range()];
             let by_search = if piece.len() > SCAN_LIMIT { mergers.backtracker.encode(tables, piece) } else { None };
             let ids = match by_search {
                 Some(ids) => ids,
@@ -174,7 +180,7 @@ impl Misses {
     /// The ids of each, in order; `kept` is the cache that keeps some.
     #[inline(always)]
     pub(super) fn resolved<'a>(&'a self, kept: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
-        self.ids.iter().take(self.lost.len()).map(|known| {
+        self.ids.iter().take(self.pieces.len()).map(|known| {
             if let Some(range) = known.as_kept() {
                 Resolved::Many((kept.ids(), range))
             } else if let Some(range) = known.as_many() {
@@ -194,28 +200,28 @@ impl Misses {
     /// Take over what the caches lead to, and ask for what the tables know of other pieces if one `asks` that. Returns
     /// whether there are none.
     #[inline(always)]
-    fn begin(&mut self, missed: Missed<'_>, asks: bool, tables: &Tables, caches: &Caches) -> bool {
-        let Missed { misses, keys, pieces } = missed;
+    fn begin(&mut self, unresolved: Unresolved<'_>, asks: bool, tables: &Tables, caches: &Caches) -> bool {
+        let Unresolved { misses, keys, pieces } = unresolved;
         self.many.clear();
-        self.lost.clear();
+        self.pieces.clear();
         let mut known = 0;
         let mut kept = 0;
-        for (miss, piece) in misses.iter().map(|miss| miss.at as usize).enumerate() {
-            let range = pieces.range(piece);
-            let lost = Lost {
-                key: keys.keys[piece],
+        for (miss, at) in misses.iter().map(|miss| miss.at as usize).enumerate() {
+            let range = pieces.range(at);
+            let piece = MissedPiece {
+                key: keys.keys[at],
                 start: range.start as u32,
                 end: range.end as u32,
-                place: keys.places[piece],
-                part: pieces.is_part(piece),
-                hash: keys.keys[piece].whole().hash(),
+                place: keys.places[at],
+                part: pieces.is_part(at),
+                hash: keys.keys[at].whole().hash(),
                 candidate: Candidate::default(),
             };
-            self.lost.push(lost);
-            self.miss_of[piece] = miss as u16;
+            self.pieces.push(piece);
+            self.miss_of[at] = miss as u16;
             self.ids[miss].set_nothing();
-            if let Some(key) = lost.key() {
-                let place = lost.place as usize;
+            if let Some(key) = piece.key() {
+                let place = piece.place as usize;
                 if let Some(range) = caches.short.kept(place, key).and_then(|kept| caches.long.kept(kept)) {
                     self.ids[miss] = Known::kept(range);
                     kept += 1;
@@ -223,13 +229,13 @@ impl Misses {
                     self.ids[miss] = Known::here(few);
                     known += 1;
                 } else if asks {
-                    tables.tokens.prefetch(lost.hash);
+                    tables.tokens.prefetch(piece.hash);
                 }
             }
         }
         // Pieces of one kind after those of the other, so that what is done is foreseen.
-        for (piece, key) in keys.longer.wide() {
-            let miss = usize::from(self.miss_of[piece]);
+        for (at, key) in keys.longer.wide() {
+            let miss = usize::from(self.miss_of[at]);
             let found = caches.wide.get(*key);
             if let Some(Wide::Here(few)) = found {
                 self.ids[miss] = Known::here(few);
@@ -241,14 +247,14 @@ impl Misses {
                 kept += 1;
             } else if asks {
                 let hash = key.whole().hash();
-                self.lost[miss].hash = hash;
+                self.pieces[miss].hash = hash;
                 tables.tokens.prefetch(hash);
             }
         }
-        for (piece, spot) in keys.longer.long() {
-            let miss = usize::from(self.miss_of[piece]);
-            let Lost { part, .. } = self.lost[miss];
-            if let Some(range) = caches.long.find(*spot, &pieces.text[self.lost[miss].range()], part) {
+        for (at, spot) in keys.longer.long() {
+            let miss = usize::from(self.miss_of[at]);
+            let piece = self.pieces[miss];
+            if let Some(range) = caches.long.find(*spot, &pieces.text[piece.range()], piece.part) {
                 self.ids[miss] = Known::kept(range);
                 kept += 1;
             }
@@ -260,10 +266,10 @@ impl Misses {
     /// Find a piece that is a token, or that one of the other caches remembers.
     #[inline(always)]
     fn recall(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
-        let lost = self.lost[miss];
-        let bytes = &text[lost.range()];
-        let Some(key) = lost.key() else { return self.recall_longer(miss, text, tables, caches) };
-        let Some(id) = tables.tokens.confirm(lost.candidate, key.whole(), bytes, lost.part) else { return false };
+        let piece = self.pieces[miss];
+        let bytes = &text[piece.range()];
+        let Some(key) = piece.key() else { return self.recall_longer(miss, text, tables, caches) };
+        let Some(id) = tables.tokens.confirm(piece.candidate, key.whole(), bytes, piece.part) else { return false };
         let token = Few::one(id);
         caches.remember_short(key, &token);
         self.ids[miss] = Known::here(token);
@@ -272,12 +278,12 @@ impl Misses {
 
     /// As [`Self::recall`], for a piece without a key.
     fn recall_longer(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
-        let lost = self.lost[miss];
-        let bytes = &text[lost.range()];
+        let piece = self.pieces[miss];
+        let bytes = &text[piece.range()];
         let token = if bytes.len() <= WIDE_LIMIT {
-            tables.tokens.confirm_wide(lost.candidate, bytes, lost.part)
+            tables.tokens.confirm_wide(piece.candidate, bytes, piece.part)
         } else {
-            tables.tokens.get(None, bytes, lost.part)
+            tables.tokens.get(None, bytes, piece.part)
         };
         let Some(id) = token else { return false };
         self.learn(miss, text, caches, &[id]);
@@ -287,11 +293,11 @@ impl Misses {
     /// Whether a piece that nothing is known of came before in the portion, as a third of them did: it is merged once.
     #[inline(always)]
     fn comes_again(&mut self, miss: usize) -> bool {
-        let Some(key) = self.lost[miss].key() else { return false };
-        let last = &mut self.unknown[(self.lost[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
+        let Some(key) = self.pieces[miss].key() else { return false };
+        let last = &mut self.unknown[(self.pieces[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
         let before = usize::from(std::mem::replace(last, miss as u16));
         // What an earlier portion left there is a piece of this one too, or no earlier one.
-        let again = before < miss && self.lost[before].key() == Some(key);
+        let again = before < miss && self.pieces[before].key() == Some(key);
         if again {
             self.again.push((miss as u16, before as u16));
         }
@@ -307,7 +313,7 @@ impl Misses {
             middle.extend(short.drain(short.len() - last..));
         }
         for group in short.chunks(LANES) {
-            let pieces = group.iter().map(|miss| &text[self.lost[*miss].range()]);
+            let pieces = group.iter().map(|miss| &text[self.pieces[*miss].range()]);
             self.short_lanes.merge(&tables.merges, pieces);
             for (lane, miss) in group.iter().enumerate() {
                 let (ids, count) = self.short_lanes.ids(lane);
@@ -315,7 +321,7 @@ impl Misses {
             }
         }
         for group in middle.chunks(LANES) {
-            let pieces = group.iter().map(|miss| &text[self.lost[*miss].range()]);
+            let pieces = group.iter().map(|miss| &text[self.pieces[*miss].range()]);
             self.middle_lanes.merge(&tables.merges, pieces);
             for (lane, miss) in group.iter().enumerate() {
                 let (ids, count) = self.middle_lanes.ids(lane);
@@ -336,7 +342,7 @@ impl Misses {
         ids: &[u32; N],
         count: usize,
     ) {
-        match (self.lost[miss].key(), Few::first(ids, count)) {
+        match (self.pieces[miss].key(), Few::first(ids, count)) {
             (Some(key), Some(few)) => {
                 caches.remember_short(key, &few);
                 self.ids[miss] = Known::here(few);
@@ -347,11 +353,11 @@ impl Misses {
 
     /// Learn the ids of a piece that the `ShortCache` does not take, or of which it does not take the ids.
     fn learn(&mut self, miss: usize, text: &[u8], caches: &mut Caches, ids: &[u32]) {
-        let lost = self.lost[miss];
-        if self.kept > 0 && !caches.long.has_room(lost.length(), ids.len()) {
+        let piece = self.pieces[miss];
+        if self.kept > 0 && !caches.long.has_room(piece.length(), ids.len()) {
             self.take_over(&caches.long);
         }
-        caches.remember(text, lost.range(), lost.part, ids);
+        caches.remember(text, piece.range(), piece.part, ids);
         self.set(miss, ids);
     }
 
@@ -369,7 +375,7 @@ impl Misses {
     /// Copy the ids that the `LongCache` keeps, before it forgets them.
     #[cold]
     fn take_over(&mut self, kept: &LongCache) {
-        for known in &mut self.ids[..self.lost.len()] {
+        for known in &mut self.ids[..self.pieces.len()] {
             let Some(range) = known.as_kept() else { continue };
             let start = self.many.len();
             self.many.extend_from_slice(&kept.ids()[range]);

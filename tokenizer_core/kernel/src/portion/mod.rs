@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use self::longer::Longer;
 use self::look_up::LookUp;
-use self::misses::{Missed, Misses, Resolved};
+use self::misses::{MissResolver, Resolved, Unresolved};
 use self::row::Row;
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
@@ -104,9 +104,9 @@ struct Found {
     /// The ids of all pieces that are known, in order, and `end` how many there are.
     ids: [u32; ROOM],
     end: usize,
-    /// The first `missed` are the pieces that are not.
+    /// The first `miss_count` are the pieces that are not.
     misses: [Miss; PIECES],
-    missed: usize,
+    miss_count: usize,
 }
 
 /// A piece that is not known, and how many of the ids that are stand before.
@@ -121,7 +121,7 @@ struct Miss {
 pub struct Portion {
     keys: Keys,
     found: Found,
-    misses: Misses,
+    resolver: MissResolver,
     row: Row,
 }
 
@@ -130,8 +130,8 @@ impl Default for Portion {
     fn default() -> Self {
         Self {
             keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: Longer::default() },
-            found: Found { ids: [0; ROOM], end: 0, misses: [Miss::default(); PIECES], missed: 0 },
-            misses: Misses::default(),
+            found: Found { ids: [0; ROOM], end: 0, misses: [Miss::default(); PIECES], miss_count: 0 },
+            resolver: MissResolver::default(),
             row: Row::default(),
         }
     }
@@ -217,12 +217,12 @@ impl Portion {
             // SAFETY: as above.
             unsafe { self.look_up::<L, false>(&pieces, tables.white, caches) };
         }
-        let Found { ids, end, misses, missed } = &self.found;
-        let misses = &misses[..*missed];
+        let Found { ids, end, misses, miss_count } = &self.found;
+        let misses = &misses[..*miss_count];
         if !misses.is_empty() {
-            self.misses.resolve(Missed { misses, keys: &self.keys, pieces }, tables, mergers, caches);
+            self.resolver.resolve(Unresolved { misses, keys: &self.keys, pieces }, tables, mergers, caches);
         }
-        let resolved = misses.iter().zip(self.misses.resolved(&caches.long));
+        let resolved = misses.iter().zip(self.resolver.resolved(&caches.long));
         if S::COUNTS {
             return sink.counted(end + resolved.map(|(_, resolved)| resolved.count()).sum::<usize>());
         }
@@ -245,7 +245,7 @@ impl Portion {
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
-        self.misses.shrink(entries);
+        self.resolver.shrink(entries);
     }
 
     /// Take over what is known, or only how many ids that is.
@@ -262,7 +262,7 @@ impl Portion {
         let Self { keys, found, .. } = self;
         // SAFETY: the caller's promise.
         unsafe { L::keys(pieces, caches, white, keys) };
-        (found.end, found.missed) = (0, 0);
+        (found.end, found.miss_count) = (0, 0);
         if keys.longer.count == 0 {
             // As in most short texts.
             // SAFETY: as above; the keys are made for these caches, and nothing has been taken over.

@@ -31,7 +31,7 @@ pub(super) trait ReadBucket {
 ///
 /// # Safety
 /// The machine has what `R` needs, and the rest of what `LookUp::take` asks for: each of the pieces has its place in
-/// `caches.short`, `found.end + IDS_LIMIT * places.len() <= ROOM`, and `found.missed + places.len() <= PIECES`.
+/// `caches.short`, `found.end + IDS_LIMIT * places.len() <= ROOM`, and `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
 pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     places: Range<usize>,
@@ -39,8 +39,8 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     keys: &Keys,
     found: &mut Found,
 ) {
-    debug_assert!(found.end + IDS_LIMIT * places.len() <= ROOM && found.missed + places.len() <= PIECES);
-    let (mut end, mut missed) = (found.end, found.missed);
+    debug_assert!(found.end + IDS_LIMIT * places.len() <= ROOM && found.miss_count + places.len() <= PIECES);
+    let (mut end, mut miss_count) = (found.end, found.miss_count);
     let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
     let buckets = caches.short.words();
     let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
@@ -54,12 +54,12 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
             let from = bucket.cast::<u32>().add(R::find(bucket, key));
             let first = if COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
             let known = (first >> COUNT_SHIFT) as usize;
-            misses.add(missed).write(Miss { at: at as u32, end: end as u32 });
-            missed += usize::from(known == 0);
+            misses.add(miss_count).write(Miss { at: at as u32, end: end as u32 });
+            miss_count += usize::from(known == 0);
             end += known;
         }
     }
-    (found.end, found.missed) = (end, missed);
+    (found.end, found.miss_count) = (end, miss_count);
 }
 
 /// Where the ids begin, by which quarters of the two keys are equal.

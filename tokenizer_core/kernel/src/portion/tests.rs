@@ -26,14 +26,14 @@ struct Said {
 }
 
 fn said(portion: &Portion, count: usize) -> Said {
-    let (Keys { keys, places, longer }, Found { ids, end, misses, missed }) = (&portion.keys, &portion.found);
+    let (Keys { keys, places, longer }, Found { ids, end, misses, miss_count }) = (&portion.keys, &portion.found);
     Said {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
         wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
         long: longer.long().map(|(place, spot)| (place, *spot)).collect(),
         ids: ids[..*end].to_vec(),
-        misses: misses[..*missed].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
+        misses: misses[..*miss_count].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
     }
 }
 
