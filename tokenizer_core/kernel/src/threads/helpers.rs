@@ -1,8 +1,10 @@
-//! Threads that help one call and wait a while for the next: to start one and to see it end took a twentieth of a batch of 2 MB.
+//! Threads that help one call and wait a while for the next: to start one and to see it end took a twentieth of a batch
+//! of 2 MB.
 //!
-//! They help callers of their own [standing](crate::threads::standing) alone, know nothing of Python and hold nothing of a tokenizer
-//! between calls, so either may go while they wait. What nobody has begun when the caller is done is taken back: no call
-//! waits for a thread that the system has not let run, nor for one that stayed behind in a fork. A child starts its own.
+//! They help callers of their own [standing](crate::threads::standing) alone, know nothing of Python and hold nothing
+//! of a tokenizer between calls, so either may go while they wait. What nobody has begun when the caller is done is
+//! taken back: no call waits for a thread that the system has not let run, nor for one that stayed behind in a fork. A
+//! child starts its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,20 +23,20 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// takes 30 microseconds.
 const LOOKS: usize = 2000;
 
-/// Run `work` here, and `help` with 1, 2, ... on so many threads beside it as far as the system has them; all have ended
-/// when this returns. Some numbers may never be called.
+/// Run `work` here, and `help` with 1, 2, ... on so many threads beside it as far as the system has them; all have
+/// ended when this returns. Some numbers may never be called.
 ///
 /// # Errors
 /// `internal` if a helper dies.
 pub fn with_helpers<T>(helpers: usize, help: &(dyn Fn(usize) + Sync), work: impl FnOnce() -> T) -> Result<T> {
-    // SAFETY: the reference is used by errands alone, and none is left when `Hired` is gone, at the end of this function or
-    // when it is left by a panic.
+    // SAFETY: the reference is used by tasks alone, and none is left when `Helpers` is gone, at the end of this
+    // function or when it is left by a panic.
     let help = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(help) };
     let left = AtomicUsize::new(0);
     let call = Arc::new(Call { help, left, died: AtomicBool::new(false), caller: thread::current() });
-    let hired = Hired::new(&call, helpers);
+    let helpers = Helpers::new(&call, helpers);
     let done = work();
-    drop(hired);
+    drop(helpers);
     if call.died.load(Ordering::Relaxed) {
         return Err(Error::new(Code::Internal, "an encoding thread died"));
     }
@@ -44,19 +46,19 @@ pub fn with_helpers<T>(helpers: usize, help: &(dyn Fn(usize) + Sync), work: impl
 /// What is to be done in one call.
 struct Call {
     help: &'static (dyn Fn(usize) + Sync),
-    /// Errands that have not ended.
+    /// Tasks that have not ended.
     left: AtomicUsize,
     died: AtomicBool,
     caller: Thread,
 }
 
 /// One thread's part in it.
-struct Errand {
+struct Task {
     call: Arc<Call>,
     number: usize,
 }
 
-impl Errand {
+impl Task {
     fn run(&self) {
         if catch_unwind(AssertUnwindSafe(|| (self.call.help)(self.number))).is_err() {
             self.call.died.store(true, Ordering::Relaxed);
@@ -71,136 +73,136 @@ impl Errand {
     }
 }
 
-/// Where a thread is given its next errand.
+/// A thread that helps, as those know it that give it tasks.
 #[derive(Default)]
-struct Desk {
-    tray: Mutex<Tray>,
+struct Worker {
+    slot: Mutex<Slot>,
     given: Condvar,
 }
 
 #[derive(Default)]
-struct Tray {
-    errand: Option<Errand>,
+struct Slot {
+    task: Option<Task>,
     /// The thread has gone, or is to go.
     closed: bool,
 }
 
-impl Desk {
-    fn tray(&self) -> MutexGuard<'_, Tray> {
-        self.tray.lock().unwrap_or_else(PoisonError::into_inner)
+impl Worker {
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Give an errand, or have it back if the thread has gone.
-    fn give(&self, errand: Errand) -> Option<Errand> {
-        let mut tray = self.tray();
-        if tray.closed {
-            return Some(errand);
+    /// Give a task, or have it back if the thread has gone.
+    fn give(&self, task: Task) -> Option<Task> {
+        let mut slot = self.slot();
+        if slot.closed {
+            return Some(task);
         }
-        tray.errand = Some(errand);
-        drop(tray);
+        slot.task = Some(task);
+        drop(slot);
         self.given.notify_one();
         None
     }
 
-    /// The next errand, or `None` if it is time to go.
-    fn wait(&self) -> Option<Errand> {
-        let idle = |tray: &mut Tray| tray.errand.is_none() && !tray.closed;
-        let waited = self.given.wait_timeout_while(self.tray(), PATIENCE, idle);
-        let (mut tray, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        tray.closed |= tray.errand.is_none();
-        tray.errand.take()
+    /// The next task, or `None` if it is time to go.
+    fn wait(&self) -> Option<Task> {
+        let is_empty = |slot: &mut Slot| slot.task.is_none() && !slot.closed;
+        let waited = self.given.wait_timeout_while(self.slot(), PATIENCE, is_empty);
+        let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        slot.closed |= slot.task.is_none();
+        slot.task.take()
     }
 
     fn close(&self) {
-        self.tray().closed = true;
+        self.slot().closed = true;
         self.given.notify_one();
     }
 }
 
-/// Threads that wait, who came last at the end.
-type Line = Vec<(Standing, Arc<Desk>)>;
+/// Workers that wait, who came last at the end.
+type Idle = Vec<(Standing, Arc<Worker>)>;
 
-static LINE: Mutex<Line> = Mutex::new(Vec::new());
+static IDLE: Mutex<Idle> = Mutex::new(Vec::new());
 
-fn line() -> Option<MutexGuard<'static, Line>> {
-    lock_briefly(&LINE)
+fn idle_workers() -> Option<MutexGuard<'static, Idle>> {
+    lock_briefly(&IDLE)
 }
 
-/// Take the last in the line that has this standing.
-fn call_up(standing: &Standing) -> Option<Arc<Desk>> {
-    let mut line = line()?;
-    line.retain(|(other, _)| other.process == standing.process);
-    let at = line.iter().rposition(|(other, _)| other == standing)?;
-    Some(line.remove(at).1)
+/// Take the idle worker that came last of those with this standing.
+fn take_idle(standing: &Standing) -> Option<Arc<Worker>> {
+    let mut idle = idle_workers()?;
+    idle.retain(|(other, _)| other.process == standing.process);
+    let at = idle.iter().rposition(|(other, _)| other == standing)?;
+    Some(idle.remove(at).1)
 }
 
-/// Put one into the line. Returns whether it is.
-fn line_up(standing: &Standing, desk: &Arc<Desk>) -> bool {
-    line().map(|mut line| line.push((standing.clone(), Arc::clone(desk)))).is_some()
+/// Put one with the idle ones. Returns whether it is there.
+fn put_idle(standing: &Standing, worker: &Arc<Worker>) -> bool {
+    idle_workers().map(|mut idle| idle.push((standing.clone(), Arc::clone(worker)))).is_some()
 }
 
-/// The life of a helper.
-fn serve(standing: Option<&Standing>, desk: &Arc<Desk>) {
-    while let Some(errand) = desk.wait() {
-        errand.run();
+/// What a worker's thread does: one task after the other, until it has waited for one in vain.
+fn worker_loop(standing: Option<&Standing>, worker: &Arc<Worker>) {
+    while let Some(task) = worker.wait() {
+        task.run();
         // Before the caller goes on, so that its next call finds this thread.
-        let waits = standing.is_some_and(|standing| line_up(standing, desk));
+        let waits = standing.is_some_and(|standing| put_idle(standing, worker));
         if !waits {
-            desk.close();
+            worker.close();
         }
-        errand.end();
+        task.end();
     }
-    if let Some(mut line) = line() {
-        line.retain(|(_, other)| !Arc::ptr_eq(other, desk));
+    if let Some(mut idle) = idle_workers() {
+        idle.retain(|(_, other)| !Arc::ptr_eq(other, worker));
     }
 }
 
 /// The helpers of one call.
-struct Hired<'a> {
+struct Helpers<'a> {
     call: &'a Arc<Call>,
     standing: Option<Standing>,
-    desks: Vec<Arc<Desk>>,
+    workers: Vec<Arc<Worker>>,
 }
 
-impl<'a> Hired<'a> {
-    fn new(call: &'a Arc<Call>, helpers: usize) -> Self {
-        let mut hired = Self { call, standing: Standing::of_this_thread(), desks: Vec::with_capacity(helpers) };
-        for number in 1..=helpers {
+impl<'a> Helpers<'a> {
+    fn new(call: &'a Arc<Call>, count: usize) -> Self {
+        let mut helpers = Self { call, standing: Standing::of_this_thread(), workers: Vec::with_capacity(count) };
+        for number in 1..=count {
             call.left.fetch_add(1, Ordering::Relaxed);
-            let Some(desk) = hired.hire(Errand { call: Arc::clone(call), number }) else {
+            let Some(worker) = helpers.start(Task { call: Arc::clone(call), number }) else {
                 // A thread that the system refuses is no error.
                 call.left.fetch_sub(1, Ordering::Relaxed);
                 break;
             };
-            hired.desks.push(desk);
+            helpers.workers.push(worker);
         }
-        hired
+        helpers
     }
 
-    /// Give the errand to one that waits, or to a new thread.
-    fn hire(&self, mut errand: Errand) -> Option<Arc<Desk>> {
-        while let Some(desk) = self.standing.as_ref().and_then(call_up) {
-            match desk.give(errand) {
-                None => return Some(desk),
-                Some(back) => errand = back,
+    /// Give the task to one that waits, or to a new thread.
+    fn start(&self, mut task: Task) -> Option<Arc<Worker>> {
+        while let Some(worker) = self.standing.as_ref().and_then(take_idle) {
+            match worker.give(task) {
+                None => return Some(worker),
+                Some(back) => task = back,
             }
         }
-        let (standing, desk) = (self.standing.clone(), Arc::new(Desk::default()));
-        desk.give(errand);
-        let own = Arc::clone(&desk);
-        thread::Builder::new().spawn(move || serve(standing.as_ref(), &own)).ok().map(|_| desk)
+        let (standing, worker) = (self.standing.clone(), Arc::new(Worker::default()));
+        worker.give(task);
+        let own = Arc::clone(&worker);
+        thread::Builder::new().spawn(move || worker_loop(standing.as_ref(), &own)).ok().map(|_| worker)
     }
 }
 
-impl Drop for Hired<'_> {
+impl Drop for Helpers<'_> {
     fn drop(&mut self) {
-        for desk in &self.desks {
+        for worker in &self.workers {
             // By now it may have another caller's.
-            let unbegun = desk.tray().errand.take_if(|errand| Arc::ptr_eq(&errand.call, self.call));
+            let unbegun = worker.slot().task.take_if(|task| Arc::ptr_eq(&task.call, self.call));
             if unbegun.is_some() {
                 self.call.left.fetch_sub(1, Ordering::Relaxed);
-                if !self.standing.as_ref().is_some_and(|standing| line_up(standing, desk)) {
-                    desk.close();
+                if !self.standing.as_ref().is_some_and(|standing| put_idle(standing, worker)) {
+                    worker.close();
                 }
             }
         }
@@ -262,20 +264,20 @@ mod tests {
 
     #[test]
     fn a_call_does_not_wait_for_what_nobody_has_begun() {
-        let desk = Arc::new(Desk::default());
+        let worker = Arc::new(Worker::default());
         let call = Arc::new(Call {
             help: &|_| unreachable!(),
             left: AtomicUsize::new(1),
             died: AtomicBool::new(false),
             caller: thread::current(),
         });
-        assert!(desk.give(Errand { call: Arc::clone(&call), number: 1 }).is_none());
-        // No thread is behind this desk, as after a fork.
-        drop(Hired { call: &call, standing: None, desks: vec![Arc::clone(&desk)] });
+        assert!(worker.give(Task { call: Arc::clone(&call), number: 1 }).is_none());
+        // No thread is behind it, as after a fork.
+        drop(Helpers { call: &call, standing: None, workers: vec![Arc::clone(&worker)] });
         assert_eq!(call.left.load(Ordering::Relaxed), 0);
         assert!(
-            desk.give(Errand { call, number: 1 }).is_some(),
-            "it is closed, since it could not be put into the line"
+            worker.give(Task { call, number: 1 }).is_some(),
+            "it is closed, since it could not be put with the idle ones"
         );
     }
 

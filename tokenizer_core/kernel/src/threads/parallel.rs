@@ -2,7 +2,8 @@
 //!
 //! No match of a scanner holds a newline and the letter behind it; the letter begins a match, so what follows is cut as
 //! if the text began there. And a newline behind something visible ends its match there in any case, at the end of a
-//! text too. So an ASCII letter behind a newline behind a visible ASCII character begins a piece that can be cut to alone.
+//! text too. So an ASCII letter behind a newline behind a visible ASCII character begins a piece that can be cut to
+//! alone.
 
 use std::ops::Range;
 
@@ -16,8 +17,8 @@ use crate::sink::buffer::Buffer;
 /// Text that is worth a thread, in bytes: large against a cache that has to learn it.
 const WORTHWHILE: usize = 256 * 1024;
 
-/// Text that a thread takes at a time, in bytes: so small that all end at about the same time, and so large that places to
-/// cut at, which are looked for before anybody begins, are few.
+/// Text that a thread takes at a time, in bytes: so small that all end at about the same time, and so large that places
+/// to cut at, which are looked for before anybody begins, are few.
 const SHARE: usize = 128 * 1024;
 
 impl Pipeline {

@@ -17,9 +17,9 @@ impl ScratchPool {
         if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
     }
 
-    /// Do so many shares of work on this thread, which has `own`, and on others. What they give is in order of the shares,
-    /// each part begun with the shares that may go into it; those that did are neighbours. That of the first share is this
-    /// thread's, unless another one was faster.
+    /// Do so many shares of work on this thread, which has `own`, and on others. What they give is in order of the
+    /// shares, each part begun with the shares that may go into it; those that did are neighbours. That of the first
+    /// share is this thread's, unless another one was faster.
     ///
     /// A thread keeps one scratch for all it does: handing them round would move the caches from core to core.
     ///
@@ -65,7 +65,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shares as threads take them: each those of its own run from the front, and then what others have left, from the back.
+/// Shares as threads take them: each those of its own run from the front, and then what others have left, from the
+/// back.
 ///
 /// A thread that is given the same texts again has the same of them, which its caches know, and what it does of its own
 /// run is one stretch.
