@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
 use crate::sink::buffer::Buffer;
+use crate::sink::count::Count;
 use crate::sink::offsets::{Offsets, Unit};
-use crate::sink::output::Count;
 
 /// Which request it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Route {
 
 /// A field of an answer to `/encode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ReturnField {
     /// The ids.
     Ids,
     /// Their number.
@@ -44,7 +44,7 @@ pub struct TextRequest<'a> {
     tokenizer: Option<&'a str>,
     options: EncodeOptions,
     unit: Unit,
-    parts: Vec<Part>,
+    fields: Vec<ReturnField>,
 }
 
 impl<'a> TextRequest<'a> {
@@ -62,7 +62,7 @@ impl<'a> TextRequest<'a> {
             tokenizer: None,
             options,
             unit: Unit::Char,
-            parts: vec![Part::Ids, Part::Count],
+            fields: vec![ReturnField::Ids, ReturnField::Count],
         };
         let mut has_text = false;
         scanner.object(|scanner, key| match key {
@@ -93,7 +93,7 @@ impl<'a> TextRequest<'a> {
             }
             "return" if route == Route::Encode => {
                 seen.once(4)?;
-                request.read_parts(scanner)
+                request.read_fields(scanner)
             }
             "unit" if route == Route::Offsets => {
                 seen.once(5)?;
@@ -124,19 +124,19 @@ impl<'a> TextRequest<'a> {
         })
     }
 
-    fn read_parts(&mut self, scanner: &mut Scanner<'a>) -> Option<()> {
-        self.parts.clear();
+    fn read_fields(&mut self, scanner: &mut Scanner<'a>) -> Option<()> {
+        self.fields.clear();
         scanner.array(|scanner| {
-            let part = match scanner.plain_string()? {
-                "ids" => Part::Ids,
-                "count" => Part::Count,
+            let field = match scanner.plain_string()? {
+                "ids" => ReturnField::Ids,
+                "count" => ReturnField::Count,
                 _ => return None,
             };
-            let new = !self.parts.contains(&part);
-            self.parts.push(part);
+            let new = !self.fields.contains(&field);
+            self.fields.push(field);
             new.then_some(())
         })?;
-        (!self.parts.is_empty()).then_some(())
+        (!self.fields.is_empty()).then_some(())
     }
 
     /// The tokenizer that the body names.
@@ -161,7 +161,7 @@ impl<'a> TextRequest<'a> {
         let Some(texts) = self.texts() else { return Ok(None) };
         let mut json = head.to_vec();
         let tokens = match self.route {
-            Route::Encode if self.parts == [Part::Count] => self.count(pipeline, &texts, &mut json)?,
+            Route::Encode if self.fields == [ReturnField::Count] => self.count(pipeline, &texts, &mut json)?,
             Route::Encode => self.encode(pipeline, &texts, threads, &mut json)?,
             Route::Count => self.count(pipeline, &texts, &mut json)?,
             Route::Offsets => self.offsets(pipeline, &texts, &mut json)?,
@@ -180,16 +180,16 @@ impl<'a> TextRequest<'a> {
             _ => pipeline.encode_batch(texts, self.options, threads)?,
         };
         let row = |at: usize| &batch.ids[batch.row_offsets[at] as usize..batch.row_offsets[at + 1] as usize];
-        for (at, part) in self.parts.iter().enumerate() {
+        for (at, field) in self.fields.iter().enumerate() {
             if at > 0 {
                 json.push(b',');
             }
-            match part {
-                Part::Ids => {
+            match field {
+                ReturnField::Ids => {
                     json.extend_from_slice(b"\"ids\":");
                     write_rows(self.listed, texts.len(), json, |at, json| write_ids(row(at), json));
                 }
-                Part::Count => {
+                ReturnField::Count => {
                     json.extend_from_slice(b"\"count\":");
                     write_rows(self.listed, texts.len(), json, |at, json| write_number(row(at).len(), json));
                 }

@@ -4,8 +4,8 @@ use super::special::specials;
 use crate::machine::byte_vector::WINDOW;
 use crate::machine::words::bytes_at;
 
-/// What is looked at together: a window, and what an escape or a copy that begins in it needs behind it.
-type Seen = [u8; 2 * WINDOW];
+/// What is looked at together: a window, and behind it another for an escape or a copy that begins in the first.
+type Windows = [u8; 2 * WINDOW];
 
 /// The highest value of a digit.
 const DIGIT: u8 = 15;
@@ -53,7 +53,7 @@ pub(super) fn unescape(body: &str, start: usize, text: &mut Vec<u8>) -> Option<u
     let body = body.as_bytes();
     let mut at = start;
     while at < body.len() {
-        let mut copy: Seen = [0; 2 * WINDOW];
+        let mut copy: Windows = [0; 2 * WINDOW];
         // Behind the body are zeros, which are special and end no string.
         let seen = bytes_at(body, at, &mut copy);
         let special = seen.first_chunk().map_or(0, specials);
@@ -84,7 +84,7 @@ pub(super) fn unescape(body: &str, start: usize, text: &mut Vec<u8>) -> Option<u
 
 /// The code point that the escape at `place` stands for, and how many bytes the escape has.
 #[inline(always)]
-fn character(seen: &Seen, place: usize) -> Option<(u32, usize)> {
+fn character(seen: &Windows, place: usize) -> Option<(u32, usize)> {
     let escaped = ESCAPED[usize::from(seen[place + 1])];
     if escaped != 0 {
         return Some((u32::from(escaped), 2));
@@ -102,7 +102,7 @@ fn character(seen: &Seen, place: usize) -> Option<(u32, usize)> {
 
 /// The UTF-16 unit of the escape at `place`.
 #[inline(always)]
-fn unit(seen: &Seen, place: usize) -> Option<u32> {
+fn unit(seen: &Windows, place: usize) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = *seen[place..].first_chunk::<6>()? else { return None };
     let digits: [u8; 4] = digits.map(|digit| HEXADECIMAL[usize::from(digit)]);
     let is_number = digits.iter().fold(0, |all, digit| all | digit) <= DIGIT;
@@ -117,7 +117,7 @@ pub fn write_string(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
     let mut at = 0;
     while at < text.len() {
-        let mut copy: Seen = [0; 2 * WINDOW];
+        let mut copy: Windows = [0; 2 * WINDOW];
         let seen = bytes_at(text, at, &mut copy);
         let special = seen.first_chunk().map_or(0, specials);
         let (mut place, stop) = (0, (text.len() - at).min(WINDOW));
@@ -137,8 +137,8 @@ pub fn write_string(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
 }
 
-/// The end of some bytes, to which chunks of fixed size are copied that the next ones overlap: cheaper than copies of as many
-/// bytes as count.
+/// The end of some bytes, to which chunks of fixed size are copied that the next ones overlap: cheaper than copies of
+/// as many bytes as count.
 struct End<'a> {
     bytes: &'a mut Vec<u8>,
     at: usize,
@@ -164,7 +164,7 @@ impl<'a> End<'a> {
 
     /// Bytes from `place` on that stand for themselves.
     #[inline(always)]
-    fn put_run(&mut self, seen: &Seen, place: usize, count: usize) {
+    fn put_run(&mut self, seen: &Windows, place: usize, count: usize) {
         if let Some(run) = seen[place..].first_chunk::<WINDOW>().filter(|_| count > 0) {
             self.put(run, count);
         }

@@ -14,8 +14,8 @@ use super::raise::{exception, run};
 use super::text::utf8;
 use super::{arguments, array, decode};
 use crate::encode::Pipeline;
+use crate::sink::count::Count;
 use crate::sink::near::Near;
-use crate::sink::output::Count;
 
 /// Bytes of a text whose ids need no memory but the array's.
 const SHORT: usize = 2048;

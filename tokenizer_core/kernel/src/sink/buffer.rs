@@ -1,7 +1,7 @@
 //! Room for what texts become: ids, spans and UTF-8.
 //!
-//! What a long text becomes lies in memory of its own, in large pages where the system has them, and what is given back waits
-//! for the next call: pages that nobody has touched took more time than some texts did.
+//! What a long text becomes lies in memory of its own, in large pages where the system has them, and what is given back
+//! waits for the next call: pages that nobody has touched took more time than some texts did.
 
 use std::mem::MaybeUninit;
 use std::ops::Deref;
@@ -216,8 +216,8 @@ mod mapped {
         }
     }
 
-    /// Take out what has waited longest until no more than `most` bytes are left. The system is given it back when the lock
-    /// is free again, which takes it a while.
+    /// Take out what has waited longest until no more than `most` bytes are left. The system is given it back when the
+    /// lock is free again, which takes it a while.
     fn forget(idle: &mut Vec<Region>, most: usize) -> Vec<Region> {
         let (mut kept, mut count) = (touched(idle), 0);
         while kept > most {
@@ -275,8 +275,8 @@ mod mapped {
 
         #[inline]
         pub fn spare(&mut self) -> &mut [MaybeUninit<T>] {
-            // SAFETY: the region has room for `capacity` items from `start` on, which is aligned to a page, and is borrowed
-            // alone.
+            // SAFETY: the region has room for `capacity` items from `start` on, which is aligned to a page, and is
+            // borrowed alone.
             unsafe { std::slice::from_raw_parts_mut(self.start.add(self.length).cast(), self.room()) }
         }
 

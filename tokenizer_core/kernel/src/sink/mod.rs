@@ -1,9 +1,9 @@
 //! Where ids go, and what a sink can learn about where they came from.
 
 pub mod buffer;
+pub mod count;
 pub mod near;
 pub mod offsets;
-pub mod output;
 pub(crate) mod ruler;
 pub(crate) mod steps;
 
@@ -57,4 +57,16 @@ pub trait Sink {
 
     /// These were all of them.
     fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
+}
+
+/// For tests and examples: calls give their ids to a buffer or to what lies near.
+impl Sink for Vec<u32> {
+    fn added(&mut self, id: u32, _source: Range<usize>) {
+        self.push(id);
+    }
+
+    #[inline]
+    fn pieces(&mut self, ids: &[u32]) {
+        self.extend_from_slice(ids);
+    }
 }

@@ -20,14 +20,14 @@ pub enum Unit {
     Utf16,
 }
 
-/// Ids that wait for their spans at the most before more come: so many that many are worked on together, and so few that they
-/// are still near.
+/// Ids that wait for their spans at the most before more come: so many that many are worked on together, and so few
+/// that they are still near.
 const WAITING: usize = 1024;
 
 /// Sink for ids with the span of each.
 ///
-/// Tokens tile the text where it is not rewritten, so a span begins where the one before ends, and the tokens themselves
-/// say how far they lead; only other places are looked up in the text.
+/// Tokens tile the text where it is not rewritten, so a span begins where the one before ends, and the tokens
+/// themselves say how far they lead; only other places are looked up in the text.
 #[derive(Debug)]
 pub struct Offsets<'a> {
     tokens: &'a TokenBytes,
@@ -46,8 +46,8 @@ pub struct Offsets<'a> {
     ruler: Option<Ruler<'a>>,
     /// The ids.
     pub ids: Buffer<u32>,
-    /// Half-open spans, one an id, each the smallest that covers the id's bytes. The text is shorter than 4 GiB. Starts and
-    /// ends never decrease but for the end of an empty span, which is that of an inserted space or text: it may lie
+    /// Half-open spans, one an id, each the smallest that covers the id's bytes. The text is shorter than 4 GiB. Starts
+    /// and ends never decrease but for the end of an empty span, which is that of an inserted space or text: it may lie
     /// within what a normalizer replaced as a whole, which the span before covers to its end.
     pub spans: Buffer<[u32; 2]>,
 }

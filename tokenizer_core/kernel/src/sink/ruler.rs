@@ -12,8 +12,8 @@ pub struct Ruler<'a> {
 
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// A bit for the first byte of each character, and where units are those of UTF-16, for the second byte of those that
-    /// are two units.
+    /// A bit for the first byte of each character, and where units are those of UTF-16, for the second byte of those
+    /// that are two units.
     marks: u64,
     /// The marks of all blocks before.
     before: u32,
@@ -45,8 +45,8 @@ impl<'a> Ruler<'a> {
         Self { text, blocks }
     }
 
-    /// Units before the character that holds the byte at `position`, and those up to its end; on the border of a character
-    /// both are the units before.
+    /// Units before the character that holds the byte at `position`, and those up to its end; on the border of a
+    /// character both are the units before.
     #[inline(always)]
     pub fn around(&self, position: usize) -> [u32; 2] {
         if !self.is_inside(position) {

@@ -8,8 +8,8 @@ use tokd_kernel::config::Config;
 use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::json::numbers::write_ids;
+use tokd_kernel::sink::count::Count;
 use tokd_kernel::sink::offsets::{Offsets, Unit};
-use tokd_kernel::sink::output::Count;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 use super::{PATTERNS, Reader};

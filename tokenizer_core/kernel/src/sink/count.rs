@@ -1,19 +1,8 @@
-//! Sinks for ids: a vector, a count.
+//! A sink that counts ids.
 
 use std::ops::Range;
 
 use crate::sink::Sink;
-
-impl Sink for Vec<u32> {
-    fn added(&mut self, id: u32, _source: Range<usize>) {
-        self.push(id);
-    }
-
-    #[inline]
-    fn pieces(&mut self, ids: &[u32]) {
-        self.extend_from_slice(ids);
-    }
-}
 
 /// How many ids there are, without the ids.
 #[derive(Debug, Default)]
