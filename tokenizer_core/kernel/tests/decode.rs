@@ -1,11 +1,11 @@
-//! Decoding against the bytes of each token in turn, and UTF-16 against the standard library.
+//! Decoding against the bytes of each token in turn, streams against the whole, and UTF-16 against the standard library.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::atomic::AtomicU32;
 
 use proptest::prelude::*;
 use tokd_kernel::config::AddedToken;
-use tokd_kernel::decode::TokenBytes;
+use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::sink::buffer::Buffer;
@@ -73,6 +73,23 @@ proptest! {
         tokens.append(&ids, skip, &mut behind).unwrap();
         prop_assert!(behind[..short].iter().all(|byte| *byte == UNTOUCHED));
         prop_assert_eq!(&behind[short..], expected);
+    }
+
+    #[test]
+    fn a_stream_is_the_whole_at_every_split(
+        bytes in prop::collection::vec(prop::sample::select(b"a\xF0\x9F\x91\x8D\xE4\xB8\xAD\xC3\xA9\xED\xA0\x80\xFF\xEF\xBF\xBD".to_vec()), 0..40),
+        cuts in prop::collection::vec(0_usize..8, 0..40),
+    ) {
+        let (mut decoder, mut text, mut rest) = (StreamDecoder::default(), String::new(), bytes.as_slice());
+        for cut in cuts {
+            let (now, later) = rest.split_at(cut.min(rest.len()));
+            text += &decoder.push(now);
+            prop_assert!(decoder.pending().len() <= 3);
+            rest = later;
+        }
+        text += &decoder.push(rest);
+        text += &decoder.finish();
+        prop_assert_eq!(text, String::from_utf8_lossy(&bytes).into_owned());
     }
 
     #[test]

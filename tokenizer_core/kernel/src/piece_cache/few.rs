@@ -3,11 +3,13 @@
 /// Most ids that are remembered of a short piece.
 pub const IDS_LIMIT: usize = 8;
 
-/// Up to [`IDS_LIMIT`] ids. What stands behind `count` means nothing.
+/// Up to [`IDS_LIMIT`] ids.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Few {
-    pub(crate) ids: [u32; IDS_LIMIT],
-    pub(crate) count: u32,
+    /// What stands behind the first `count` means nothing.
+    pub ids: [u32; IDS_LIMIT],
+    /// How many there are.
+    pub count: u32,
 }
 
 impl Few {
@@ -35,11 +37,5 @@ impl Few {
     pub fn first<const N: usize>(ids: &[u32; N], count: usize) -> Option<Self> {
         let first = ids.first_chunk::<IDS_LIMIT>().filter(|_| count <= IDS_LIMIT)?;
         Some(Self { ids: *first, count: count as u32 })
-    }
-
-    /// Those that count.
-    #[inline(always)]
-    pub fn as_slice(&self) -> &[u32] {
-        &self.ids[..self.count as usize]
     }
 }

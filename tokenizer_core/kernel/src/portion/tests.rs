@@ -113,7 +113,7 @@ fn longer(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> HashMap
         let range = pieces.range(at);
         let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
         let ids = key.filter(|_| !known.contains_key(&at)).and_then(|key| match caches.wide.get(key)? {
-            Wide::Here(few) => Some(few.as_slice().to_vec()),
+            Wide::Here(few) => Some(few.ids[..few.count as usize].to_vec()),
             Wide::Kept(place) => caches.long.kept(place).filter(|range| has_room(range.len())).map(kept),
         });
         ids.and_then(|ids| known.insert(at, ids));

@@ -1,9 +1,11 @@
-//! Ids to JSON, bytes to text, whole and as they come; the piece cache.
+//! What is remembered of a piece: its own ids, or none.
 
 use proptest::prelude::*;
-use tokd_kernel::decode::StreamDecoder;
-use tokd_kernel::json::numbers::write_ids;
 use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Kept, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
+
+fn ids_of(few: Few) -> Vec<u32> {
+    few.ids[..few.count as usize].to_vec()
+}
 
 /// What is kept for another cache.
 fn kept(long: &LongCache, kept: Kept) -> Option<Vec<u32>> {
@@ -19,36 +21,12 @@ fn found(long: &LongCache, piece: &[u8], part: bool) -> Option<Vec<u32>> {
 fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
     match cache.get(place, key, &mut ids) {
-        0 => cache.get_beside(place, key).map(|few| few.as_slice().to_vec()),
+        0 => cache.get_beside(place, key).map(ids_of),
         count => Some(ids[..count].to_vec()),
     }
 }
 
 proptest! {
-    #[test]
-    fn json_is_what_serde_writes(ids in prop::collection::vec(0_u32..4_194_304, 0..200)) {
-        let mut json = Vec::new();
-        write_ids(&ids, &mut json);
-        prop_assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&ids).unwrap());
-    }
-
-    #[test]
-    fn a_stream_is_the_whole_at_every_split(
-        bytes in prop::collection::vec(prop::sample::select(b"a\xF0\x9F\x91\x8D\xE4\xB8\xAD\xC3\xA9\xED\xA0\x80\xFF\xEF\xBF\xBD".to_vec()), 0..40),
-        cuts in prop::collection::vec(0_usize..8, 0..40),
-    ) {
-        let (mut decoder, mut text, mut rest) = (StreamDecoder::default(), String::new(), bytes.as_slice());
-        for cut in cuts {
-            let (now, later) = rest.split_at(cut.min(rest.len()));
-            text += &decoder.push(now);
-            prop_assert!(decoder.pending().len() <= 3);
-            rest = later;
-        }
-        text += &decoder.push(rest);
-        text += &decoder.finish();
-        prop_assert_eq!(text, String::from_utf8_lossy(&bytes).into_owned());
-    }
-
     #[test]
     fn a_hit_is_the_piece_that_was_remembered(
         pieces in prop::collection::vec(("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..10)), 0..60),
@@ -110,7 +88,7 @@ proptest! {
                 cache.insert(key, ids, |ids| long.keep(ids));
             }
             let found = cache.get(key).and_then(|found| match found {
-                Wide::Here(few) => Some(few.as_slice().to_vec()),
+                Wide::Here(few) => Some(ids_of(few)),
                 Wide::Kept(place) => kept(&long, place),
             });
             match found {
