@@ -1,7 +1,7 @@
 //! What a hot request takes from a body's bytes to the answer's, once its words are known.
 //!
-//! `cargo run --release --example body_speed -- RANKS PATTERN CHARACTERS english.txt ja.txt` prints microseconds a request,
-//! of texts as they stand and, below, with an escape for every character beyond ASCII.
+//! `cargo run --release --example body_speed -- RANKS PATTERN CHARACTERS english.txt ja.txt` prints microseconds a
+//! request, of texts as they stand and, below, with an escape for every character beyond ASCII.
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 use std::hint::black_box;
@@ -30,7 +30,8 @@ fn main() -> Result<(), Failure> {
         return Err("ranks, pattern, characters and files".into());
     };
     let config = format!(
-        r#"{{"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}],"added_tokens":[]}}"#
+        r#"{{"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}],
+            "added_tokens":[]}}"#
     );
     let config = Config::from_json(&config).map_err(|error| error.message)?;
     let vocabulary = from_tiktoken(&std::fs::read(ranks)?).map_err(|error| error.message)?;

@@ -1,8 +1,8 @@
 //! Where the time of encoding goes: cutting pieces, cutting parts, looking for added tokens, and all of it; and what a
 //! text costs whose pieces no cache knows yet.
 //!
-//! `cargo run --release --example encode_shares -- VOCABULARY PATTERN english.txt ja.txt` prints ns a byte. The vocabulary
-//! is a file of ranks or a `tokenizer.json`.
+//! `cargo run --release --example encode_shares -- VOCABULARY PATTERN english.txt ja.txt` prints ns a byte. The
+//! vocabulary is a file of ranks or a `tokenizer.json`.
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 use std::hint::black_box;
@@ -38,7 +38,8 @@ fn main() -> Result<(), Failure> {
     let [ranks, pattern, files @ ..] = arguments.as_slice() else { return Err("ranks, pattern and files".into()) };
     let added = (0..5).map(|at| format!(r#"{{"id":{},"content":"<|special_{at}|>","special":true}}"#, 300_000 + at));
     let config = Config::from_json(&format!(
-        r#"{{"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}],"added_tokens":[{}]}}"#,
+        r#"{{"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}],
+            "added_tokens":[{}]}}"#,
         added.collect::<Vec<_>>().join(",")
     ))
     .map_err(|error| error.message)?;
@@ -103,8 +104,8 @@ fn border(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Nanoseconds a byte of the first text of a fresh pipeline, and of small texts behind it that were not seen before, and
-/// the share of pieces that no cache knew in the first.
+/// Nanoseconds a byte of the first text of a fresh pipeline, and of small texts behind it that were not seen before,
+/// and the share of pieces that no cache knew in the first.
 fn first_times(whole: &str, open: impl Fn() -> Result<Pipeline, Error>) -> Result<(f64, f64, f64), Error> {
     let (first, rest) = whole.split_at(border(whole, COLD_BYTES));
     let borders: Vec<usize> = rest.char_indices().step_by(SMALL_CHARACTERS).map(|(at, _)| at).collect();

@@ -1,6 +1,7 @@
 //! Write the character classes of the pinned `regex-syntax` as `src/unicode/tables.rs`.
 //!
-//! `cargo run --example generate_unicode_tables > src/unicode/tables.rs`; `tests/unicode_tables.rs` holds the file to it.
+//! `cargo run --example generate_unicode_tables > src/unicode/tables.rs`; `tests/unicode_tables.rs` holds the file to
+//! it.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

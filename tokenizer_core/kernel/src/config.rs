@@ -1,6 +1,7 @@
 //! The frozen description of a pipeline, as JSON: what `tokenizer_core/config.py` writes and `encode` runs.
 //!
-//! Everything that can change an id stands here or in the vocabulary, so the two together are what a tokenizer's hash covers.
+//! Everything that can change an id stands here or in the vocabulary, so the two together are what a tokenizer's hash
+//! covers.
 
 use serde::Deserialize;
 

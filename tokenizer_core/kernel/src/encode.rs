@@ -138,7 +138,8 @@ impl Pipeline {
         self.encode_as(text, &mut Reading::plain(options.policy, 1), options.add_special_tokens, scratch, sink)
     }
 
-    /// Encode `text` over `threads` threads, 0 being one a core; what `sink` gets does not depend on how many there are.
+    /// Encode `text` over `threads` threads, 0 being one a core; what `sink` gets does not depend on how many there
+    /// are.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -154,8 +155,8 @@ impl Pipeline {
     }
 
     /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
-    /// `text`, stands in one of the caller's ranges. These are on borders of characters, in order and disjoint. Returns the
-    /// literals that were refused, with the id each would have had.
+    /// `text`, stands in one of the caller's ranges. These are on borders of characters, in order and disjoint. Returns
+    /// the literals that were refused, with the id each would have had.
     ///
     /// # Errors
     /// As [`Self::encode`], but for `reserved_literal`.
@@ -318,8 +319,8 @@ impl Pipeline {
         }
     }
 
-    /// Give the ids of the pieces from `start` on, of which the scratch has the ends at `places`, to `sink`, and return where
-    /// the last of them ends.
+    /// Give the ids of the pieces from `start` on, of which the scratch has the ends at `places`, to `sink`, and return
+    /// where the last of them ends.
     fn encode_pieces(
         &self,
         text: &str,
@@ -376,7 +377,8 @@ fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
             let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
             return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
         }
-        // A literal that is written as the entry is, such as `é` for the byte 0xE9, would be decoded as what was not encoded.
+        // A literal that is written as the entry is, such as `é` for the byte 0xE9, would be decoded as what was not
+        // encoded.
         let is_other = |entry: String| entry != *content || vocabulary.bytes(*id) != Some(content.as_bytes());
         if vocabulary.entry(*id).is_some_and(is_other) {
             let message = format!("the id {id} of {content:?} is another token of the vocabulary");

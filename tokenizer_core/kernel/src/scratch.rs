@@ -107,7 +107,8 @@ pub struct Mergers {
 pub struct Scratch {
     pub(crate) caches: Caches,
     pub(crate) mergers: Mergers,
-    /// Made where it lies, which is all that is asked of a box here: on their way over the stack its 130 KB touched 50 pages more.
+    /// Made where it lies, which is all that is asked of a box here: on their way over the stack its 130 KB touched 50
+    /// pages more.
     pub(crate) portion: Box<Portion>,
     /// Where pieces end, those of a few portions: a scanner that begins anew looks again at what it did not know.
     pub(crate) ends: [u32; ENDS],
@@ -157,8 +158,8 @@ pub struct ScratchPool {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Place {
-    /// Whether a call has it. No mutex, since nobody waits: to give one back waits for all that was written before, lines of
-    /// the caches that are not near among it.
+    /// Whether a call has it. No mutex, since nobody waits: to give one back waits for all that was written before,
+    /// lines of the caches that are not near among it.
     taken: AtomicBool,
     /// Made when it is first used.
     scratch: UnsafeCell<Option<Box<Scratch>>>,
@@ -210,7 +211,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Add where no other thread does meanwhile: this loses nothing, and costs less than what loses nothing beside others.
+    /// Add where no other thread does meanwhile: this loses nothing, and costs less than what loses nothing beside
+    /// others.
     fn add(&self, more: &CacheStatistics) {
         self.each(more, |to, more| to.store(to.load(Relaxed) + more, Relaxed));
     }

@@ -155,7 +155,8 @@ impl Vocabulary {
         kept
     }
 
-    /// SHA-256 over every id, its bytes and every merge: equal digests mean equal vocabularies, whatever file they came from.
+    /// SHA-256 over every id, its bytes and every merge: equal digests mean equal vocabularies, whatever file they came
+    /// from.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = Sha256::new();
         hasher.update(b"tokd vocabulary 1\n");

@@ -27,7 +27,8 @@ fn config(pattern: &str) -> Config {
 fn normalizing(normalizers: &[&str], pattern: &str) -> Config {
     let normalizers: Vec<String> = normalizers.iter().map(|name| format!(r#"{{"type":"{name}"}}"#)).collect();
     Config::from_json(&format!(
-        r#"{{"normalizer":[{}],"pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}]}}"#,
+        r#"{{"normalizer":[{}],
+            "pretokenizer":[{{"type":"split","pattern":{{"name":"{pattern}"}},"behavior":"isolated"}}]}}"#,
         normalizers.join(",")
     ))
     .unwrap()
@@ -144,7 +145,8 @@ proptest! {
         let texts = stream.give(&Separators::default(), true).unwrap_or_default();
         prop_assert_eq!(texts.text, String::from_utf8_lossy(&bytes).into_owned());
         let mut refusing = Stream::new(InvalidUtf8::Refuse, false);
-        let refused = bytes.chunks(block).try_for_each(|block| refusing.feed(block)).and_then(|()| refusing.end_document());
+        let fed = bytes.chunks(block).try_for_each(|block| refusing.feed(block));
+        let refused = fed.and_then(|()| refusing.end_document());
         let expected = std::str::from_utf8(&bytes).err().map(|error| error.valid_up_to());
         let place = refused.err().map(|error| match (error.code, error.place) {
             (Code::InvalidUtf8, tokd_kernel::error::Place::Index(at)) => at,
@@ -206,7 +208,8 @@ fn a_pattern_that_may_look_anywhere_is_never_cut() {
         r#"{}"#,
         r#"{"pretokenizer":[{"type":"split","pattern":{"regex":"\\w+|\\W+"},"behavior":"isolated"}]}"#,
         r#"{"prefix_space":true,"pretokenizer":[{"type":"split","pattern":{"name":"gpt2"},"behavior":"isolated"}]}"#,
-        r#"{"normalizer":[{"type":"strip","left":true,"right":true}],"pretokenizer":[{"type":"split","pattern":{"name":"gpt2"},"behavior":"isolated"}]}"#,
+        r#"{"normalizer":[{"type":"strip","left":true,"right":true}],
+            "pretokenizer":[{"type":"split","pattern":{"name":"gpt2"},"behavior":"isolated"}]}"#,
     ] {
         assert!(!may_cut(&Config::from_json(json).unwrap()), "{json}");
     }

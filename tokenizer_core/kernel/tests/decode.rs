@@ -1,4 +1,5 @@
-//! Decoding against the bytes of each token in turn, streams against the whole, and UTF-16 against the standard library.
+//! Decoding against the bytes of each token in turn, streams against the whole, and UTF-16 against the standard
+//! library.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::atomic::AtomicU32;
@@ -50,7 +51,9 @@ fn table() -> (Vec<Token>, TokenBytes) {
 proptest! {
     #[test]
     fn ids_become_the_bytes_of_each_token_in_turn(
-        draws in prop::collection::vec(any::<prop::sample::Index>(), 0..1200), skip in any::<bool>(), short in 0_usize..80,
+        draws in prop::collection::vec(any::<prop::sample::Index>(), 0..1200),
+        skip in any::<bool>(),
+        short in 0_usize..80,
     ) {
         let (truth, tokens) = table();
         let there: Vec<u32> = (0..truth.len() as u32).filter(|id| truth[*id as usize].is_some()).collect();
@@ -77,7 +80,9 @@ proptest! {
 
     #[test]
     fn a_stream_is_the_whole_at_every_split(
-        bytes in prop::collection::vec(prop::sample::select(b"a\xF0\x9F\x91\x8D\xE4\xB8\xAD\xC3\xA9\xED\xA0\x80\xFF\xEF\xBF\xBD".to_vec()), 0..40),
+        bytes in prop::collection::vec(prop::sample::select(
+            b"a\xF0\x9F\x91\x8D\xE4\xB8\xAD\xC3\xA9\xED\xA0\x80\xFF\xEF\xBF\xBD".to_vec()
+        ), 0..40),
         cuts in prop::collection::vec(0_usize..8, 0..40),
     ) {
         let (mut decoder, mut text, mut rest) = (StreamDecoder::default(), String::new(), bytes.as_slice());

@@ -50,9 +50,15 @@ fn text() -> impl Strategy<Value = String> {
 const PATTERNS: [&str; 46] = [
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    concat!(
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}",
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    ),
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t)?|\p{N}{1,3}|\s*[\r\n]+|\s+",
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t)?",
+        r"|\p{N}{1,3}|\s*[\r\n]+|\s+",
+    ),
     r"[一-龥぀-ゟ゠-ヿ]+",
     r"\p{N}{1,3}",
     r"[\r\n]",
@@ -125,8 +131,8 @@ fn a_pattern_of_nothing_that_is_repeated_is_compiled_or_refused_at_once() {
     assert!(start.elapsed() < Duration::from_secs(20), "it takes {:?}", start.elapsed());
 }
 
-/// A pattern of a few parts. Repetitions of what may be empty are left out, since engines end them differently, and `^`,
-/// which fancy-regex takes for a start of a line behind a last line feed if it stands in a look-around.
+/// A pattern of a few parts. Repetitions of what may be empty are left out, since engines end them differently, and
+/// `^`, which fancy-regex takes for a start of a line behind a last line feed if it stands in a look-around.
 fn pattern() -> impl Strategy<Value = String> {
     const ATOMS: [&str; 18] = [
         "a",
@@ -158,7 +164,8 @@ fn pattern() -> impl Strategy<Value = String> {
             3 => several.clone().prop_map(|parts| parts.concat()),
             2 => several.prop_map(|parts| format!("(?:{})", parts.join("|"))),
             3 => repeated.prop_map(|(one, two, quantifier)| format!("(?:{one}|{two}){quantifier}")),
-            2 => (select(&ATOMS[..]), select(&QUANTIFIERS[..])).prop_map(|(one, quantifier)| format!("(?:{one}){quantifier}")),
+            2 => (select(&ATOMS[..]), select(&QUANTIFIERS[..]))
+                .prop_map(|(one, quantifier)| format!("(?:{one}){quantifier}")),
             1 => inner.clone().prop_map(|part| format!("(?>{part})")),
             1 => inner.clone().prop_map(|part| format!("(?={part})")),
             1 => inner.clone().prop_map(|part| format!("(?!{part})")),

@@ -1,4 +1,5 @@
-//! The fuzz targets on random bytes and on mutations of real inputs: what `cargo fuzz` does, small enough for every run.
+//! The fuzz targets on random bytes and on mutations of real inputs: what `cargo fuzz` does, small enough for every
+//! run.
 #![allow(clippy::unwrap_used, reason = "a panic is how a broken promise is reported")]
 
 mod fuzz_targets;
@@ -58,7 +59,11 @@ fn nothing_is_answered_with_nothing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 300 }, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 3 } else { 300 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn encoding_keeps_its_promises(head in vec(any::<u8>(), 2), text in HARD_TEXT) {

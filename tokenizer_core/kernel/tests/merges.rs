@@ -133,8 +133,8 @@ fn check_lanes<const N: usize>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// One after the other in the same lanes, each time as many as there are or fewer; products in a row and in any order;
-    /// and with tags so short that other pairs are found at every turn.
+    /// One after the other in the same lanes, each time as many as there are or fewer; products in a row and in any
+    /// order; and with tags so short that other pairs are found at every turn.
     #[test]
     fn lanes_follow_the_definition(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
@@ -158,7 +158,8 @@ proptest! {
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
         exchanged in 0..256_u32,
         added in prop::sample::select(vec![0, 1, 1000]),
-        pieces in prop::collection::vec(prop::collection::vec(prop::sample::select(b"\0 ad\x80\xc3\xff".to_vec()), 1..=62), 1..20),
+        pieces in prop::collection::vec(
+            prop::collection::vec(prop::sample::select(b"\0 ad\x80\xc3\xff".to_vec()), 1..=62), 1..20),
     ) {
         let drawn = common::drawn_vocabulary(&[b"\0 ad\x80\xc3\xff"], &draws);
         let vocabulary = common::renumbered(&drawn, |id| added + if id < 256 { id ^ exchanged } else { id });
@@ -169,8 +170,8 @@ proptest! {
         }
     }
 
-    /// Vocabularies of one letter are all ties, those of two and three are hard to look ahead in. White space is looked for
-    /// in a way of its own.
+    /// Vocabularies of one letter are all ties, those of two and three are hard to look ahead in. White space is looked
+    /// for in a way of its own.
     #[test]
     fn backtracking_follows_the_definition(
         letters in prop::sample::select(vec!["a", "ab", "abc", "aé中", " ", " \n", "\t \r", " \n\u{A0}", " \u{A1}"]),
@@ -179,7 +180,8 @@ proptest! {
     ) {
         let vocabulary = common::drawn_vocabulary(&[letters.as_bytes()], &draws);
         let tables = tables(&vocabulary);
-        let piece: Vec<u8> = choices.iter().map(|choice| letters.as_bytes()[usize::from(*choice) % letters.len()]).collect();
+        let letter = |choice: &u8| letters.as_bytes()[usize::from(*choice) % letters.len()];
+        let piece: Vec<u8> = choices.iter().map(letter).collect();
         let mut backtracker = Backtracker::default();
         for piece in [&piece[..], &piece[..1]] {
             if let Some(ids) = backtracker.encode(&tables, piece) {
@@ -225,7 +227,8 @@ proptest! {
         let pairs: Vec<(&str, &str)> = merges.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
         let vocabulary = common::vocabulary(&pairs);
         let tables = tables(&vocabulary);
-        let piece: Vec<u8> = runs.iter().flat_map(|(same, length)| if *same { letter } else { other }.repeat(*length).into_bytes()).collect();
+        let stretch = |(same, length): &(bool, usize)| if *same { letter } else { other }.repeat(*length);
+        let piece = runs.iter().map(stretch).collect::<String>().into_bytes();
         let mut backtracker = Backtracker::default();
         prop_assert_eq!(backtracker.encode(&tables, &piece), Some(&common::merge_slowly(&vocabulary, &piece)[..]));
     }

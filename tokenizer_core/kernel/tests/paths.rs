@@ -76,7 +76,9 @@ proptest! {
         parts in prop::collection::vec(
             (
                 prop::sample::select(vec!["", "a", "word", "it's", "12", "!", "!\n", "é", "中", "x\u{301}", "A"]),
-                prop::collection::vec((prop::sample::select(vec![" ", "\n", "\t", "\r\n", "\u{b}", "\u{1c}", "\u{a0}", "\u{3000}"]), 0_usize..3), 0..3),
+                prop::collection::vec((prop::sample::select(vec![
+                    " ", "\n", "\t", "\r\n", "\u{b}", "\u{1c}", "\u{a0}", "\u{3000}",
+                ]), 0_usize..3), 0..3),
                 0_usize..140,
             ),
             1..8,

@@ -29,7 +29,8 @@ fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
 proptest! {
     #[test]
     fn a_hit_is_the_piece_that_was_remembered(
-        pieces in prop::collection::vec(("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..10)), 0..60),
+        pieces in prop::collection::vec(
+            ("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..10)), 0..60),
         buckets in prop::sample::select(vec![2_usize, 4, 8]),
     ) {
         // So few buckets that pieces collide, and go into the neighbour of theirs.
@@ -53,7 +54,8 @@ proptest! {
     /// Few ids are in the bucket, many elsewhere, where they are forgotten now and then.
     #[test]
     fn many_ids_of_a_short_piece_are_its_own_or_forgotten(
-        pieces in prop::collection::vec(("[ab]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..16)), 0..120),
+        pieces in prop::collection::vec(
+            ("[ab]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..16)), 0..120),
     ) {
         let (mut cache, mut long) = (ShortCache::new(512), LongCache::new(1024));
         let mut truth = std::collections::HashMap::new();
@@ -77,7 +79,8 @@ proptest! {
 
     #[test]
     fn a_wide_hit_is_the_piece_that_was_remembered(
-        pieces in prop::collection::vec(("[ab\0é]{1,31}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..9)), 0..60),
+        pieces in prop::collection::vec(
+            ("[ab\0é]{1,31}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..9)), 0..60),
     ) {
         let (mut cache, mut long) = (WideCache::new(256), LongCache::new(256));
         let mut truth = std::collections::HashMap::new();
@@ -101,7 +104,8 @@ proptest! {
 
     #[test]
     fn a_long_piece_is_remembered_with_its_ids_or_not_at_all(
-        pieces in prop::collection::vec(("[ab]{1,300}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..20)), 0..80),
+        pieces in prop::collection::vec(
+            ("[ab]{1,300}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..20)), 0..80),
     ) {
         // 64 places and 1 KiB for the bytes: pieces collide and the arenas run over.
         let mut cache = LongCache::new(4096);

@@ -19,8 +19,8 @@ const CONFIG: &str = r#"{"pretokenizer":[{"type":"split","pattern":{"name":"gpt2
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// More pieces than a portion has, of so few words that many come again before they are merged, and caches so small that
-    /// they are missed again.
+    /// More pieces than a portion has, of so few words that many come again before they are merged, and caches so small
+    /// that they are missed again.
     #[test]
     fn a_text_is_its_pieces(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
@@ -29,7 +29,8 @@ proptest! {
         cache_bytes in prop::sample::select(vec![0_usize, 1 << 12, 1 << 20]),
     ) {
         let vocabulary = Arc::new(common::drawn_vocabulary(&[b"abcd "], &draws));
-        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &Config::from_json(CONFIG).unwrap(), cache_bytes).unwrap();
+        let config = Config::from_json(CONFIG).unwrap();
+        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &config, cache_bytes).unwrap();
         let text: String = order.iter().map(|index| format!(" {}", index.get(&words))).collect();
         let truth: Vec<Vec<u32>> =
             words.iter().map(|word| common::merge_slowly(&vocabulary, format!(" {word}").as_bytes())).collect();
@@ -70,15 +71,17 @@ proptest! {
     fn white_space_is_its_pieces(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
         runs in prop::collection::vec(
-            (prop::sample::select(vec![14_usize, 15, 16, 17, 30, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 255, 256, 257, 400]),
-                prop::collection::vec(any::<prop::sample::Index>(), 0..3)),
+            (prop::sample::select(vec![
+                14_usize, 15, 16, 17, 30, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 255, 256, 257, 400,
+            ]), prop::collection::vec(any::<prop::sample::Index>(), 0..3)),
             1..30,
         ),
         order in prop::collection::vec(any::<prop::sample::Index>(), 1..300),
         cache_bytes in prop::sample::select(vec![0_usize, 1 << 12, 1 << 14, 1 << 20]),
     ) {
         let vocabulary = Arc::new(common::drawn_vocabulary(&[b" \n"], &draws));
-        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &Config::from_json(CONFIG).unwrap(), cache_bytes).unwrap();
+        let config = Config::from_json(CONFIG).unwrap();
+        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &config, cache_bytes).unwrap();
         let runs: Vec<String> = runs.iter().map(|(length, newlines)| {
             let mut run = vec![b' '; *length];
             newlines.iter().for_each(|at| run[at.index(*length)] = b'\n');

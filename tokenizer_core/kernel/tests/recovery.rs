@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use tokd_kernel::load::from_tiktoken;
 use tokd_kernel::vocabulary::Merge;
 
-/// Merge any two neighbours whose joined bytes are a token, the lowest rank first; the pair that becomes the whole token.
+/// Merge any two neighbours whose joined bytes are a token, the lowest rank first; the pair that becomes the whole
+/// token.
 fn last_merge(tokens: &[Vec<u8>], token: &[u8]) -> Option<Merge> {
     let rank = |bytes: &[u8]| tokens.iter().position(|other| other == bytes).map(|rank| rank as u32);
     let mut parts: Vec<Vec<u8>> = token.iter().map(|byte| vec![*byte]).collect();

@@ -14,7 +14,8 @@ use tokd_kernel::error::{Code, Place, Result};
 use tokd_kernel::expression::Steps;
 use tokd_kernel::pretokenize::Pretokenizer;
 
-/// A pattern, a text, and its pieces: isolated, contiguous, merged with the previous (and inverted), with the next (and inverted).
+/// A pattern, a text, and its pieces: isolated, contiguous, merged with the previous (and inverted), with the next (and
+/// inverted).
 const TRUTHS: [(&str, &str, [&str; 6]); 7] = [
     (
         r"-",
@@ -207,7 +208,8 @@ fn steps_are_counted_over_the_whole_text() {
 fn steps_are_counted_over_all_that_lies_between_added_tokens() {
     let split = r#""pretokenizer":[{"type":"split","pattern":{"regex":"(?:a+)+b|[\\s\\S]"},"behavior":"isolated"}]"#;
     let replace = r#""normalizer":[{"type":"replace","pattern":{"regex":"(?:a+)+b"},"content":""}]"#;
-    let token = r#"{"id":256,"content":"<x>","special":false,"normalized":false,"lstrip":false,"rstrip":false,"single_word":false}"#;
+    let token = r#"{"id":256,"content":"<x>","special":false,"normalized":false,
+        "lstrip":false,"rstrip":false,"single_word":false}"#;
     for stages in [split, replace] {
         let config = Config::from_json(&format!(r#"{{"added_tokens":[{token}],{stages}}}"#)).unwrap();
         let pipeline = Pipeline::new(Arc::new(common::vocabulary(&[])), &config, 0).unwrap();

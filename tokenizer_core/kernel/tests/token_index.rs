@@ -58,8 +58,8 @@ fn check_all(vocabulary: &Vocabulary) {
     check(&TokenIndex::of_all(vocabulary), &tokens, |_| false, &neighbours(&tokens));
 }
 
-/// Tokens whose keys have the hashes that are given by their numbers: the first 8 bytes make up for what the other 7 add, by
-/// the inverse of the number that they are multiplied by.
+/// Tokens whose keys have the hashes that are given by their numbers: the first 8 bytes make up for what the other 7
+/// add, by the inverse of the number that they are multiplied by.
 fn hashed(count: usize, hash: impl Fn(u64) -> u64) -> Vec<Vec<u8>> {
     const FACTORS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
     let inverse =
@@ -82,8 +82,8 @@ fn tokens_of_one_hash_are_told_apart() {
     check(&index, &vocabulary.tokens().collect::<Vec<_>>(), |_| false, others);
 }
 
-/// 200 tokens in two of sixteen lines, which are neighbours, under 40 tags: what finds its line full finds its tag in the
-/// other one.
+/// 200 tokens in two of sixteen lines, which are neighbours, under 40 tags: what finds its line full finds its tag in
+/// the other one.
 #[test]
 fn tokens_that_share_two_lines_and_their_tags_are_told_apart() {
     for seed in 1..50 {
@@ -119,7 +119,8 @@ proptest! {
     /// Few different bytes, so that many tokens are equal, and lengths on both sides of that of a key.
     #[test]
     fn any_vocabulary_is_as_in_a_map(
-        words in prop::collection::vec(prop::collection::vec(prop::sample::select(b"a\0\xFF".as_slice()), 1..20), 0..200),
+        words in prop::collection::vec(
+            prop::collection::vec(prop::sample::select(b"a\0\xFF".as_slice()), 1..20), 0..200),
         holes in 1_u32..5,
         opaque in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
         never in prop::collection::vec(any::<prop::sample::Index>(), 0..4),

@@ -16,7 +16,8 @@ const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, ad
 /// Pieces are runs of white space, all of a run, and what is between.
 const CONFIG: &str = r#"{"pretokenizer":[{"type":"split","pattern":{"regex":"\\s+|\\S+"},"behavior":"isolated"}]}"#;
 
-/// A run of `length` bytes of each kind: spaces, with newlines or others before, within, at the end, side by side, apart.
+/// A run of `length` bytes of each kind: spaces, with newlines or others before, within, at the end, side by side,
+/// apart.
 fn runs(length: usize) -> impl Iterator<Item = String> {
     let places =
         [vec![], vec![0], vec![0, 1], vec![8], vec![length / 2], vec![length - 1], vec![length / 2, length / 2 + 1]];

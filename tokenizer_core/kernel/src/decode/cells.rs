@@ -82,8 +82,8 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Lay out the vocabulary and the added tokens, whose bytes are their literals; so are those of an entry with the same id. Ids
-    /// are below `MAX_IDS`.
+    /// Lay out the vocabulary and the added tokens, whose bytes are their literals; so are those of an entry with the
+    /// same id. Ids are below `MAX_IDS`.
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
         let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
         let limit = vocabulary.id_limit().max(added_limit) as usize;
@@ -143,8 +143,8 @@ impl Cells {
         cell.0.get(..length).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Write the tokens of `ids`, each of up to [`MIDDLE`] bytes and none special, and return how many bytes they are; `None`
-    /// if there is another one, or a hole.
+    /// Write the tokens of `ids`, each of up to [`MIDDLE`] bytes and none special, and return how many bytes they are;
+    /// `None` if there is another one, or a hole.
     ///
     /// # Safety
     /// There is room for [`MIDDLE`] bytes each, and for [`ROOM`] more. No id is above the limit.
@@ -159,8 +159,8 @@ impl Cells {
         let mut end = 0;
         if usize::from(all) <= SHORT {
             for id in ids {
-                // SAFETY: a cell has so many bytes; the caller's promise. What is written beyond a token is overwritten by the
-                // next, or is beyond what is returned.
+                // SAFETY: a cell has so many bytes; the caller's promise. What is written beyond a token is overwritten
+                // by the next, or is beyond what is returned.
                 unsafe { copy::<CELL>(cells.as_ptr().add(id as usize).cast(), out.add(end)) };
                 end += usize::from(cells[id as usize].common());
             }
@@ -169,8 +169,8 @@ impl Cells {
                 let cell = &cells[id as usize];
                 let is_elsewhere = usize::from(cell.common()) > SHORT;
                 let start = if is_elsewhere { cell.elsewhere()[0] } else { 0 };
-                // SAFETY: a token begins there, or the arena, which goes on behind the last token, as the cells do behind the last
-                // hole that stands for an id; the caller's promise.
+                // SAFETY: a token begins there, or the arena, which goes on behind the last token, as the cells do
+                // behind the last hole that stands for an id; the caller's promise.
                 unsafe {
                     let elsewhere = self.arena.as_ptr().add(start);
                     // Which of them is longer cannot be foreseen.

@@ -150,8 +150,8 @@ impl TokenBytes {
         Ok(())
     }
 
-    /// Write the bytes of the ids up to the first few with a long or special one or none among them, and return how many ids
-    /// and bytes these were. There is room for `MIDDLE` bytes an id, and for two cells more.
+    /// Write the bytes of the ids up to the first few with a long or special one or none among them, and return how
+    /// many ids and bytes these were. There is room for `MIDDLE` bytes an id, and for two cells more.
     #[inline]
     fn write_common(&self, ids: &[impl Lent], out: &mut [MaybeUninit<u8>]) -> (usize, usize) {
         assert!(out.len() >= ids.len() * MIDDLE + ROOM);
@@ -160,8 +160,8 @@ impl TokenBytes {
         let (mut at, mut end) = (0, 0);
         let (together, rest) = ids.as_chunks::<COPIED>();
         for ids in together {
-            // SAFETY: each id before took up to `MIDDLE` bytes, so there is room for the next and for two cells more; there are
-            // two more cells than ids.
+            // SAFETY: each id before took up to `MIDDLE` bytes, so there is room for the next and for two cells more;
+            // there are two more cells than ids.
             let Some(written) = (unsafe { self.cells.write(ids.each_ref().map(place), out.as_mut_ptr().add(end)) })
             else {
                 return (at, end);

@@ -18,8 +18,8 @@ const CLEARED: usize = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSteps;
 
-/// What one text may still take, however many stretches it falls into and expressions it is searched for, and the memory
-/// to work in.
+/// What one text may still take, however many stretches it falls into and expressions it is searched for, and the
+/// memory to work in.
 #[derive(Debug)]
 pub struct Steps {
     left: u64,

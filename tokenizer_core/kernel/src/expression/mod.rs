@@ -1,8 +1,9 @@
-//! Regular expressions as Oniguruma reads them, which is what a `tokenizer.json` is written for, with a bound on their work.
+//! Regular expressions as Oniguruma reads them, which is what a `tokenizer.json` is written for, with a bound on their
+//! work.
 //!
-//! `fancy-regex` parses, `regex-syntax` knows the classes; the machine here counts its steps, which neither can do: a search
-//! may take a million steps on a harmless text and its successors as many again. So the bound is on the text, not the
-//! search, and the same text ends the same way on any machine.
+//! `fancy-regex` parses, `regex-syntax` knows the classes; the machine here counts its steps, which neither can do: a
+//! search may take a million steps on a harmless text and its successors as many again. So the bound is on the text,
+//! not the search, and the same text ends the same way on any machine.
 
 mod class;
 mod compile;
@@ -91,8 +92,8 @@ impl Expression {
 
     /// Where a match may begin after none began at `start`.
     ///
-    /// An expression that begins with an unbounded run cannot match further on in the same run either: what follows the run
-    /// has failed at every place where it could end. This keeps `\s+$` linear on spaces.
+    /// An expression that begins with an unbounded run cannot match further on in the same run either: what follows the
+    /// run has failed at every place where it could end. This keeps `\s+$` linear on spaces.
     fn next_start(&self, text: &[u8], start: usize, steps: &mut Steps) -> std::result::Result<usize, OutOfSteps> {
         let Some(&first) = text.get(start) else { return Ok(start + 1) };
         let after = start + decode(text, start, first).1;

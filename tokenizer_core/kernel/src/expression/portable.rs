@@ -35,7 +35,8 @@ pub fn from_tiktoken(pattern: &str) -> Result<String> {
     }
 }
 
-/// Whether Oniguruma might let one letter match two, such as `ß` and `ss`, since the case is ignored: tiktoken never does.
+/// Whether Oniguruma might let one letter match two, such as `ß` and `ss`, since the case is ignored: tiktoken never
+/// does.
 fn may_fold_several(pattern: &str) -> bool {
     let flags = |at: usize| pattern[at..].chars().skip(2).take_while(|flag| flag.is_ascii_alphabetic() || *flag == '-');
     let ignores_case = pattern.match_indices("(?").any(|(at, _)| flags(at).any(|flag| flag == 'i'));

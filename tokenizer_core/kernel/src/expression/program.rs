@@ -32,7 +32,8 @@ pub(super) enum Condition {
     NoBorder(usize),
 }
 
-/// One step. A slot holds a position or a height of the stack; what it held before comes back when the machine goes back.
+/// One step. A slot holds a position or a height of the stack; what it held before comes back when the machine goes
+/// back.
 #[derive(Debug, Clone)]
 pub(super) enum Instruction {
     Literal(Box<[u8]>),

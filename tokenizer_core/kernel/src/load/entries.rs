@@ -132,8 +132,8 @@ fn bytes_of(vocab: &[(Cow<'_, str>, u32)]) -> (Vec<u8>, Vec<usize>, Vec<u32>) {
 /// How many merges are looked up at once.
 const BATCH: usize = 64;
 
-/// The merges of each product, as chains from the last to the first. A pair has one product, and a product has at most as
-/// many pairs as it has places to cut it, so a chain is short.
+/// The merges of each product, as chains from the last to the first. A pair has one product, and a product has at most
+/// as many pairs as it has places to cut it, so a chain is short.
 #[derive(Default)]
 struct Splits {
     /// One more than the index of the last merge of each product.

@@ -1,7 +1,7 @@
 //! From the text of an entry to its place in the file, many at a time.
 //!
-//! A file of 280,000 merges asks 840,000 times, each a miss of the processor's cache: a hash map took 80 of 120 ms. Here the
-//! steps of a whole batch are done one after the other, so that the misses of a batch overlap.
+//! A file of 280,000 merges asks 840,000 times, each a miss of the processor's cache: a hash map took 80 of 120 ms.
+//! Here the steps of a whole batch are done one after the other, so that the misses of a batch overlap.
 
 use std::borrow::Cow;
 
@@ -66,7 +66,8 @@ impl<'a> Lookup<'a> {
         }));
     }
 
-    /// The index of `guess` if that is the entry of these parts; it costs no miss where guesses go on one after the other.
+    /// The index of `guess` if that is the entry of these parts; it costs no miss where guesses go on one after the
+    /// other.
     pub fn is_at(&self, guess: usize, parts: &[&str]) -> Option<usize> {
         self.entries.get(guess).filter(|(text, _)| is_joined(text, parts)).map(|_| guess)
     }

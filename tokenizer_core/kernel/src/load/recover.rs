@@ -5,8 +5,8 @@
 //! what lies outside. A token that its bytes never become has no merge, and is reached only as a whole piece.
 //!
 //! Where every token is made of earlier ones, that pair is the one way to cut the token whose halves stand side by side
-//! until then (`lineage`). So it is looked for first; a token without one is merged alone, and if that makes it of later
-//! tokens, all of them are.
+//! until then (`lineage`). So it is looked for first; a token without one is merged alone, and if that makes it of
+//! later tokens, all of them are.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -20,8 +20,8 @@ use crate::vocabulary::{Merge, Vocabulary};
 /// So many tokens ahead of the one at hand its halves are asked for: more than half of the time was waiting for them.
 const AHEAD: usize = 4;
 
-/// Halves are asked for ahead of time at so many cuts: in OpenAI's vocabularies it is the third that finds the merge, on
-/// the average.
+/// Halves are asked for ahead of time at so many cuts: in OpenAI's vocabularies it is the third that finds the merge,
+/// on the average.
 const LIKELY: usize = 3;
 
 /// A longer token, in bytes, is merged alone at once: the halves of every cut are hashed.

@@ -17,7 +17,8 @@ use crate::vocabulary::{MAX_IDS, Vocabulary};
 pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
     let body = data.strip_suffix(b"\n").unwrap_or(data);
     let lines = || body.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    // All in one place, as long as the longest token allows: a vector for each took a tenth of the time and of the memory.
+    // All in one place, as long as the longest token allows: a vector for each took a tenth of the time and of the
+    // memory.
     let mut bytes = Vec::with_capacity(data.len());
     let mut ranks = Vec::new();
     for (index, line) in lines().enumerate() {

@@ -4,8 +4,8 @@
 use crate::machine::path::Avx2;
 use crate::machine::path::Portable;
 
-/// How each path finds the greatest of `N` numbers, whole vectors of them, each zero or the bits of an ordinary positive
-/// floating-point number: the greatest of such bits is that of the numbers.
+/// How each path finds the greatest of `N` numbers, whole vectors of them, each zero or the bits of an ordinary
+/// positive floating-point number: the greatest of such bits is that of the numbers.
 pub(crate) trait Greatest {
     /// # Safety
     /// The machine has the path.
@@ -81,7 +81,8 @@ mod tests {
     }
 
     proptest! {
-        /// The greatest in any place, and as often as it likes; the smallest and the greatest ordinary numbers among them.
+        /// The greatest in any place, and as often as it likes; the smallest and the greatest ordinary numbers among
+        /// them.
         #[test]
         fn it_is_the_greatest_on_every_path(
             (least, most) in (1_u32 << 23..f32::INFINITY.to_bits(), 1_u32 << 23..f32::INFINITY.to_bits()),

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 /// So often it is tried: who has one of these locks gives it back after some instructions.
 const TRIES: usize = 1000;
 
-/// Lock, unless it cannot be had: a thread that is not there any more may hold it in a fork. What a thread left that died
-/// meanwhile has to be whole.
+/// Lock, unless it cannot be had: a thread that is not there any more may hold it in a fork. What a thread left that
+/// died meanwhile has to be whole.
 pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..TRIES).find_map(|_| match mutex.try_lock() {
         Ok(guard) => Some(guard),

@@ -90,8 +90,8 @@ mod mapped {
     /// stays as long as one of them.
     pub(super) static ARENA: Mutex<(Weak<Mapping>, usize)> = Mutex::new((Weak::new(), 0));
 
-    /// So many bytes of zeros that nobody else has: what they lie in, and where; `None` if the system refuses, or another
-    /// thread is about to have some.
+    /// So many bytes of zeros that nobody else has: what they lie in, and where; `None` if the system refuses, or
+    /// another thread is about to have some.
     fn share(bytes: usize) -> Option<(Arc<Mapping>, usize)> {
         let mut guard = lock_briefly(&ARENA)?;
         let (arena, taken) = &mut *guard;
@@ -147,8 +147,8 @@ mod mapped {
         }
 
         pub fn as_slice(&self) -> &[T] {
-            // SAFETY: there are `length` entries from the start on, which is aligned to a cache line at the least; the system
-            // gave zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
+            // SAFETY: there are `length` entries from the start on, which is aligned to a cache line at the least; the
+            // system gave zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
             unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
         }
 

@@ -43,8 +43,8 @@ impl Path {
         Self::available().next().unwrap_or(Self::Portable)
     }
 
-    /// The path that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Called from Python it holds the
-    /// GIL, as whoever changes `os.environ` does: the environment has no other lock.
+    /// The path that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Called from Python it
+    /// holds the GIL, as whoever changes `os.environ` does: the environment has no other lock.
     ///
     /// # Errors
     /// `invalid_option` for an unknown name, or a path that the machine lacks.

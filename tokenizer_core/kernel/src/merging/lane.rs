@@ -1,7 +1,7 @@
 //! Short pieces merged several in turns, so that what one waits for from memory is loaded while the others go on.
 //!
-//! A symbol stays where its first byte was and a bit tells which places are still taken: nothing is ever moved. A step is
-//! a greatest number, two look-ups and a few bits, without a branch on what the text is.
+//! A symbol stays where its first byte was and a bit tells which places are still taken: nothing is ever moved. A step
+//! is a greatest number, two look-ups and a few bits, without a branch on what the text is.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -16,12 +16,13 @@ use crate::machine::words::{highest, lowest};
 use crate::merging::pair_table::Address;
 use crate::merging::ranks::{MergeTable, NEVER};
 
-/// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never merges.
+/// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never
+/// merges.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Lane<const N: usize> {
-    /// The precedence of the symbol of a place and the next one, above how far the place is from the last one: the greatest
-    /// of them is the leftmost of the lowest rank.
+    /// The precedence of the symbol of a place and the next one, above how far the place is from the last one: the
+    /// greatest of them is the leftmost of the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
     /// A bit for each place that begins a symbol.
@@ -31,8 +32,8 @@ struct Lane<const N: usize> {
     /// Where the table tells what it becomes with either neighbour.
     left: Address,
     right: Address,
-    /// The place of the symbol before the one that was made last; not beside that, since the compiler would read both as one
-    /// word, which would wait for two stores.
+    /// The place of the symbol before the one that was made last; not beside that, since the compiler would read both
+    /// as one word, which would wait for two stores.
     before: u32,
     /// How many ids are at the front when all merges are made.
     count: usize,
@@ -48,8 +49,8 @@ const PLACE_BITS: u32 = 6;
 /// The last place.
 const LAST: u32 = (1 << PLACE_BITS) - 1;
 
-/// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: those of every machine
-/// can tell the greater of two such in one instruction.
+/// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: those of every
+/// machine can tell the greater of two such in one instruction.
 const FLOAT: u32 = 1 << 30;
 
 /// The key of no merge at the first place.
@@ -103,7 +104,8 @@ impl<const N: usize> Lane<N> {
         [self.before as usize % N, self.made as usize % N]
     }
 
-    /// Look up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its neighbours.
+    /// Look up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its
+    /// neighbours.
     ///
     /// # Safety
     /// The machine has the path.
@@ -252,7 +254,8 @@ impl<const N: usize> Lanes<N> {
             count += usize::from(unsafe { S::first(&mut lanes[at % LANES], table) });
         }
         while count != 0 {
-            // All of them behind one another: a processor sees a few hundred steps ahead, which are several look-ups then.
+            // All of them behind one another: a processor sees a few hundred steps ahead, which are several look-ups
+            // then.
             for lane in left.iter().take(count) {
                 // SAFETY: the caller's promise.
                 unsafe { S::look(&mut lanes[usize::from(*lane) % LANES], table) };

@@ -1,10 +1,10 @@
 //! The one merge behind every token, and which tokens can stand side by side.
 //!
-//! A token comes about in one way only: what is merged inside its bytes does not depend on what lies outside, as long as
-//! nothing has crossed their borders. Its last merge is therefore the one that is left when its bytes are merged
-//! alone. Two tokens can be neighbours in what merges make exactly if merging the bytes of both, alone, gives these two;
-//! and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first merge
-//! across a border would be one between two neighbours.
+//! A token comes about in one way only: what is merged inside its bytes does not depend on what lies outside, as long
+//! as nothing has crossed their borders. Its last merge is therefore the one that is left when its bytes are merged
+//! alone. Two tokens can be neighbours in what merges make exactly if merging the bytes of both, alone, gives these
+//! two; and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first
+//! merge across a border would be one between two neighbours.
 
 use std::ops::Range;
 
@@ -26,20 +26,20 @@ pub struct Lineage {
 /// No merge makes it.
 const UNREACHED: u32 = u32::MAX;
 
-/// Merges whose past is followed together, so that their misses of the processor's cache overlap: one after the other they
-/// took a quarter of the time of opening.
+/// Merges whose past is followed together, so that their misses of the processor's cache overlap: one after the other
+/// they took a quarter of the time of opening.
 const TOGETHER: usize = 32;
 
 /// More such merges than this, and hardly a text is without one.
 const UNCLEAR_LIMIT: usize = 1 << 12;
 
 impl Lineage {
-    /// Follow the merges of a vocabulary. `None` where a product is not the bytes of its parts, and where too many merges
-    /// are unclear.
+    /// Follow the merges of a vocabulary. `None` where a product is not the bytes of its parts, and where too many
+    /// merges are unclear.
     ///
-    /// Where a token is made after a merge that needs it and leads on, what is said above about ranks does not hold. Such a
-    /// merge can only come about in bytes that hold its product's, so nothing is said about those, and of all others
-    /// it holds as if there were no such merge. A token of such bytes counts as not made.
+    /// Where a token is made after a merge that needs it and leads on, what is said above about ranks does not hold.
+    /// Such a merge can only come about in bytes that hold its product's, so nothing is said about those, and of all
+    /// others it holds as if there were no such merge. A token of such bytes counts as not made.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
         let mut lineage = Self::of_bytes(vocabulary, table);
         let merges = vocabulary.merges();
@@ -87,8 +87,8 @@ impl Lineage {
         }
     }
 
-    /// Go on with those merges of the given ranks that are the first of their product, have parts that are made, and pass
-    /// `is_taken`; `made` is these merges.
+    /// Go on with those merges of the given ranks that are the first of their product, have parts that are made, and
+    /// pass `is_taken`; `made` is these merges.
     fn follow(
         &mut self,
         merges: &[Merge],
@@ -155,8 +155,8 @@ impl Lineage {
 
     /// Whether no merge crosses the border between two tokens before both are made.
     ///
-    /// Goes back in time: the later of both is taken apart first, and what then stood at the border must not have merged
-    /// before.
+    /// Goes back in time: the later of both is taken apart first, and what then stood at the border must not have
+    /// merged before.
     pub(crate) fn stays(&self, table: &MergeTable, left: u32, right: u32) -> bool {
         let mut border = (left, right);
         while let Some((before, limit)) = self.before(border) {
@@ -189,8 +189,8 @@ impl Lineage {
         true
     }
 
-    /// What stood at the border of two tokens before the later of both was made, and one more than the rank of that merge, or
-    /// than the next: of two merges of one rank the left one is made first. `None` for two bytes.
+    /// What stood at the border of two tokens before the later of both was made, and one more than the rank of that
+    /// merge, or than the next: of two merges of one rank the left one is made first. `None` for two bytes.
     #[inline(always)]
     fn before(&self, (left, right): (u32, u32)) -> Option<((u32, u32), u32)> {
         let (left_made, right_made) = (self.made[left as usize], self.made[right as usize]);

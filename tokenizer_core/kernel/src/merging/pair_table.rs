@@ -1,10 +1,10 @@
 //! From a pair of ids to how early it merges, in a cache line of sixteen.
 //!
 //! A pair is one word of twice the bits of an id. Multiplied by an odd number its upper bits depend on all of it, while
-//! its lowest ones still tell the lowest of the pair and no more. The upper ones tell the line and, with what is left of
-//! them, the tag within the line; so line, tag and the pair's own lowest bits are the pair, without loss. An entry is the
-//! tag and the precedence, in four bytes. The lowest bits lie elsewhere, by precedence: most look-ups find no tag of
-//! theirs, and of the others only those have to be checked whose merge is made.
+//! its lowest ones still tell the lowest of the pair and no more. The upper ones tell the line and, with what is left
+//! of them, the tag within the line; so line, tag and the pair's own lowest bits are the pair, without loss. An entry
+//! is the tag and the precedence, in four bytes. The lowest bits lie elsewhere, by precedence: most look-ups find no
+//! tag of theirs, and of the others only those have to be checked whose merge is made.
 
 use std::hint::select_unpredictable;
 
@@ -56,8 +56,8 @@ pub(crate) struct PairTable {
 }
 
 impl PairTable {
-    /// A table for ids of so many bits, with room for the precedences 1 to `count`, of which all fit in 24 bits, and tags
-    /// of at most `tag_bits` bits, if so few are enough.
+    /// A table for ids of so many bits, with room for the precedences 1 to `count`, of which all fit in 24 bits, and
+    /// tags of at most `tag_bits` bits, if so few are enough.
     pub fn new(id_bits: u32, count: usize, tag_bits: u32) -> Self {
         let precedence_bits = count.max(1).ilog2() + 1;
         let pair_bits = 2 * id_bits;
@@ -116,8 +116,8 @@ impl PairTable {
         if found == 0 || self.holds(found, left, right) { found } else { 0 }
     }
 
-    /// The precedence of a pair whose address this is, or 0; or that of another pair, which does not [hold](Self::holds):
-    /// the pair has none then.
+    /// The precedence of a pair whose address this is, or 0; or that of another pair, which does not
+    /// [hold](Self::holds): the pair has none then.
     ///
     /// # Safety
     /// The machine has the path.

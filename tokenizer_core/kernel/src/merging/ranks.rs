@@ -28,13 +28,14 @@ pub struct MergeTable {
     /// The same, where all of them fit.
     #[cfg(target_arch = "x86_64")]
     narrow_byte_ids: Option<[u8; 256]>,
-    /// Precedences by the two bytes as a little-endian word: every piece begins with as many of these as it has neighbours.
+    /// Precedences by the two bytes as a little-endian word: every piece begins with as many of these as it has
+    /// neighbours.
     byte_pairs: Table<u32>,
     pairs: PairTable,
     /// By precedence; empty where the products are [in a row](Self::last_product).
     products: Vec<u32>,
-    /// One more than that of the highest rank, where each product is one more than that of the rank below: nothing has to
-    /// be loaded then.
+    /// One more than that of the highest rank, where each product is one more than that of the rank below: nothing has
+    /// to be loaded then.
     last_product: Option<u32>,
     /// How many ranks there are.
     ranks: u32,
@@ -43,8 +44,9 @@ pub struct MergeTable {
 }
 
 impl MergeTable {
-    /// Index the merges of a vocabulary but for those whose product is one of `never`: text must not merge into a control
-    /// token. Of two merges of one pair the later counts, as in Hugging Face. They are made on the best path that there is.
+    /// Index the merges of a vocabulary but for those whose product is one of `never`: text must not merge into a
+    /// control token. Of two merges of one pair the later counts, as in Hugging Face. They are made on the best path
+    /// that there is.
     ///
     /// # Errors
     /// `missing_byte`; `invalid_file` for more merges than a rank can tell.
@@ -52,8 +54,8 @@ impl MergeTable {
         Self::with_tags(vocabulary, never, u32::BITS)
     }
 
-    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::merging::pair_table), if so few are enough:
-    /// the fewer, the more often another pair is found first.
+    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::merging::pair_table), if
+    /// so few are enough: the fewer, the more often another pair is found first.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -215,8 +217,8 @@ impl MergeTable {
         address
     }
 
-    /// The precedence of two tokens whose address this is, or 0; or that of others, which does not [hold](Self::holds): these
-    /// two do not merge then.
+    /// The precedence of two tokens whose address this is, or 0; or that of others, which does not [hold](Self::holds):
+    /// these two do not merge then.
     ///
     /// # Safety
     /// The machine has the path.

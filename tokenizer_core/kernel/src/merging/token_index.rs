@@ -12,8 +12,8 @@ use crate::merging::lineage::Lineage;
 use crate::piece_cache::{Key, WideKey};
 use crate::vocabulary::Vocabulary;
 
-/// The slot of a line with a tag, or 0, where no two have one: all are looked at, since a branch on which it is cannot be
-/// foreseen.
+/// The slot of a line with a tag, or 0, where no two have one: all are looked at, since a branch on which it is cannot
+/// be foreseen.
 #[inline(always)]
 fn slot(Line(slots): &Line, tag: u32, tags: u32) -> u32 {
     slots.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
@@ -74,8 +74,8 @@ impl TokenIndex {
         Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])), None, &HashSet::new(), true)
     }
 
-    /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are no text. A token that
-    /// merges make of its bytes stands for any piece; another one only for whole pieces, and only where
+    /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are no text. A token
+    /// that merges make of its bytes stands for any piece; another one only for whole pieces, and only where
     /// `ignore_merges` says so. Without a lineage nothing is known about what merges make. `cells` are those of the
     /// vocabulary, with added tokens or without.
     pub fn new(
@@ -90,7 +90,8 @@ impl TokenIndex {
         never.sort_unstable();
         let is_never = |id: u32| vocabulary.is_opaque(id) || never.binary_search(&id).is_ok();
         let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit() as usize } else { 0 };
-        // At most four fifths full: of cl100k_base one line in six is full, and one token in fifty lies in the neighbour.
+        // At most four fifths full: of cl100k_base one line in six is full, and one token in fifty lies in the
+        // neighbour.
         let line_bits = (count * 5 / (4 * WAYS)).next_power_of_two().ilog2().max(1);
         let mut index = Self {
             cells,
@@ -156,8 +157,8 @@ impl TokenIndex {
         let short = key.is_short().then(|| key.hash());
         let Some(hash) = short.or_else(|| Self::hash_of(self.cells.get(id)?)) else { return false };
         let Address { line, tag } = self.address(hash);
-        // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most, and one
-        // that is not what its own line tells is not in the neighbour.
+        // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most, and
+        // one that is not what its own line tells is not in the neighbour.
         if slot(&self.lines[line], tag, tags) != 0 {
             return false;
         }

@@ -160,11 +160,18 @@ fn truth(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
     said
 }
 
+/// Pieces on both sides of every length at which something changes, and runs of white space.
+const WORDS: &str = concat!(
+    "[ab\\x00é]{1,12}|[a\\x00]{13,18}|[xé]{30,40}|",
+    "[ \\n]{2,70}|\\n? {6,40}|( {3,9}\\n){2,9}|[ \\n]{250,260}|\\n {250,700}"
+);
+
 proptest! {
     #[test]
     fn every_path_makes_the_same_keys_and_finds_the_same_ids(
-        words in prop::collection::vec(("[ab\\x00é]{1,12}|[a\\x00]{13,18}|[xé]{30,40}|[ \\n]{2,70}|\\n? {6,40}|( {3,9}\\n){2,9}|[ \\n]{250,260}|\\n {250,700}", any::<bool>()), 1..120),
-        known in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(0_u32..1 << 22, 1..12)), 0..80),
+        words in prop::collection::vec((WORDS, any::<bool>()), 1..120),
+        known in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop::collection::vec(0_u32..1 << 22, 1..12)), 0..80),
         skipped in 0_usize..40,
         has_parts in any::<bool>(),
         newlines_join in any::<Option<bool>>(),

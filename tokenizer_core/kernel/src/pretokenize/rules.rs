@@ -3,8 +3,8 @@
 //! All of them cut words, numbers, everything else and white space, in this shape (o200k_base, GPT-2):
 //!
 //! ```text
-//! [^\r\n\p{L}\p{N}]? word (?i:'s|...)?  |  \p{N}{1,3}  |   ?[^\s\p{L}\p{N}]+[\r\n/]*  |  \s*[\r\n]+  |  \s+(?!\S)  |  \s+
-//! 's|...  |   ?\p{L}+                   |   ?\p{N}+    |   ?[^\s\p{L}\p{N}]+          |                 \s+(?!\S)  |  \s+
+//! [^\r\n\p{L}\p{N}]? word (?i:'s|...)? |  \p{N}{1,3} |   ?[^\s\p{L}\p{N}]+[\r\n/]* |  \s*[\r\n]+ |  \s+(?!\S) |  \s+
+//! 's|...  |   ?\p{L}+                  |   ?\p{N}+   |   ?[^\s\p{L}\p{N}]+         |                \s+(?!\S) |  \s+
 //! ```
 //!
 //! Each of them covers any text: every character begins a match.
@@ -23,7 +23,8 @@ pub(crate) enum Contraction {
 /// What distinguishes the patterns of the family.
 pub(crate) trait Rules {
     const CONTRACTION: Contraction;
-    /// Any one character but a letter, a number or a newline may lead a word; else only a space, which may lead a number too.
+    /// Any one character but a letter, a number or a newline may lead a word; else only a space, which may lead a
+    /// number too.
     const ANY_LEAD: bool;
     /// A word ends where a lower-case letter is followed by an upper-case one, and marks are in words.
     const CASED: bool;

@@ -71,11 +71,11 @@ fn is_other(class: u8) -> bool {
     class & (SPACE | LETTER | NUMBER) == 0
 }
 
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` or, where it fails, the same with `+` and `*` changed over;
-/// then a contraction. One of them matches wherever a letter or a mark stands.
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` or, where it fails, the same with `+` and `*` changed
+/// over; then a contraction. One of them matches wherever a letter or a mark stands.
 ///
-/// The first set takes all it can. If a small letter follows, the second goes on from there; if not, the first gives back
-/// up to the last character that is in both sets, which is then the whole of the second.
+/// The first set takes all it can. If a small letter follows, the second goes on from there; if not, the first gives
+/// back up to the last character that is in both sets, which is then the whole of the second.
 #[inline(always)]
 fn cased_word<R: Rules>(text: &[u8], at: usize) -> usize {
     let mut end = at;
@@ -141,8 +141,8 @@ fn other<R: Rules>(text: &[u8], at: usize) -> usize {
     end
 }
 
-/// The end of a run of white space: after its last newline if that cuts; else, if something follows and there is more than
-/// one character, before its last character, which is left to what follows.
+/// The end of a run of white space: after its last newline if that cuts; else, if something follows and there is more
+/// than one character, before its last character, which is left to what follows.
 #[inline(always)]
 fn white_space<R: Rules>(text: &[u8], at: usize) -> usize {
     let (mut end, mut last, mut newline_end) = (at, at, at);

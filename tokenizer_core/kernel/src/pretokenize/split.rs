@@ -1,4 +1,5 @@
-//! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of pieces.
+//! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of
+//! pieces.
 
 use super::find::{Finder, Search};
 use super::scanner::Scanner;
@@ -52,7 +53,8 @@ impl Split {
         }
     }
 
-    /// Append the ends of about `hint` more pieces of `piece`, counted from its start, and say whether there may be more.
+    /// Append the ends of about `hint` more pieces of `piece`, counted from its start, and say whether there may be
+    /// more.
     pub(super) fn fill(
         &self,
         piece: &str,
@@ -92,7 +94,8 @@ impl Split {
     fn segment(&self, matches: bool, start: usize, end: usize, cursor: &mut Cursor, ends: &mut Vec<u32>) -> Result<()> {
         let matches = matches != self.invert;
         if self.behavior == Behavior::Removed && matches && start < end {
-            let message = "the pattern leaves text outside every piece, and text is never dropped; use a split that keeps its gaps";
+            let message = "the pattern leaves text outside every piece, and text is never dropped; \
+                           use a split that keeps its gaps";
             return Err(Error::new(Code::UncoveredText, message).at_bytes(start..end));
         }
         if cursor.last.is_some_and(|last| self.cuts(last, matches)) && cursor.cut < start {

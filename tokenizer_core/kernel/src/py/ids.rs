@@ -15,7 +15,8 @@ use super::raise::{exception, invalid_option};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error};
 
-/// Room for so many ids is made before they are seen, and of an iterator so many are read before signals are looked for.
+/// Room for so many ids is made before they are seen, and of an iterator so many are read before signals are looked
+/// for.
 const EXPECTED: usize = 1 << 16;
 
 /// The most ids that are converted at once: a gigabyte. An iterator need not have an end.
@@ -39,7 +40,8 @@ impl<'py> Ids<'py> {
         }
     }
 
-    /// The ids, which need not be the same when they are read again: other threads may write into an array that is lent.
+    /// The ids, which need not be the same when they are read again: other threads may write into an array that is
+    /// lent.
     pub fn shared(&mut self) -> &[AtomicU32] {
         let (data, length) = match self {
             Self::Lent(array) => (array.data(), array.len()),
@@ -48,9 +50,9 @@ impl<'py> Ids<'py> {
         if length == 0 {
             return &[];
         }
-        // SAFETY: the array has `length` items one after the other, aligned, and lives as long as it is borrowed here; it
-        // cannot be resized while it is referred to. All access here is atomic; another thread's need not be, but can only
-        // change which ids are read, and no reader relies on them.
+        // SAFETY: the array has `length` items one after the other, aligned, and lives as long as it is borrowed here;
+        // it cannot be resized while it is referred to. All access here is atomic; another thread's need not be, but
+        // can only change which ids are read, and no reader relies on them.
         unsafe { std::slice::from_raw_parts(data.cast::<AtomicU32>(), length) }
     }
 }

@@ -1,8 +1,9 @@
 //! Python's strings as UTF-8.
 //!
-//! A string of ASCII is UTF-8 as it lies there. Of any other Python makes UTF-8 when it is asked for the first time, and
-//! keeps it as long as the string: a character at a time, into memory that nobody has touched. Texts mostly come once, so
-//! that is a sixth of the time of a long one. Here it is done by blocks and given back at once, unless a text comes again.
+//! A string of ASCII is UTF-8 as it lies there. Of any other Python makes UTF-8 when it is asked for the first time,
+//! and keeps it as long as the string: a character at a time, into memory that nobody has touched. Texts mostly come
+//! once, so that is a sixth of the time of a long one. Here it is done by blocks and given back at once, unless a text
+//! comes again.
 
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
@@ -172,8 +173,8 @@ fn append_block(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
     utf8.push(unsafe { std::slice::from_raw_parts(block.as_ptr().cast(), length(text)) })
 }
 
-/// Whether the last string that was asked about is this one, as far as can be told by where it lies, its length and a few
-/// characters.
+/// Whether the last string that was asked about is this one, as far as can be told by where it lies, its length and a
+/// few characters.
 fn comes_again(text: &Bound<'_, PyString>) -> bool {
     static LAST: AtomicU64 = AtomicU64::new(0);
     const LOOKS: usize = 8;

@@ -132,8 +132,8 @@ pub(super) unsafe fn cut(
     cuts.count = count;
 }
 
-/// The length of as many of the first characters as fill all lanes each time, if there are so many among `whole` bytes, since
-/// a few more would cost as much time as sixteen.
+/// The length of as many of the first characters as fill all lanes each time, if there are so many among `whole` bytes,
+/// since a few more would cost as much time as sixteen.
 ///
 /// # Safety
 /// The machine has AVX-512.
@@ -177,8 +177,8 @@ unsafe fn ends_within(ends: &[u32], next: &mut usize, at: usize, length: usize) 
     pieces
 }
 
-/// The characters of a window that no token joins to the one before, a bit each; `lasts` are their last bytes. Lane 15 of
-/// `before` is the character before the first, and then the last one.
+/// The characters of a window that no token joins to the one before, a bit each; `lasts` are their last bytes. Lane 15
+/// of `before` is the character before the first, and then the last one.
 ///
 /// # Safety
 /// The machine has AVX-512; `lasts` has a bit.
@@ -186,8 +186,8 @@ unsafe fn ends_within(ends: &[u32], next: &mut usize, at: usize, length: usize) 
 unsafe fn pairs_apart(crossings: &Crossings, window: &[u8; WINDOW], lasts: u64, before: &mut __m512i) -> u64 {
     let count = lasts.count_ones() as usize;
     let (mut apart, mut last) = (0, *before);
-    // SAFETY: the caller's promise, for all of this function. What is loaded are arrays of 64 bytes, and two halves of a
-    // table of 128. The places of words are below their number, since `shift` leaves no more bits.
+    // SAFETY: the caller's promise, for all of this function. What is loaded are arrays of 64 bytes, and two halves of
+    // a table of 128. The places of words are below their number, since `shift` leaves no more bits.
     unsafe {
         let all = |number: u32| _mm512_set1_epi32(number as i32);
         let shift = _mm_cvtsi32_si128(crossings.shift as i32);
@@ -234,8 +234,8 @@ unsafe fn gather(words: &[u32], places: __m512i) -> __m512i {
     }
 }
 
-/// The characters that end at `places` of `bytes`, and each with the byte before it, which before the first is the last one of
-/// `before`.
+/// The characters that end at `places` of `bytes`, and each with the byte before it, which before the first is the last
+/// one of `before`.
 ///
 /// # Safety
 /// The machine has AVX-512.

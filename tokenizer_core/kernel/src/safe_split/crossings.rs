@@ -1,12 +1,13 @@
 //! Which neighbouring characters some token spans, as a set that errs on one side only: it may hold pairs that no token
 //! spans, which are then not cut though they could be, and it misses none.
 //!
-//! Behind a space nothing is cut: some token goes from there to nearly every script, and some of them end within a character.
+//! Behind a space nothing is cut: some token goes from there to nearly every script, and some of them end within a
+//! character.
 //!
-//! A character is its bytes as one number, as four bytes loaded up to its end are, the last byte highest and zeros in the
-//! place of what stands before it. A pair is a bit: the right character and the last byte of the left one, which are up to
-//! four bytes side by side in the text, choose a word, the other bytes of the left one a bit of it. So a token that begins
-//! inside a character, of which it has the last bytes alone, fills a word.
+//! A character is its bytes as one number, as four bytes loaded up to its end are, the last byte highest and zeros in
+//! the place of what stands before it. A pair is a bit: the right character and the last byte of the left one, which
+//! are up to four bytes side by side in the text, choose a word, the other bytes of the left one a bit of it. So a
+//! token that begins inside a character, of which it has the last bytes alone, fills a word.
 
 use rustc_hash::FxHashSet;
 
@@ -38,8 +39,8 @@ pub(super) struct Crossings {
     pub(super) words: Box<[u32]>,
     /// A product moved down by so much is the place of a word.
     pub(super) shift: u32,
-    /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with behind
-    /// it, a bit for the low half of each.
+    /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
+    /// behind it, a bit for the low half of each.
     pub(super) first_bytes: [u16; 64],
 }
 

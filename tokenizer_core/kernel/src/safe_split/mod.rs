@@ -1,8 +1,8 @@
 //! Cuts inside a piece that no merge can cross.
 //!
 //! Where no token of the vocabulary spans a given pair of neighbouring characters, no merge can ever join them, so the
-//! piece may be cut there: exact by construction, and for scripts without spaces the parts are short enough for
-//! the piece cache. A cut that is left out changes no id, so a small set that knows all crossings, and takes a few pairs
+//! piece may be cut there: exact by construction, and for scripts without spaces the parts are short enough for the
+//! piece cache. A cut that is left out changes no id, so a small set that knows all crossings, and takes a few pairs
 //! for crossings that are none, is enough.
 
 #[cfg(target_arch = "x86_64")]
@@ -80,15 +80,16 @@ impl Cuts {
 }
 
 impl SafeSplit {
-    /// Learn the crossings of a vocabulary; `None` where there are too many of them. Cuts are made on the portable path if
-    /// the machine lacks `path`.
+    /// Learn the crossings of a vocabulary; `None` where there are too many of them. Cuts are made on the portable path
+    /// if the machine lacks `path`.
     pub fn new(vocabulary: &Vocabulary, path: Path) -> Option<Self> {
         let path = if path.is_available() { path } else { Path::Portable };
         Crossings::new(vocabulary).map(|crossings| Self { crossings, path })
     }
 
-    /// Whether parts of pieces are better known than whole ones: where there are characters from U+3000 on, whose words have
-    /// no spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come again as they are.
+    /// Whether parts of pieces are better known than whole ones: where there are characters from U+3000 on, whose words
+    /// have no spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come
+    /// again as they are.
     #[inline]
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
         match self.path {

@@ -82,7 +82,9 @@ proptest! {
         let vocabulary = vocabulary(&text, &draws);
         let mut cuts = Cuts::default();
         for path in Path::available() {
-            let Some(split) = SafeSplit::new(&vocabulary, path) else { return Err(TestCaseError::fail("too many crossings")) };
+            let Some(split) = SafeSplit::new(&vocabulary, path) else {
+                return Err(TestCaseError::fail("too many crossings"));
+            };
             let truth = cut_slowly(&split.crossings, &text, start, &ends);
             // Again with the same buffers, in which nothing of the first time may be left.
             for tell_parts in [true, false, true] {

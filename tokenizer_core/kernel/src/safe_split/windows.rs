@@ -1,7 +1,8 @@
-//! The same cut with the instructions of every machine: a bit a byte, 64 bytes at a time, and no branch on what a pair is.
+//! The same cut with the instructions of every machine: a bit a byte, 64 bytes at a time, and no branch on what a pair
+//! is.
 //!
-//! Only pairs inside a piece are looked up, and of these those that may be cut at all. Where both characters have two bytes,
-//! or three, which are nearly all pairs of a script, the bytes as they are loaded are what is looked up.
+//! Only pairs inside a piece are looked up, and of these those that may be cut at all. Where both characters have two
+//! bytes, or three, which are nearly all pairs of a script, the bytes as they are loaded are what is looked up.
 
 use super::Cuts;
 use super::crossings::{Crossings, FAR, character};

@@ -1,7 +1,7 @@
 //! The distinct pieces of a corpus with their counts: what is merged, and what a counts file holds.
 //!
-//! A counts file is text: one piece a line, its count, a tab and the piece as a JSON string, the most frequent first and
-//! equals in the order of their bytes.
+//! A counts file is text: one piece a line, its count, a tab and the piece as a JSON string, the most frequent first
+//! and equals in the order of their bytes.
 
 use std::borrow::Cow;
 

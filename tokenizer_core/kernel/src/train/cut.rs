@@ -1,13 +1,13 @@
 //! Places at which a text can be cut in two without changing a piece, so that a long document need not be held whole.
 //!
-//! Between a letter and a character that is neither letter nor mark nor apostrophe, every pattern that has a name ends a
-//! piece, whatever stands before and behind: a run of letters ends there in all of them, only an apostrophe can carry it
-//! on (`'s`), and no piece looks back at the one before.
+//! Between a letter and a character that is neither letter nor mark nor apostrophe, every pattern that has a name ends
+//! a piece, whatever stands before and behind: a run of letters ends there in all of them, only an apostrophe can carry
+//! it on (`'s`), and no piece looks back at the one before.
 //!
-//! A normalizer may move such a border: `é` becomes `e` and a mark, which stands with the `!` behind it in one piece, and
-//! `™` becomes letters, which are one word with those before. So the border must also lie between the last and the first
-//! character of what the two decompose to. Then each form, lower case and the loss of accents leave it such a border,
-//! in any order, and make of the two sides what they make of the whole:
+//! A normalizer may move such a border: `é` becomes `e` and a mark, which stands with the `!` behind it in one piece,
+//! and `™` becomes letters, which are one word with those before. So the border must also lie between the last and the
+//! first character of what the two decompose to. Then each form, lower case and the loss of accents leave it such a
+//! border, in any order, and make of the two sides what they make of the whole:
 //!
 //! - Nothing composes with a character before it but marks and letters, so the right side is on its own.
 //! - The left one ends in a letter that is decomposed, or in what that composes to with one before it: again a letter
@@ -36,9 +36,14 @@ pub fn may_cut(config: &Config) -> bool {
                 | NormalizerStage::StripAccents
         )
     };
-    let first = config.pretokenizer.first();
-    let named = matches!(first, Some(PretokenizerStage::Split { pattern: Pattern::Name(name), behavior: Behavior::Isolated, invert: false }) if NAMES.contains(&name.as_str()));
-    named && !config.prefix_space && config.normalizer.iter().all(local)
+    let named = |stage: &PretokenizerStage| {
+        matches!(
+            stage,
+            PretokenizerStage::Split { pattern: Pattern::Name(name), behavior: Behavior::Isolated, invert: false }
+                if NAMES.contains(&name.as_str())
+        )
+    };
+    config.pretokenizer.first().is_some_and(named) && !config.prefix_space && config.normalizer.iter().all(local)
 }
 
 /// The last place in `text[from..to]` at which it can be cut, as a position in `text`.

@@ -33,8 +33,8 @@ pub struct Outcome {
 /// Learn merges.
 ///
 /// # Errors
-/// `invalid_option` at `vocab_size` when there are fewer tokens asked for than the alphabet has; `corpus_too_large`; what
-/// `reporter` returns.
+/// `invalid_option` at `vocab_size` when there are fewer tokens asked for than the alphabet has; `corpus_too_large`;
+/// what `reporter` returns.
 pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mut Reporter<'_>) -> Result<Outcome> {
     // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes near; a
     // file of counts can say anything.

@@ -4,9 +4,9 @@
 //! `separators` are the special tokens between them; `tally` is what a thread does, into its `table`; `counter` drives
 //! the threads and gives `counts`.
 //!
-//! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces, `pairs`
-//! the places of every pair, `queue` the pairs by count with `tie_break` among equals; `births` and `merge_loop` make the
-//! merges, `progress` tells of it; `learn` does all of this.
+//! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
+//! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `births` and
+//! `merge_loop` make the merges, `progress` tells of it; `learn` does all of this.
 
 pub mod alphabet;
 pub mod births;

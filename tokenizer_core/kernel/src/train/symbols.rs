@@ -51,7 +51,8 @@ impl Symbols {
     /// Add a byte string that is not yet there.
     ///
     /// # Errors
-    /// `corpus_too_large` when the tokens grow beyond any use, as the pairs of one long piece do when none of them repeats.
+    /// `corpus_too_large` when the tokens grow beyond any use, as the pairs of one long piece do when none of them
+    /// repeats.
     pub fn push(&mut self, bytes: &[u8], length: u32) -> Result<u32> {
         if self.arena.len() + bytes.len() > MAX_BYTES {
             let message =

@@ -1,8 +1,8 @@
 //! Distinct pieces and how often each occurs: an open table.
 //!
-//! Most pieces are short and lie in the table's own entries, half a cache line each; longer ones lie in an arena. A text
-//! has more distinct pieces than the caches hold, so pieces are counted in batches: what a batch will look at is asked
-//! for before it is looked at.
+//! Most pieces are short and lie in the table's own entries, half a cache line each; longer ones lie in an arena. A
+//! text has more distinct pieces than the caches hold, so pieces are counted in batches: what a batch will look at is
+//! asked for before it is looked at.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

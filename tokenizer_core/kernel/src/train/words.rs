@@ -70,7 +70,8 @@ impl Words {
     /// `corpus_too_large` when the words have more positions than 32 bits can name.
     pub fn finish(&mut self) -> Result<()> {
         if self.tokens.len() >= INSIDE as usize {
-            let message = "the distinct pieces hold more than 4 billion symbols together; train on a sample, or cut shorter pieces";
+            let message = "the distinct pieces hold more than 4 billion symbols together; \
+                           train on a sample, or cut shorter pieces";
             return Err(Error::new(Code::CorpusTooLarge, message));
         }
         self.tokens.shrink_to_fit();

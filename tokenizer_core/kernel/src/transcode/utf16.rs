@@ -61,8 +61,8 @@ mod avx512 {
         while at < bytes.len() {
             let [first, second, third] = [0, 1, 2].map(|shift| load(bytes.get(at + shift..).unwrap_or_default()));
             let left = bytes.len() - at;
-            // SAFETY: `count` is at most `at`, so there is room for `left + WINDOW` units, of which at most two windows of
-            // 32 are written.
+            // SAFETY: `count` is at most `at`, so there is room for `left + WINDOW` units, of which at most two windows
+            // of 32 are written.
             let to = unsafe { units.as_mut_ptr().add(count) };
             let high = _mm512_movepi8_mask(first);
             if high == 0 && carried == 0 && left >= WINDOW {

@@ -86,7 +86,8 @@ mod avx512 {
     /// How many bytes were written to `bytes`; `None` if a character is none of Unicode.
     ///
     /// # Safety
-    /// The machine has [`crate::machine::path::Path::Avx512`], and `bytes` room for four of each character and a window.
+    /// The machine has [`crate::machine::path::Path::Avx512`], and `bytes` room for four of each character and a
+    /// window.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
         let mut count = 0;

@@ -1,5 +1,5 @@
-//! A turn of a lane whose keys are in vectors from when they are looked up until the next merge is made: they are written
-//! and read whole, so no load waits for a narrower store.
+//! A turn of a lane whose keys are in vectors from when they are looked up until the next merge is made: they are
+//! written and read whole, so no load waits for a narrower store.
 
 use core::arch::x86_64::{
     __m512i, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8, _mm_movepi8_mask,
@@ -80,7 +80,8 @@ impl Steps for Vectors {
         lane.count = 0;
         for vector in 0..N / WORDS {
             let here = within(symbols, vector);
-            // SAFETY: the caller's promise; the ids are `N / WORDS` vectors, and no more ids are before these than places.
+            // SAFETY: the caller's promise; the ids are `N / WORDS` vectors, and no more ids are before these than
+            // places.
             unsafe {
                 let ids = lane.ids.as_mut_ptr();
                 let packed = _mm512_maskz_compress_epi32(here, _mm512_loadu_si512(ids.add(vector * WORDS).cast()));
@@ -124,7 +125,8 @@ fn bits([one, other]: [usize; 2]) -> u64 {
 #[inline(always)]
 unsafe fn keys<const N: usize>(lane: &Lane<N>, found: [u32; 2]) -> [__m512i; VECTORS] {
     const { assert!(offset_of!(Lane<N>, keys) == 0 && N.is_multiple_of(WORDS), "keys are whole vectors") };
-    // SAFETY: the caller's promise; a lane is aligned to a vector, and its keys come first, which are `N / WORDS` vectors.
+    // SAFETY: the caller's promise; a lane is aligned to a vector, and its keys come first, which are `N / WORDS`
+    // vectors.
     unsafe {
         let from = lane.keys.as_ptr().cast::<__m512i>();
         let mut keys = [_mm512_setzero_si512(); VECTORS];
@@ -162,9 +164,9 @@ unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u
     let (keys, found) = (lane.keys.as_mut_ptr().cast::<__m512i>(), lane.ids.as_mut_ptr().cast::<__m512i>());
     for vector in 0..N / WORDS {
         let from = piece.as_ptr().wrapping_add(vector * WORDS);
-        // SAFETY: the caller's promise; what the masks leave out is not read, the rest lies in the piece, whose first byte has
-        // the second place; the table has four vectors of bytes, and a word for each two bytes; a lane is aligned to a
-        // vector, and its keys and its ids are `N / WORDS` of them.
+        // SAFETY: the caller's promise; what the masks leave out is not read, the rest lies in the piece, whose first
+        // byte has the second place; the table has four vectors of bytes, and a word for each two bytes; a lane is
+        // aligned to a vector, and its keys and its ids are `N / WORDS` of them.
         unsafe {
             let bytes = _mm_maskz_loadu_epi8(within(inner, vector), from.wrapping_sub(1).cast());
             let behind = _mm_maskz_loadu_epi8(within(pairs, vector), from.cast());

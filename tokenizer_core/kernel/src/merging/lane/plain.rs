@@ -1,5 +1,6 @@
-//! A turn of a lane with what every machine has. The greatest of all keys but the two that the last merge changed is found
-//! while these are looked up; they are written one by one, so all keys are read a turn later, when that has long been done.
+//! A turn of a lane with what every machine has. The greatest of all keys but the two that the last merge changed is
+//! found while these are looked up; they are written one by one, so all keys are read a turn later, when that has long
+//! been done.
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;

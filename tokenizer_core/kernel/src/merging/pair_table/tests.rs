@@ -79,7 +79,8 @@ proptest! {
     }
 }
 
-/// Sixteen tags, three pairs of each: of those that find the line full, some have an only entry of their tag beside them.
+/// Sixteen tags, three pairs of each: of those that find the line full, some have an only entry of their tag beside
+/// them.
 #[test]
 fn a_pair_set_apart_is_hidden_by_no_entry_of_its_tag() {
     let (count, tag_bits) = (48, 4);

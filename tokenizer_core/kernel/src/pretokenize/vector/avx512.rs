@@ -27,7 +27,8 @@ pub(crate) static PLACES: [u8; WINDOW] = {
     places
 };
 
-/// By the low six bits of a first byte: the class of all characters of three bytes that begin with it, 0 if they differ.
+/// By the low six bits of a first byte: the class of all characters of three bytes that begin with it, 0 if they
+/// differ.
 static UNIFORM: [u8; WINDOW] = uniform();
 
 /// The class of all characters from U+4E00 to U+4FFF.
@@ -149,8 +150,8 @@ impl Block for Avx512 {
 /// The machine has AVX-512.
 #[inline(always)]
 unsafe fn wide_classes(text: &[u8; READ], wide: u64, mut classes: __m512i) -> __m512i {
-    // SAFETY: the caller's promise, for all of this function; there are three bytes more than are loaded, and pages come in
-    // pairs.
+    // SAFETY: the caller's promise, for all of this function; there are three bytes more than are loaded, and pages
+    // come in pairs.
     unsafe {
         let all = |byte: u8| _mm512_set1_epi8(byte as i8);
         let from = |at: usize| _mm512_loadu_si512(text.as_ptr().add(at).cast());

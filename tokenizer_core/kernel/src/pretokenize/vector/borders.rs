@@ -60,8 +60,8 @@ pub(super) struct Borders {
 }
 
 /// The borders among the first `count` characters; `last` if the text ends behind them. `contractions` tells for quotes
-/// whether one, and whether two of the characters behind each belong to a contraction. Where a character has a bit for each
-/// of its bytes, `inside` are all but the first of them, and counts are those of bytes; else it is zero.
+/// whether one, and whether two of the characters behind each belong to a contraction. Where a character has a bit for
+/// each of its bytes, `inside` are all but the first of them, and counts are those of bytes; else it is zero.
 #[inline(always)]
 pub(super) fn borders<R: Rules>(
     masks: &Masks,
@@ -164,8 +164,8 @@ pub(super) fn borders<R: Rules>(
         (small_end, word_end) = (at_end(small), small | open);
     }
     let whole = known == valid;
-    // The next window would know nothing of a contraction that reaches into it, of how many digits there were, or of white
-    // space before newlines.
+    // The next window would know nothing of a contraction that reaches into it, of how many digits there were, or of
+    // white space before newlines.
     let clear = (one | two) >> count.saturating_sub(3) == 0;
     let number_end = if R::DIGITS == 1 || R::DIGITS == usize::MAX { number } else { 0 };
     let space_end = if R::NEWLINE_CUT { space & !newline } else { space };

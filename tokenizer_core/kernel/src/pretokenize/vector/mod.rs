@@ -1,8 +1,8 @@
 //! The scanners, 64 bytes at a time: a bit a character for each class, and pieces found by arithmetic on these words.
 //!
-//! A window begins where a piece begins, or with the last character of the window before if all of that is known; so little
-//! of what stands before it is ever asked for, and where it begins is foreseen. What its last characters leave undecided is
-//! decided by the next window, which begins where the last known piece does.
+//! A window begins where a piece begins, or with the last character of the window before if all of that is known; so
+//! little of what stands before it is ever asked for, and where it begins is foreseen. What its last characters leave
+//! undecided is decided by the next window, which begins where the last known piece does.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -36,8 +36,9 @@ pub(crate) trait Block {
     /// A character beyond ASCII has a bit for each of its bytes; else one, which `gather` and `scatter` move.
     const SPREAD: bool;
 
-    /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte, or at all of them if they
-    /// are spread; `leads` are the first bytes of characters, of which those in `wide` are beyond ASCII, `inside` the others.
+    /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte, or at all of them
+    /// if they are spread; `leads` are the first bytes of characters, of which those in `wide` are beyond ASCII,
+    /// `inside` the others.
     ///
     /// # Safety
     /// The machine has the path, as for all of these.
@@ -174,8 +175,8 @@ struct White {
     newline_end: usize,
 }
 
-/// The white space that begins with the piece at `at`, if there is more than one character of it, all of them are ASCII and
-/// so is what follows.
+/// The white space that begins with the piece at `at`, if there is more than one character of it, all of them are ASCII
+/// and so is what follows.
 ///
 /// # Safety
 /// The machine has the instructions of `B`.
@@ -199,8 +200,8 @@ unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<White> {
     (white.end - at > 1 && text[white.end] < 0x80).then_some(white)
 }
 
-/// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its last
-/// character.
+/// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its
+/// last character.
 ///
 /// # Safety
 /// The machine has the instructions of `B`.
@@ -273,7 +274,8 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
     if last + length > WINDOW { last } else { last + length }
 }
 
-/// Where one and where two characters, or bytes, behind the quotes, which are bytes counted from `at`, belong to a contraction.
+/// Where one and where two characters, or bytes, behind the quotes, which are bytes counted from `at`, belong to a
+/// contraction.
 #[inline(always)]
 fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
     let (mut one, mut two, mut before) = (0, 0, None);

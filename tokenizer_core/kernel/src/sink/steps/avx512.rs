@@ -13,8 +13,8 @@ use super::{BEHIND, INSIDE, UNITS};
 /// Tokens that are looked at together.
 pub const TOGETHER: usize = 16;
 
-/// Write the spans of tokens that tile the text from `start` on, up to the first sixteen with one of which `packed` says
-/// nothing; returns how many, and where they end. `packed` ends with [`BEHIND`] bytes that belong to no token.
+/// Write the spans of tokens that tile the text from `start` on, up to the first sixteen with one of which `packed`
+/// says nothing; returns how many, and where they end. `packed` ends with [`BEHIND`] bytes that belong to no token.
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx512`].
@@ -28,8 +28,8 @@ pub unsafe fn tile(packed: &[u8], ids: &[u32], start: u32, spans: &mut [MaybeUni
     let mut place = _mm512_set1_epi32(start as i32);
     let mut at = 0;
     for (ids, spans) in ids.as_chunks::<TOGETHER>().0.iter().zip(spans.as_chunks_mut::<TOGETHER>().0) {
-        // SAFETY: there are sixteen ids. Of those below the limit four bytes from the id's on are in the table, and no other
-        // is looked up.
+        // SAFETY: there are sixteen ids. Of those below the limit four bytes from the id's on are in the table, and no
+        // other is looked up.
         let packed = unsafe {
             let ids = _mm512_loadu_si512(ids.as_ptr().cast());
             let known = _mm512_cmplt_epu32_mask(ids, limit);

@@ -65,8 +65,8 @@ impl Step {
 /// Bytes behind the last step, so that four can be loaded from any on.
 const BEHIND: usize = 3;
 
-/// The steps of all tokens in each unit, made when the first text is measured in it; nobody waits for a thread that is about to
-/// make them, since a fork may have left it behind.
+/// The steps of all tokens in each unit, made when the first text is measured in it; nobody waits for a thread that is
+/// about to make them, since a fork may have left it behind.
 #[derive(Debug, Default)]
 pub struct StepTables([OnceBox<Box<[u8]>>; 3]);
 
@@ -87,8 +87,8 @@ const fn twice(number: u32) -> u64 {
     (number as u64) << 32 | number as u64
 }
 
-/// For each packed step without pairs, what it adds to both ends of the place before: once for its span, and once for the
-/// place behind it.
+/// For each packed step without pairs, what it adds to both ends of the place before: once for its span, and once for
+/// the place behind it.
 static SUMS: [[u64; 2]; 256] = sums();
 
 const fn sums() -> [[u64; 2]; 256] {
@@ -123,7 +123,8 @@ impl Steps<'_> {
         }
     }
 
-    /// The spans of tokens that tile the text from `start` on, where every character is one unit; returns where they end.
+    /// The spans of tokens that tile the text from `start` on, where every character is one unit; returns where they
+    /// end.
     pub fn tile(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         match self.path {
             #[cfg(target_arch = "x86_64")]
@@ -195,7 +196,8 @@ mod tests {
         #[test]
         fn every_path_makes_the_spans_of_each_token_in_turn(
             ids in prop::collection::vec(0..205_u32, 0..200), rare in prop::sample::select(vec![0, 1, 40]),
-            start in prop::sample::select(vec![1, 1000, u32::MAX / 2]), unit in prop::sample::select(vec![Unit::Byte, Unit::Char]),
+            start in prop::sample::select(vec![1, 1000, u32::MAX / 2]),
+            unit in prop::sample::select(vec![Unit::Byte, Unit::Char]),
         ) {
             let (mut truth, mut place) = (Vec::new(), start);
             let slow = tokens(Path::Portable);

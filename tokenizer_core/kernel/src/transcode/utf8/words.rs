@@ -1,5 +1,5 @@
-//! The same with the instructions of every machine: each character as a word of four bytes, all of a window at once, then
-//! written one over the end of the other.
+//! The same with the instructions of every machine: each character as a word of four bytes, all of a window at once,
+//! then written one over the end of the other.
 
 use std::mem::MaybeUninit;
 
