@@ -41,11 +41,11 @@ pub const PIECES: usize = 512;
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
 
-/// Ids of runs and of longer pieces, which are in no bucket: a portion takes over no more of them.
+/// Most ids of runs, and of those that the `LongCache` keeps, that a portion takes over: no bucket holds them.
 const MORE: usize = 8 * PIECES;
 
-/// Room for those of a portion: as many of every piece as a bucket holds, the [`MORE`] of longer ones, and a vector
-/// behind them, since ids are written by vectors.
+/// Room for those of a portion: as many of every piece as a bucket holds, [`MORE`] beside them, and a vector behind
+/// all, since ids are written by vectors.
 const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
 
 /// The pieces of one portion, one after the other.
