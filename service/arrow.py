@@ -16,7 +16,7 @@ import numpy as np
 from service import media
 from service.answers import Answer, Rows
 from service.errors import ServiceError, quote
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import EncodeRequest
 
 OPTIONS = b"tokd"

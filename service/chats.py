@@ -11,7 +11,7 @@ from service import encoding
 from service.answers import Answer, Rows, Writer, hold, write
 from service.encoding import IGNORED_LABEL, PARTS, Ids, truncated
 from service.errors import ServiceError, from_core
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest
 from service.schemas.requests import TextOrChatRequest
 from service.settings import Settings

@@ -12,7 +12,7 @@ import orjson
 
 from service.answers import Answer
 from service.errors import ServiceError, from_core
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import DecodeRequest
 from tokenizer_core import TokdError
 

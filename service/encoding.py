@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from service.answers import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
 from service.errors import ServiceError, from_core
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest

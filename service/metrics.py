@@ -18,7 +18,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from service.exchange import Exchange
 from service.limits import Limits
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.text_cache import TextCache
 from tokenizer_core import Tokenizer
 

@@ -7,7 +7,7 @@ import numpy as np
 from service import media
 from service.answers import Answer, Rows
 from service.errors import ServiceError
-from service.registry import Loaded
+from service.loaded import Loaded
 
 ROW_LENGTHS = "tokd-row-lengths"
 TOKENIZER = "tokd-tokenizer"

@@ -11,7 +11,7 @@ from service import chats
 from service.answers import Answer, write
 from service.encoding import Array, offsets_of, require_text, texts_of, token_texts
 from service.errors import ServiceError
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import OffsetsRequest
 from service.settings import Settings
 from tokenizer_core import Offsets, overlapping

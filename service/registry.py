@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from service.errors import ServiceError, quote
+from service.loaded import Loaded
 from service.settings import InvalidSetting, Settings
 from service.text_cache import TextCache
 from service.trained import Trained, trained_directory
@@ -24,60 +23,6 @@ _REFERENCE = re.compile(rf"{_NAME}|{_HASH}|{_NAME}@{_HASH}")
 _HASHED = re.compile(rf"{_HASH}|{_NAME}@{_HASH}")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 """Names of devices on Windows: an artifact of this name could be unpacked nowhere."""
-
-
-OWN_EXPRESSION_BYTES = 2 << 10
-"""More than this that a regular expression cuts leaves the event loop: one that looks at all of a text from each of its
-places takes 9 ms for so many bytes, 140 for four times as many."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
-    """A verified tokenizer, and what every answer of it begins with."""
-
-    tokenizer: Tokenizer
-    path: str
-    texts: TextCache | None = None
-    """Shared by all tokenizers."""
-    name: str = field(init=False)
-    hash: str = field(init=False)
-    template: str | None = field(init=False)
-    """The template's hash."""
-    head: bytes = field(init=False)
-    """``{"tokenizer":"sha256:...",``"""
-    _has_expressions: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        # Templates are compiled here: one that is none stops the start, not the first chat.
-        _ = self.tokenizer.templates
-        object.__setattr__(self, "name", self.tokenizer.name)
-        object.__setattr__(self, "hash", self.tokenizer.hash)
-        object.__setattr__(self, "template", self.tokenizer.template_hash)
-        object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
-        object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
-
-    def takes_long(self, size: int) -> bool:
-        """Tell whether so many bytes may take long: expressions of its own may look at a text again and again."""
-        return self._has_expressions and size > OWN_EXPRESSION_BYTES
-
-    def info(self, *, default: bool) -> dict[str, Any]:
-        """Describe the tokenizer as ``schemas.TokenizerInfo`` says."""
-        tokenizer = self.tokenizer
-        return {
-            "tokenizer": self.hash,
-            "name": self.name,
-            "default": default,
-            "vocab_size": tokenizer.vocab_size,
-            "special_tokens": dict(tokenizer.special_tokens),
-            "pad_id": tokenizer.pad_id,
-            "padding_side": tokenizer.settings.padding_side,
-            "truncation_side": tokenizer.settings.truncation_side,
-            "model_max_length": tokenizer.settings.model_max_length,
-            "template": self.template,
-            "templates": dict(tokenizer.templates),
-            "unicode_version": tokenizer.unicode_version,
-            "provenance": dict(tokenizer.provenance),
-        }
 
 
 class Unopened(Exception):
@@ -121,8 +66,8 @@ class Registry:
         """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
         cache_bytes = settings.piece_cache_bytes
         tokenizers = {path: Tokenizer.open(path, cache_bytes=cache_bytes) for path in settings.artifacts}
-        trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes)
         texts = TextCache(settings.text_cache_bytes) if settings.text_cache_bytes else None
+        trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes, texts)
         return cls(tokenizers, settings.default_tokenizer, settings.models, trained, texts)
 
     def get(self, reference: str | None) -> Loaded:
@@ -180,8 +125,7 @@ class Registry:
                     raise missing()
 
             raise Unopened(reference, open)
-        path, tokenizer = found
-        return Loaded(tokenizer, str(path), self.texts)
+        return found
 
     def of_model(self, model: str | None) -> Loaded:
         """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from service.answers import Answer, Block
 from service.errors import ServiceError
 from service.json_body import MAX_COST, VALUE_COST
-from service.registry import Loaded, Registry, Unopened
+from service.loaded import Loaded
+from service.registry import Registry, Unopened
 from service.schemas import INLINE_ITEMS
 from service.settings import Settings
 from tokenizer_core import TextRoute

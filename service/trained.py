@@ -9,8 +9,10 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
+from service.loaded import Loaded
 from service.places import first_of
 from service.settings import Settings
+from service.text_cache import TextCache
 from tokenizer_core import ArtifactError, ArtifactNotFound, HashMismatch, Tokenizer
 
 _log = logging.getLogger("tokd")
@@ -34,14 +36,15 @@ class Trained:
     Args:
         most: how many are kept open.
         cache_bytes: of their piece caches.
+        texts: what they remember texts in.
     """
 
-    def __init__(self, directory: Path, most: int, cache_bytes: int) -> None:
-        self._directory, self._cache_bytes = directory, cache_bytes
-        self._opened: LRUCache[tuple[str | None, str], tuple[Path, Tokenizer]] = LRUCache(most)
+    def __init__(self, directory: Path, most: int, cache_bytes: int, texts: TextCache | None = None) -> None:
+        self._directory, self._cache_bytes, self._texts = directory, cache_bytes, texts
+        self._opened: LRUCache[tuple[str | None, str], Loaded] = LRUCache(most)
         self._lock = threading.Lock()
 
-    def opened(self, name: str | None, hash: str) -> tuple[Path, Tokenizer] | None:
+    def opened(self, name: str | None, hash: str) -> Loaded | None:
         """Return a tokenizer that is open; it never touches a file."""
         with self._lock:
             return self._opened.get((name, hash))
@@ -49,9 +52,9 @@ class Trained:
     def all_opened(self) -> list[Tokenizer]:
         """Return the tokenizers that are open."""
         with self._lock:
-            return [tokenizer for _, tokenizer in self._opened.values()]
+            return [loaded.tokenizer for loaded in self._opened.values()]
 
-    def open(self, name: str | None, hash: str) -> tuple[Path, Tokenizer] | None:
+    def open(self, name: str | None, hash: str) -> Loaded | None:
         """Open and verify an artifact; ``None`` if there is none of this hash, or of this hash and name.
 
         Errors:
@@ -74,11 +77,11 @@ class Trained:
             raise
         if name is not None and tokenizer.name != name:
             return None
-        # They are compiled here, where nobody waits: a request would do it on the event loop.
-        _ = tokenizer.templates
+        # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
+        loaded = Loaded(tokenizer, str(path), self._texts)
         with self._lock:
-            self._opened[name, hash] = path, tokenizer
-        return path, tokenizer
+            self._opened[name, hash] = loaded
+        return loaded
 
     def _verified(self, path: Path, hash: str) -> Tokenizer:
         tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 import tokenizer_core
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.tokenizers import Reference, find
 from service.schemas import CheckAnswer

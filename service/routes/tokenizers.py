@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path
 
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.routes.json_route import PROBLEM_RESPONSES, when_opened
 from service.schemas import TokenizerInfo, TokenizerList
 from service.state import State

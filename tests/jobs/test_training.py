@@ -238,7 +238,7 @@ def test_jobs_of_equal_ids_keep_the_template_roles_and_corpus_that_each_asked_fo
     for reference in (None, named.get("name")):
         found = tokenizers.open(reference, made[0].hash)
         assert found is not None
-        assert found[1].settings.pad == "<a>"
+        assert found.tokenizer.settings.pad == "<a>"
     worker.close()
     store.close()
 

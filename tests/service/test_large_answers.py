@@ -10,7 +10,7 @@ from service.encoding import encode
 from service.errors import ServiceError
 from service.exchange import Exchange
 from service.limits import Limits
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import EncodeRequest
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.registry import OWN_EXPRESSION_BYTES
+from service.loaded import OWN_EXPRESSION_BYTES
 from service.schemas.requests import INLINE_SHAPED
 from tests.service.conftest import MakeClient
 from tests.tiny_ranks import BYTES, write_ranks

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from service import media
 from service.encoding import encode
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, OffsetsRequest, Part
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest

@@ -221,7 +221,7 @@ def test_a_trained_tokenizer_that_another_opened_meanwhile_is_not_opened_again(t
     first, second = trained.open(None, hash), trained.open(None, hash)
     assert first is not None
     assert second is not None
-    assert first[1] is second[1]
+    assert first.tokenizer is second.tokenizer
 
 
 def test_a_trained_artifact_that_was_tampered_with_is_not_served(

@@ -9,7 +9,7 @@ from typing import Any
 
 from service import chats
 from service.errors import ServiceError, quote
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.schemas.fields import Object
 from tokenizer_core import RenderedChat
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from service.answers import Answer
 from service.errors import ServiceError
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.routes.compat import openai_items, prompts
 from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post

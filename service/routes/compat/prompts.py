@@ -13,7 +13,7 @@ import numpy as np
 from service.answers import Answer, Blocks, TokenStrings
 from service.encoding import Ids
 from service.errors import ServiceError, from_core
-from service.registry import Loaded
+from service.loaded import Loaded
 from tokenizer_core import TokdError
 
 UNKNOWN_LENGTH = (1 << 31) - 1

@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 
 from service.answers import Answer
 from service.errors import ServiceError
-from service.registry import Loaded, Registry
+from service.loaded import Loaded
+from service.registry import Registry
 from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post

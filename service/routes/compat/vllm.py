@@ -14,7 +14,7 @@ from service import chats
 from service.answers import Answer, TokenStrings
 from service.encoding import Ids
 from service.errors import ServiceError
-from service.registry import Loaded
+from service.loaded import Loaded
 from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post

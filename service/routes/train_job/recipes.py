@@ -10,7 +10,8 @@ import orjson
 from service.errors import ServiceError
 from service.jobs import EXTENDS_AS
 from service.json_body import parser
-from service.registry import Loaded, Unopened
+from service.loaded import Loaded
+from service.registry import Unopened
 from service.schemas import TrainingSettings
 from service.state import State
 from tokenizer_core import InvalidSettings, Recipe, TokdError
