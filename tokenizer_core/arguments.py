@@ -9,7 +9,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args
 
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import InvalidOption, shown
 
 
 def whole_number(value: object) -> int | None:
@@ -29,7 +29,7 @@ def integer_of(value: object, field: str, least: int | None = None) -> int:
     number = whole_number(value)
     if number is None or (least is not None and number < least):
         bound = "" if least is None else f" from {least} on"
-        raise InvalidOption(f"{field} is a whole number{bound}, not {value!r:.80}", field=field)
+        raise InvalidOption(f"{field} is a whole number{bound}, not {shown(value)}", field=field)
     return number
 
 
@@ -49,7 +49,7 @@ def check_unicode(value: object, field: str) -> None:
         InvalidOption
     """
     if not isinstance(value, str) or holds_surrogate(value):
-        raise InvalidOption(f"{field} is a string of Unicode, not {value!r:.80}", field=field)
+        raise InvalidOption(f"{field} is a string of Unicode, not {shown(value)}", field=field)
 
 
 def check_flag(value: object, field: str) -> None:
@@ -59,7 +59,7 @@ def check_flag(value: object, field: str) -> None:
         InvalidOption
     """
     if not isinstance(value, bool):
-        raise InvalidOption(f"{field} is True or False, not {value!r:.80}", field=field)
+        raise InvalidOption(f"{field} is True or False, not {shown(value)}", field=field)
 
 
 def check_choice(value: object, choices: Any, field: str) -> None:
@@ -70,7 +70,7 @@ def check_choice(value: object, choices: Any, field: str) -> None:
     """
     words = get_args(choices)
     if not isinstance(value, str) or value not in words:
-        raise InvalidOption(f"{field} is one of {', '.join(map(repr, words))}, not {value!r:.80}", field=field)
+        raise InvalidOption(f"{field} is one of {', '.join(map(repr, words))}, not {shown(value)}", field=field)
 
 
 def check_kind(value: object, kind: type | UnionType, field: str) -> None:
@@ -112,7 +112,7 @@ def check_call(value: Callable[..., object] | None, field: str) -> None:
     """
     given: Any = value
     if given is not None and not callable(given):
-        raise InvalidOption(f"{field} is a function, not {given!r:.80}", field=field)
+        raise InvalidOption(f"{field} is a function, not {shown(given)}", field=field)
 
 
 def check_request(body: object, head: object, reference: object, **bounds: object) -> None:
@@ -127,7 +127,7 @@ def check_request(body: object, head: object, reference: object, **bounds: objec
         check_unicode(reference, "reference")
     for field, value in bounds.items():
         if integer_of(value, field, 0) >> 64:
-            raise InvalidOption(f"{field} is below 2 ** 64, not {value!r:.80}", field=field)
+            raise InvalidOption(f"{field} is below 2 ** 64, not {shown(value)}", field=field)
 
 
 def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
@@ -139,7 +139,7 @@ def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
     given: Any = value
     text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {given!r:.80}", field=field)
+        raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {shown(given)}", field=field)
     if not text:
         raise InvalidOption(f'{field} is empty; the working directory is "."', field=field)
     return Path(text)
@@ -157,5 +157,5 @@ def place_of(value: str | os.PathLike[str], field: str = "path") -> Path:
     except UnicodeEncodeError:
         is_name = False
     if not is_name:
-        raise InvalidOption(f"{field} cannot be {str(path)!r:.80}: no file is called so", field=field)
+        raise InvalidOption(f"{field} cannot be {shown(str(path))}: no file is called so", field=field)
     return path

@@ -20,7 +20,7 @@ from tokenizer_core._kernel import learn_merges
 from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whole_number
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.vocab_merges import merge_line
 from tokenizer_core.progress import Report, Watch
 from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
@@ -89,7 +89,7 @@ def train_characters(
     """
     limit = whole_number(limit_alphabet)
     if limit_alphabet is not None and (limit is None or not 1 <= limit <= MAX_VOCAB_SIZE):
-        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {limit_alphabet!r:.80}"
+        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {shown(limit_alphabet)}"
         raise InvalidOption(message, field="limit_alphabet")
     mark: object = end_of_word
     if not isinstance(mark, str) or holds_surrogate(mark) or any(character.isspace() for character in mark):

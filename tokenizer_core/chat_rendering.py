@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from jinja2.exceptions import TemplateError
 
 from tokenizer_core.config import Settings
-from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
+from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing, shown
 from tokenizer_core.template import Origins, Rendering, Span, Template, bare, compiled, taken
 
 Message = Mapping[str, Any]
@@ -116,7 +116,7 @@ def _check_options(begins: object, continues: object, template_args: object, tem
     """Refuse options of another type: ``"false"`` is true, and pairs are no object."""
     for name, value in (("add_generation_prompt", begins), ("continue_final_message", continues)):
         if not isinstance(value, bool):
-            raise InvalidOption(f"{name} is True or False, not {value!r:.80}", field=name)
+            raise InvalidOption(f"{name} is True or False, not {shown(value)}", field=name)
     if not isinstance(template_args, Mapping | None):
         raise InvalidOption(
             f"template_args is an object of variables by name, not {type(template_args).__name__}",

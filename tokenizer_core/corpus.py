@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, not_found, without_pattern
-from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
+from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption, shown
 from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
 from tokenizer_core.web_files import WebFile, spooled
 
@@ -63,7 +63,7 @@ class Files:
         for name in ("field", "column"):
             text = getattr(self, name)
             if not isinstance(text, str) or holds_surrogate(text):
-                raise InvalidOption(f"{name} is a string of Unicode, not {text!r:.80}", field=f"corpus.{name}")
+                raise InvalidOption(f"{name} is a string of Unicode, not {shown(text)}", field=f"corpus.{name}")
 
 
 Corpus = str | os.PathLike[str] | Files | Iterable[str] | Iterable[os.PathLike[str]]

@@ -32,6 +32,7 @@ TokdError
 from __future__ import annotations
 
 import copyreg
+import reprlib
 from typing import Any, ClassVar
 
 
@@ -63,6 +64,19 @@ class TokdError(Exception):
 
 def _writable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def shown(value: object) -> str:
+    """Return at most 80 characters of a value for a message, without making all of its text."""
+    try:
+        return _SHORT.repr(value)[:80]
+    except Exception:
+        # An integer of 5,000 digits has no text, and what a foreign object says of itself may fail.
+        return f"a value of {type(value).__name__}"
 
 
 class InputError(TokdError):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import InvalidOption, shown
 
 Spans = npt.NDArray[Any]
 
@@ -25,7 +25,7 @@ def overlapping(spans: Spans, targets: Spans) -> npt.NDArray[np.bool_]:
     for field, value in (("spans", spans), ("targets", targets)):
         given: object = value
         if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu" or given.shape[1:] != (2,):
-            raise InvalidOption(f"{field} is an array of integers, shape (n, 2), not {given!r:.80}", field=field)
+            raise InvalidOption(f"{field} is an array of integers, shape (n, 2), not {shown(given)}", field=field)
     mask = np.zeros(len(spans), np.bool_)
     targets = targets[targets[:, 0] < targets[:, 1]]
     if not len(targets):

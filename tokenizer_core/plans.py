@@ -13,7 +13,7 @@ from tokenizer_core._kernel import VERSION, Vocabulary
 from tokenizer_core.arguments import holds_items
 from tokenizer_core.config import AddedToken, TokenizerParts
 from tokenizer_core.counting import Counts, Rules
-from tokenizer_core.errors import InvalidOption, Unsupported
+from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.learning import Goal, Learned, Start
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.train_settings import TieBreak, TrainSettings
@@ -66,7 +66,7 @@ class NewVocabulary:
         given: Any = self.sizes
         named = tuple(islice(given, MAX_SIZES + 1)) if holds_items(given) else ()
         if not 1 <= len(named) <= MAX_SIZES:
-            raise InvalidOption(f"sizes is a list of 1 to {MAX_SIZES} sizes, not {given!r:.80}", field="sizes")
+            raise InvalidOption(f"sizes is a list of 1 to {MAX_SIZES} sizes, not {shown(given)}", field="sizes")
         sizes = []
         for index, size in enumerate(named):
             try:

@@ -23,6 +23,7 @@ from tokenizer_core.errors import (
     InvalidSettings,
     TemplateFailed,
     TemplateLimit,
+    shown,
 )
 from tokenizer_core.formats.files import check_name
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
@@ -259,7 +260,7 @@ def _settings_error(error: InvalidOption | InvalidArtifact) -> InvalidSettings:
 def _optional(given: Mapping[str, Any], key: str, kind: type) -> Any:
     value = given.get(key)
     if value is not None and not isinstance(value, kind):
-        raise InvalidSettings(f"{key} is not a {kind.__name__}: {value!r:.80}", field=key)
+        raise InvalidSettings(f"{key} is not a {kind.__name__}: {shown(value)}", field=key)
     return value
 
 
@@ -287,7 +288,7 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
     try:
         for index, item in enumerate(items):
             if not isinstance(item, str):
-                raise InvalidSettings(f"{item!r:.80} is no path", field=f"corpus.paths[{index}]")
+                raise InvalidSettings(f"{shown(item)} is no path", field=f"corpus.paths[{index}]")
             # A name that is not UTF-8 holds lone surrogates, which stand for its bytes.
             place_of(item, f"corpus.paths[{index}]")
         return Files(paths=tuple(items), **{key: given[key] for key in ("format", "field", "column") if key in given})

@@ -9,7 +9,7 @@ from itertools import islice
 
 from tokenizer_core.arguments import whole_number
 from tokenizer_core.corpus import Files, sources
-from tokenizer_core.errors import InvalidCorpus, InvalidOption
+from tokenizer_core.errors import InvalidCorpus, InvalidOption, shown
 from tokenizer_core.reading import Meter, Source, blocks, lines, rows
 
 
@@ -24,7 +24,7 @@ def sample_corpus(corpus: str | os.PathLike[str] | Files, size: int) -> list[str
     """
     wanted = whole_number(size)
     if wanted is None or not 1 <= wanted < 1 << 63:
-        raise InvalidOption(f"size is 1 or more bytes and below 2 ** 63, not {size!r:.80}", field="size")
+        raise InvalidOption(f"size is 1 or more bytes and below 2 ** 63, not {shown(size)}", field="size")
     files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
     found = [source for source in sources(files) if source.format != "counts"]
     if not found:

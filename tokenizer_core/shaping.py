@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tokenizer_core.arguments import check_choice, integer_of
 from tokenizer_core.config import Side
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import InvalidOption, shown
 
 Ids = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.uint8]
@@ -93,12 +93,12 @@ class Row:
         given: object = values
         length = self.count + self.cut.removed
         if not isinstance(given, np.ndarray) or given.shape[:1] != (length,):
-            raise InvalidOption(f"values is an array of {length} items, not {given!r:.80}", field="values")
+            raise InvalidOption(f"values is an array of {length} items, not {shown(given)}", field="values")
         kept = self.cut.apply(values)
         try:
             filling = np.array(integer_of(fill, "fill"), kept.dtype)
         except OverflowError:
-            message = f"fill is a number that an array of {kept.dtype} can hold, not {fill!r:.80}"
+            message = f"fill is a number that an array of {kept.dtype} can hold, not {shown(fill)}"
             raise InvalidOption(message, field="fill") from None
         if not self.pad_left + self.pad_right:
             return kept
@@ -217,7 +217,7 @@ def shape_rows(
     if isinstance(given, str | bytes | bytearray) or not isinstance(given, Sequence):
         raise InvalidOption(f"rows is a list of arrays of ids, not {type(given).__name__}", field="rows")
     if pad_id is not None and pad_id >= 1 << 32:
-        raise InvalidOption(f"pad_id is from 0 to 2 ** 32 - 1, not {pad_id!r:.80}", field="pad_id")
+        raise InvalidOption(f"pad_id is from 0 to 2 ** 32 - 1, not {shown(pad_id)}", field="pad_id")
     for index, row in enumerate(rows):
         item: object = row
         if not isinstance(item, np.ndarray) or item.ndim != 1 or item.dtype.kind not in "iu":

@@ -102,7 +102,7 @@ class Tokenizer(Codec):
     'Hello, world'
     """
 
-    __slots__ = ("__dict__", "_cache_bytes", "_parts", "_pipeline")
+    __slots__ = ("__dict__", "__weakref__", "_cache_bytes", "_parts", "_pipeline")
 
     def __init__(self, parts: TokenizerParts, *, cache_bytes: int = CACHE_BYTES) -> None:
         """Build from what a reader returned; the class methods read files.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from tokenizer_core._kernel import Pipeline, Vocabulary
 from tokenizer_core.arguments import check_choice, holds_surrogate, integer_of
 from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
-from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
+from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
 IdLayout = Literal["specials_first", "specials_last"]
@@ -126,7 +126,7 @@ class TrainSettings:
                     raise InvalidOption(message, field="initial_merges")
                 object.__setattr__(self, field.name, tuple(value))
             elif field.name == "sixteen_bit" and not isinstance(value, bool):
-                raise InvalidOption(f"sixteen_bit is true or false, not {value!r:.80}", field="sixteen_bit")
+                raise InvalidOption(f"sixteen_bit is true or false, not {shown(value)}", field="sixteen_bit")
 
     def _check_special_tokens(self) -> None:
         seen: set[str] = set()
@@ -158,7 +158,7 @@ class TrainSettings:
             for part in parts:
                 if part not in known:
                     raise InvalidOption(
-                        f"initial merge {index} has the part {part!r:.80}, which no merge before it makes",
+                        f"initial merge {index} has the part {shown(part)}, which no merge before it makes",
                         field=field,
                     )
             known.add(left + right)

@@ -18,7 +18,7 @@ from tokenizer_core.checking.reserved_literals import reserved_literals
 from tokenizer_core.checking.round_trip import round_trip
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
-from tokenizer_core.errors import HashMismatch, InvalidOption, TokdError
+from tokenizer_core.errors import HashMismatch, InvalidOption, TokdError, shown
 from tokenizer_core.tokenizer import Tokenizer
 
 NAMES = (
@@ -88,7 +88,7 @@ def _rows(given: int | None) -> int | None:
     """Return the rows of an embedding as Python's own integer, if any are given."""
     rows = whole_number(given)
     if given is not None and (rows is None or rows < 1):
-        message = f"embedding_rows is a whole number and must be 1 or more, not {given!r:.80}"
+        message = f"embedding_rows is a whole number and must be 1 or more, not {shown(given)}"
         raise InvalidOption(message, field="embedding_rows")
     return rows
 

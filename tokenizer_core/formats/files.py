@@ -12,7 +12,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
+from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, shown
 
 MAX_FILE_BYTES = 256 << 20
 """No file may be larger: 37 times the ``tokenizer.json`` of Llama 3."""
@@ -137,7 +137,7 @@ def check_name(name: str) -> str:
     ):
         raise InvalidArtifact(
             "a name is 1 to 128 of the characters a-z, 0-9, '.', '_' and '-', begins with a letter or digit, does not "
-            f"end in '.', and is no device of Windows; {name!r:.80} is not",
+            f"end in '.', and is no device of Windows; {shown(name)} is not",
             code="invalid_name",
             field="name",
         )
