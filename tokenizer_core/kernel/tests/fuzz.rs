@@ -94,7 +94,10 @@ proptest! {
     }
 
     #[test]
-    fn expressions_match_as_they_are_defined(parts in vec(any::<u8>(), 1..60), texts in vec(prop_oneof![0..7_u8, 0..29_u8], 0..800)) {
+    fn expressions_match_as_they_are_defined(
+        parts in vec(any::<u8>(), 1..60),
+        texts in vec(prop_oneof![0..7_u8, 0..29_u8], 0..800),
+    ) {
         expressions(&[parts, texts].concat());
     }
 

@@ -54,12 +54,12 @@ pub struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Compile the literals of both passes. Readers of files refuse most of what is refused here before; parts that somebody put
-    /// together come here first.
+    /// Compile the literals of both passes. Readers of files refuse most of what is refused here before; parts that
+    /// somebody put together come here first.
     ///
     /// # Errors
-    /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal, `unsupported` for one that the normalizer
-    /// makes empty; each names `added_tokens[i]`.
+    /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal, `unsupported` for one that the
+    /// normalizer makes empty; each names `added_tokens[i]`.
     pub fn new(tokens: &[AddedToken], normalizer: &Normalizer) -> Result<Self> {
         let (mut contents, mut ids) = (HashMap::new(), HashMap::new());
         let mut steps = Steps::default();
@@ -127,8 +127,8 @@ impl AddedTokens {
         cut(text, policy, found.into_iter().flatten(), segments)
     }
 
-    /// Cut `text` as [`SpecialPolicy::Parse`] does, with the literals of `pass` that stand wholly inside one of `within`:
-    /// ranges on borders of characters, in order and disjoint.
+    /// Cut `text` as [`SpecialPolicy::Parse`] does, with the literals of `pass` that stand wholly inside one of
+    /// `within`: ranges on borders of characters, in order and disjoint.
     pub fn split_within(&self, text: &str, pass: Pass, within: &[Range<usize>], segments: &mut Vec<Segment>) {
         let found = within.iter().flat_map(|range| self.pass(pass).find(text, range.clone()));
         // Nothing is reserved in what is parsed, so there is no error.

@@ -1,9 +1,9 @@
 //! Added tokens against the vocabulary: where they disagree, and which entries are only the literals of added tokens.
 //!
-//! Hugging Face keeps the literals of special tokens among the entries, or not, as the file likes. An entry that no merge
-//! makes and that an added token stands for is left out here: so the same tokenizer has the same vocabulary whichever
-//! way it was written, and `ignore_merges` can never take such a literal whole out of ordinary text. Where it may, as that
-//! of a token that is not special, the entry stays.
+//! Hugging Face keeps the literals of special tokens among the entries, or not, as the file likes. An entry that no
+//! merge makes and that an added token stands for is left out here: so the same tokenizer has the same vocabulary
+//! whichever way it was written, and `ignore_merges` can never take such a literal whole out of ordinary text. Where it
+//! may, as that of a token that is not special, the entry stays.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,16 +13,17 @@ use super::json::quote;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
-/// The longest literal, and the most of all together, in bytes. The search for literals takes some 60 times their size: one
-/// of 5 MB took 9 seconds and 300 MB to prepare.
+/// The longest literal, and the most of all together, in bytes. The search for literals takes some 60 times their size:
+/// one of 5 MB took 9 seconds and 300 MB to prepare.
 const MAX_LITERAL: usize = 4096;
 const MAX_LITERALS: usize = 1 << 23;
 
-/// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals, save those of
-/// the ids in `kept`.
+/// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals, save
+/// those of the ids in `kept`.
 ///
 /// # Errors
-/// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (an empty literal), at `added_tokens[i]`.
+/// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (an empty literal), at
+/// `added_tokens[i]`.
 pub fn reserve<'a>(
     vocabulary: &'a Vocabulary,
     added: &[(u32, &str)],

@@ -287,13 +287,18 @@ mod tests {
         if resident(untouched.as_ptr(), 2 * LARGE) > 0 {
             return; // The system does not tell.
         }
-        let mut tables: Vec<Table<u64>> = (0..4).map(|_| Table::new(BYTES / 8)).collect();
-        tables.iter_mut().for_each(|table| table.fill(1));
-        let lost = tables.remove(1);
-        let start = lost.as_ptr();
-        assert!(resident(start, BYTES) > BYTES / 2);
-        drop(lost);
-        assert!(resident(start, BYTES) < BYTES / 2);
-        assert!(tables.iter().all(|table| table.iter().all(|entry| *entry == 1)));
+        let is_given_back = || {
+            let mut tables: Vec<Table<u64>> = (0..4).map(|_| Table::new(BYTES / 8)).collect();
+            tables.iter_mut().for_each(|table| table.fill(1));
+            let lost = tables.remove(1);
+            let start = lost.as_ptr();
+            assert!(resident(start, BYTES) > BYTES / 2);
+            drop(lost);
+            let left = resident(start, BYTES);
+            assert!(tables.iter().all(|table| table.iter().all(|entry| *entry == 1)));
+            left < BYTES / 2
+        };
+        // A table of another test may take the place as soon as it is free.
+        assert!((0..20).any(|_| is_given_back()));
     }
 }

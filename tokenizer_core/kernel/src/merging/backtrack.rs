@@ -1,7 +1,7 @@
 //! Long pieces from left to right: the longest token first, a shorter one where no row of neighbours leads on.
 //!
-//! A row of tokens of which all neighbours can be neighbours is what merges make of its bytes (`lineage`), so there is one
-//! such row for every beginning of the piece. A place from which nothing leads on is therefore no use whatever came
+//! A row of tokens of which all neighbours can be neighbours is what merges make of its bytes (`lineage`), so there is
+//! one such row for every beginning of the piece. A place from which nothing leads on is therefore no use whatever came
 //! before, and is never entered again: the time is linear in the piece.
 
 use rustc_hash::FxHashMap;
@@ -188,7 +188,8 @@ impl Search for (&Tables, &Lengths) {
     }
 }
 
-/// Buffers of the search, kept between pieces, and what it found out about neighbours: all pieces are of one vocabulary.
+/// Buffers of the search, kept between pieces, and what it found out about neighbours: all pieces are of one
+/// vocabulary.
 #[derive(Debug, Default)]
 pub struct Backtracker {
     neighbours: Neighbours,
@@ -290,8 +291,8 @@ impl Neighbours {
 struct Followers(FxHashMap<u32, run_tokens::Lengths>);
 
 impl Followers {
-    /// The longest token that `rest` begins with, or the next one after what was `tried` there: first those that are longer
-    /// than the run of one byte that it begins with, then such runs, then two bytes and one.
+    /// The longest token that `rest` begins with, or the next one after what was `tried` there: first those that are
+    /// longer than the run of one byte that it begins with, then such runs, then two bytes and one.
     #[inline]
     fn next(
         &mut self,
@@ -347,8 +348,8 @@ fn short(tables: &Tables, rest: &[u8], below: usize) -> Option<Candidate> {
     (below > 1).then(|| Candidate::new(tables.merges.byte_id(rest[0]), 1))
 }
 
-/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, but for those that are
-/// [`short`] and runs of one byte.
+/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, but for those that
+/// are [`short`] and runs of one byte.
 fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Option<Candidate> {
     let below = below.min(rest.len() + 1);
     if below > 3 {

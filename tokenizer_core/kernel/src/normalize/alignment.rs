@@ -27,8 +27,9 @@ impl Run {
     }
 }
 
-/// A map from byte ranges of a rewritten text to byte ranges of its source. Of ranges that follow each other neither starts
-/// nor ends decrease, but for those of an empty one within a run that was replaced as a whole: it has no place there.
+/// A map from byte ranges of a rewritten text to byte ranges of its source. Of ranges that follow each other neither
+/// starts nor ends decrease, but for those of an empty one within a run that was replaced as a whole: it has no place
+/// there.
 ///
 /// Unchanged stretches cost one run, however long they are.
 #[derive(Debug, Default)]

@@ -63,8 +63,8 @@ impl Normalizer {
         self.stages.is_empty()
     }
 
-    /// Rewrite `text`, which is a whole text or a stretch of one whose `steps` these are; `None` when nothing changes (the
-    /// common case, decided without an allocation).
+    /// Rewrite `text`, which is a whole text or a stretch of one whose `steps` these are; `None` when nothing changes
+    /// (the common case, decided without an allocation).
     ///
     /// # Errors
     /// `step_limit` when a regular expression takes too long or the result is absurdly long, at a byte range of `text`.

@@ -180,7 +180,8 @@ fn every_character_alone_and_between_others_is_the_crates() {
 /// Characters that decompose, compose, reorder or do nothing.
 fn tricky() -> impl Strategy<Value = String> {
     let characters = proptest::sample::select(
-        "ae oŁéÅﬁ한가ㄱ\u{1100}\u{1161}\u{11a8}\u{301}\u{323}\u{334}\u{345}\u{93c}\u{9c7}\u{9be}\u{fb2c}\u{1d15e}\u{2126}\u{f900}\u{fdfa}㍿①½\u{3099}がﾞｶ\u{200d}👩\u{1f3fd}\n "
+        "ae oŁéÅﬁ한가ㄱ\u{1100}\u{1161}\u{11a8}\u{301}\u{323}\u{334}\u{345}\u{93c}\u{9c7}\u{9be}\
+         \u{fb2c}\u{1d15e}\u{2126}\u{f900}\u{fdfa}㍿①½\u{3099}がﾞｶ\u{200d}👩\u{1f3fd}\n "
             .chars()
             .collect::<Vec<_>>(),
     );
@@ -199,7 +200,8 @@ proptest! {
     #[test]
     fn spans_are_monotone_and_cover_the_text(text in tricky(), stages in proptest::sample::subsequence(
         vec![r#"{"type":"nfkc"}"#, r#"{"type":"prepend","prefix":"▁▁"}"#, r#"{"type":"nfd"}"#,
-             r#"{"type":"replace","pattern":{"string":" "},"content":"▁"}"#, r#"{"type":"lowercase"}"#, r#"{"type":"nfc"}"#], 1..6)) {
+             r#"{"type":"replace","pattern":{"string":" "},"content":"▁"}"#, r#"{"type":"lowercase"}"#,
+             r#"{"type":"nfc"}"#], 1..6)) {
         let stages = format!("[{}]", stages.join(","));
         if let Some(new) = normalizer(&stages).normalize(&text, &mut Steps::default()).expect("no limit") {
             let mut before = 0..0;

@@ -23,7 +23,10 @@ const NORMALIZERS: [&str; 6] = [
     r#"{"type":"lowercase"}"#,
     r#"{"type":"nfkc"}"#,
     r#"{"type":"nfd"},{"type":"strip_accents"}"#,
-    r#"{"type":"replace","pattern":{"string":"-"},"content":""},{"type":"replace","pattern":{"string":"x"},"content":"<s>"}"#,
+    concat!(
+        r#"{"type":"replace","pattern":{"string":"-"},"content":""},"#,
+        r#"{"type":"replace","pattern":{"string":"x"},"content":"<s>"}"#
+    ),
     r#"{"type":"prepend","prefix":"<"},{"type":"strip","left":true,"right":true},{"type":"lowercase"}"#,
 ];
 /// What texts are made of: parts of literals, and what normalizers make such of.

@@ -18,7 +18,8 @@ const SPECIALS: [&str; 4] = ["<|end|>", "<s>", "<|end", "é!"];
 /// A text is given to a thread when it is as long.
 const BLOCK: usize = 1 << 20;
 
-/// Count the documents that the input holds, which 0xFF parts, fed in blocks, as lines of JSON, and as their own counts.
+/// Count the documents that the input holds, which 0xFF parts, fed in blocks, as lines of JSON, and as their own
+/// counts.
 pub fn counting(data: &[u8]) {
     let mut reader = Reader::new(data);
     let flags = reader.byte();

@@ -1,5 +1,5 @@
-//! Expressions against a matcher that follows the definition: every way is tried in order, by recursion, one character at
-//! a time. And any text as an expression, which is compiled or refused.
+//! Expressions against a matcher that follows the definition: every way is tried in order, by recursion, one character
+//! at a time. And any text as an expression, which is compiled or refused.
 
 use std::ops::Range;
 
@@ -106,7 +106,8 @@ fn ends(pretokenizer: &Pretokenizer, text: &str) -> Result<Vec<usize>> {
     pretokenizer.pieces(text, &mut Steps::default())?.ends(7)
 }
 
-/// Whatever compiles tiles any text, and what is written for tiktoken's engine compiles where it can be compiled at all.
+/// Whatever compiles tiles any text, and what is written for tiktoken's engine compiles where it can be compiled at
+/// all.
 fn any_text(source: &str) {
     let text = format!("{ALPHABET}{source}");
     for source in [Some(source.to_owned()), from_tiktoken(source).ok()].into_iter().flatten() {

@@ -1,4 +1,5 @@
-//! The scanners of every path over any text, which stands alone on the heap so that a sanitizer sees a byte read too far.
+//! The scanners of every path over any text, which stands alone on the heap so that a sanitizer sees a byte read too
+//! far.
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::expression::Steps;

@@ -15,7 +15,8 @@ const ALPHABET: usize = 24;
 /// So many characters are asked for their alphabet before the rest is looked up one by one.
 const TRIES: usize = 4;
 
-/// The characters of each class, at their first bytes. The place is that of a class's lowest bit; the last has all others.
+/// The characters of each class, at their first bytes. The place is that of a class's lowest bit; the last has all
+/// others.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Wide([u64; 8]);
 
@@ -155,8 +156,8 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
 const _: () = assert!(class_of_all(0xC0..0xD7) & class_of_all(0xD8..0xDF) & UPPER != 0);
 const _: () = assert!(class_of_all(0xDF..0xF7) & class_of_all(0xF8..0x100) & LOWER != 0);
 
-/// Tell the letters from U+00C0 to U+00FF, most of what a text in a European language has beyond ASCII, and say where they
-/// are: how many a window has cannot be foreseen.
+/// Tell the letters from U+00C0 to U+00FF, most of what a text in a European language has beyond ASCII, and say where
+/// they are: how many a window has cannot be foreseen.
 ///
 /// # Safety
 /// The machine has `V`.
