@@ -72,8 +72,8 @@ def patience(timeout: float) -> float:
         InvalidOption: no system waits so long.
     """
     given: Any = timeout
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= TIMEOUT_MAX:
-        raise InvalidOption(f"timeout is a number of seconds above 0, not {given!r:.80}", field="timeout")
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < given <= TIMEOUT_MAX:
+        raise InvalidOption(f"timeout is a number of seconds above 0 and up to {TIMEOUT_MAX:.0f}", field="timeout")
     return float(given)
 
 
@@ -85,7 +85,7 @@ def attempts(tries: int) -> int:
     """
     given: Any = tries
     if isinstance(given, bool) or not isinstance(given, Integral):
-        raise InvalidOption(f"tries is a whole number, not {given!r:.80}", field="tries")
+        raise InvalidOption(f"tries is a whole number, not {type(given).__name__}", field="tries")
     return int(given)
 
 
@@ -142,8 +142,8 @@ def one_list(values: S, field: str, instead: str) -> S:
         InvalidOption
     """
     given: Any = values
-    rows = given[:1] if isinstance(given, Sequence | np.ndarray) and np.ndim(given) != 0 else ()
-    if any(isinstance(row, Sequence | np.ndarray) and not isinstance(row, str | bytes) for row in rows):
+    is_list = given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Sequence)
+    if is_list and any(isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) for row in given[:1]):
         raise InvalidOption(f"{field} is one list, not a list of them; {instead}", field=field)
     return values
 

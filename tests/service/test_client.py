@@ -189,7 +189,10 @@ CHAT = [{"role": "user", "content": "a"}]
             for describe in (calls.encode, calls.encode_ids, calls.count, calls.offsets)
             for value in (["a", "b c"], ["ab"], [], ("a",), np.array(["a"]), b"a", 5, None)
         ),
-        *((calls.decode, value, "ids") for value in ([[1]], [(1,), [2]], [range(3)], [np.array([1])], np.array([[1]]))),
+        *(
+            (calls.decode, value, "ids")
+            for value in ([[1]], [[1], [1, 2]], [(1,), [2]], [range(3)], [np.array([1])], np.array([[1]]))
+        ),
         *((describe, [CHAT], "messages") for describe in (calls.encode_chat, calls.count_chat, calls.render)),
     ],
 )

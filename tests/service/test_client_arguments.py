@@ -30,8 +30,11 @@ from tokenizer_core import InvalidOption, InvalidUnicode
             for value in (None, b"http://a", "", "localhost:8000", "/path", "http://", "ftp://a")
         ),
         *(("headers", {"headers": value}) for value in (5, "x: y", [("x", "y")], np.array([1, 2]))),
-        *(("timeout", {"timeout": value}) for value in (None, "5", True, 0, -1.0, float("nan"), float("inf"))),
-        *(("tries", {"tries": value}) for value in (None, "3", 2.0, True)),
+        *(
+            ("timeout", {"timeout": value})
+            for value in (None, "5", True, 0, -1.0, float("nan"), float("inf"), 10**5000)
+        ),
+        *(("tries", {"tries": value}) for value in (None, "3", 2.0, True, [10**5000])),
     ],
 )
 def test_a_client_that_cannot_be_is_refused_by_the_argument(kind: Any, field: str, options: dict[str, Any]) -> None:
