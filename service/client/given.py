@@ -72,7 +72,8 @@ def patience(timeout: float) -> float:
         InvalidOption: no system waits so long.
     """
     given: Any = timeout
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < given <= TIMEOUT_MAX:
+    is_number = isinstance(given, Real) and not isinstance(given, bool)
+    if not is_number or not 0 < given <= TIMEOUT_MAX:
         raise InvalidOption(f"timeout is a number of seconds above 0 and up to {TIMEOUT_MAX:.0f}", field="timeout")
     return float(given)
 
