@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
 from tokenizer_core.arguments import check_choice, holds_surrogate, integer_of
-from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Split
+from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Rewriting, Split
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
 IdLayout = Literal["specials_first", "specials_last"]
-Normalization = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
 
 MAX_VOCAB_SIZE = 1 << 22
 """The kernel's bound on ids: sixteen times the largest public vocabulary."""
@@ -48,7 +47,7 @@ class TrainSettings:
 
     vocab_size: int = 32_000
     pattern: str | None = "cl100k_base"
-    normalizer: Sequence[Normalization] = ()
+    normalizer: Sequence[Rewriting] = ()
     special_tokens: Sequence[str] = ()
     tie_break: TieBreak = "lexicographic_low"
     min_frequency: int = 1
@@ -67,7 +66,7 @@ class TrainSettings:
                 f"normalizer has at most {MAX_REWRITES} steps, not {len(self.normalizer)}", field="normalizer"
             )
         for index, name in enumerate(self.normalizer):
-            check_choice(name, Normalization, f"normalizer[{index}]")
+            check_choice(name, Rewriting, f"normalizer[{index}]")
         for field in ("max_token_length", "max_piece_length"):
             value = getattr(self, field)
             if value is not None and value < 1:

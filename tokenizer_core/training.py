@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tokenizer_core.arguments import check_call, check_flag, check_kind
+from tokenizer_core.config import Rewriting
 from tokenizer_core.corpus import Corpus
 from tokenizer_core.counting import Counts, count
 from tokenizer_core.errors import InvalidOption
@@ -18,7 +19,7 @@ from tokenizer_core.learning import learn
 from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
 from tokenizer_core.progress import Report, Watch
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.train_settings import IdLayout, Normalization, TieBreak, TrainSettings
+from tokenizer_core.train_settings import IdLayout, TieBreak, TrainSettings
 
 
 def train(
@@ -26,7 +27,7 @@ def train(
     vocab_size: int = 32_000,
     *,
     pattern: str | None = "cl100k_base",
-    normalizer: Sequence[Normalization] = (),
+    normalizer: Sequence[Rewriting] = (),
     special_tokens: Sequence[str] = (),
     tie_break: TieBreak = "lexicographic_low",
     min_frequency: int = 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 from service.cli.options import Parser, add_policy, add_tokenizer
 from service.cli.streams import (
@@ -17,10 +17,7 @@ from service.cli.streams import (
     write_json,
     write_line,
 )
-from tokenizer_core import ReservedLiteral, Tokenizer
-
-if TYPE_CHECKING:
-    from tokenizer_core import Unit
+from tokenizer_core import ReservedLiteral, Tokenizer, Unit
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -38,7 +35,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     what.add_argument("-c", "--count", action="store_true", help="print only how many ids there are")
     what.add_argument("-o", "--offsets", action="store_true", help="print a line a token: id, start, end, text")
     parser.add_argument(
-        "--unit", choices=("byte", "char", "utf16"), default=None, help="unit of the offsets (default: char)"
+        "--unit", choices=get_args(Unit), default=None, help="unit of the offsets (default: char)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
