@@ -34,9 +34,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-c", "--count", action="store_true", help="print only how many ids there are")
     what.add_argument("-o", "--offsets", action="store_true", help="print a line a token: id, start, end, text")
-    parser.add_argument(
-        "--unit", choices=get_args(Unit), default=None, help="unit of the offsets (default: char)"
-    )
+    parser.add_argument("--unit", choices=get_args(Unit), default=None, help="unit of the offsets (default: char)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
