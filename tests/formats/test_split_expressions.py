@@ -71,7 +71,13 @@ def test_random_expressions_cut_as_hugging_face(tmp_path: Any) -> None:
             continue
         for _ in range(TEXTS):
             text = "".join(chance.choices(ALPHABET, k=chance.randint(1, 25)))
-            expected = [piece for piece, _ in theirs.pre_tokenize_str(text)]
+            try:
+                expected = [piece for piece, _ in theirs.pre_tokenize_str(text)]
+            except BaseException as panic:
+                # Oniguruma gives up on an expression that goes back too often, and Hugging Face panics then.
+                if "retry-limit" not in str(panic):
+                    raise
+                continue
             try:
                 found = ours.pieces(text)
             except StepLimit:
