@@ -16,8 +16,6 @@ use crate::vocabulary::Vocabulary;
 /// Tokens longer than this would make every place costly.
 const TOKEN_LIMIT: usize = 256;
 
-const _: () = assert!(TOKEN_LIMIT <= u16::MAX as usize, "a candidate holds the length");
-
 /// Lengths below this have a bit each; the highest bit says that there are longer ones.
 const LONG: usize = 31;
 
@@ -117,25 +115,42 @@ fn place(bytes: &[u8]) -> usize {
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     id: u32,
+    /// And [`RUN`].
     length: u16,
     /// Where the tree has it, if that was asked.
     spot: Spot,
-    /// It is a run of one byte.
-    is_run: bool,
-    /// It is known that it can stand behind the token before it.
-    stands: bool,
 }
+
+/// Beside a length: the token is a run of one byte.
+const RUN: u16 = 1 << 15;
+
+const _: () = assert!(TOKEN_LIMIT < RUN as usize, "a candidate holds the length");
+const _: () = assert!(size_of::<Candidate>() == 8, "a long piece takes as much for each of its tokens");
 
 impl Candidate {
     fn new(id: u32, length: usize) -> Self {
-        Self { id, length: length as u16, spot: Spot::default(), is_run: false, stands: false }
+        Self { id, length: length as u16, spot: Spot::default() }
+    }
+
+    fn run(id: u32, length: usize) -> Self {
+        Self { length: length as u16 | RUN, ..Self::new(id, length) }
+    }
+
+    #[inline]
+    fn length(&self) -> usize {
+        usize::from(self.length & !RUN)
+    }
+
+    #[inline]
+    fn is_run(&self) -> bool {
+        self.length & RUN != 0
     }
 
     /// Whether it, the last token of `bytes`, is nothing but this byte.
     #[inline]
     fn is_run_of(&self, byte: u8, bytes: &[u8]) -> bool {
-        let own = &bytes[bytes.len() - usize::from(self.length)..];
-        (self.is_run || own.len() < run_tokens::SHORTEST) && own[0] == byte && own[own.len() - 1] == byte
+        let own = &bytes[bytes.len() - self.length()..];
+        (self.is_run() || own.len() < run_tokens::SHORTEST) && own[0] == byte && own[own.len() - 1] == byte
     }
 }
 
@@ -184,7 +199,7 @@ impl Search for (&Tables, &Lengths) {
 
     #[inline]
     fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate> {
-        longest(self.0, self.1, rest, usize::from(than.length))
+        longest(self.0, self.1, rest, than.length())
     }
 }
 
@@ -232,12 +247,15 @@ impl Backtracker {
             let Some(token) = candidate else {
                 dead[at / 64] |= 1 << (at % 64);
                 tried = row.pop();
-                at -= usize::from(tried?.length);
+                at -= tried?.length();
                 continue;
             };
-            let end = at + usize::from(token.length);
+            let end = at + token.length();
             let is_dead = dead[end / 64] >> (end % 64) & 1 != 0;
-            let stands = token.stands || last.is_none_or(|last| neighbours.can_stand(known, last.id, token.id));
+            let stands = last.is_none_or(|last| {
+                token.is_run() && last.is_run_of(piece[at], &piece[..at])
+                    || neighbours.can_stand(known, last.id, token.id)
+            });
             tried = Some(token);
             if !is_dead && stands {
                 row.push(token);
@@ -307,11 +325,9 @@ impl Followers {
         let longer = match tried {
             None if known.runs.is_led(rest[0], run) => tokens.longest(rest),
             None => None,
-            Some(token) if !token.is_run && usize::from(token.length) >= run_tokens::SHORTEST => {
-                tokens.shorter(rest, token)
-            }
+            Some(token) if !token.is_run() && token.length() >= run_tokens::SHORTEST => tokens.shorter(rest, token),
             Some(token) => {
-                below = usize::from(token.length);
+                below = token.length();
                 None
             }
         };
@@ -321,7 +337,7 @@ impl Followers {
             .or_else(|| short(known.tables, rest, below))
     }
 
-    /// The longest run of `byte` that is shorter than `below`, behind `before` if that is a run of it too.
+    /// The longest run of `byte` that is shorter than `below`, and that can stand behind `before` if that is one too.
     #[inline]
     fn longest_run(&mut self, known: Known, byte: u8, before: Option<Candidate>, below: usize) -> Option<Candidate> {
         let all = known.runs.lengths(byte);
@@ -331,8 +347,7 @@ impl Followers {
             *self.0.entry(before.id).or_insert_with(|| all.filter(stands))
         });
         let length = lengths.greatest(below)?;
-        let id = known.runs.id(byte, length);
-        Some(Candidate { is_run: true, stands: before.is_some(), ..Candidate::new(id, length) })
+        Some(Candidate::run(known.runs.id(byte, length), length))
     }
 }
 
