@@ -33,6 +33,7 @@ print("done")
 """
 FORKS_AT_FIRST_USE = """
 import json, os, signal, threading, warnings
+import numpy  # A fork amid an import leaves its lock to nobody, which is Python's own.
 from tokenizer_core import Tokenizer
 from tokenizer_core._kernel import Pipeline
 

@@ -9,9 +9,9 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use once_cell::race::OnceBox;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 
 use crate::machine::path::Path;
@@ -192,9 +192,9 @@ fn comes_again(text: &Bound<'_, PyString>) -> bool {
 /// Whether all is ASCII, which a string knows of itself; true where it cannot be asked.
 #[inline]
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
-    // Another thread that asks meanwhile waits without holding Python up.
-    static METHOD: PyOnceLock<Option<ffi::PyCFunction>> = PyOnceLock::new();
-    let Some(method) = METHOD.get_or_init(text.py(), || is_ascii_method(text.py())) else { return true };
+    // Nobody waits for a thread that is about to ask, since a fork may have left it behind.
+    static METHOD: OnceBox<Option<ffi::PyCFunction>> = OnceBox::new();
+    let Some(method) = METHOD.get_or_init(|| Box::new(is_ascii_method(text.py()))) else { return true };
     // SAFETY: it is a method of strings without arguments, and gives back a reference to one of two objects.
     unsafe {
         let answer = Bound::from_owned_ptr_or_opt(text.py(), method(text.as_ptr(), std::ptr::null_mut()));
