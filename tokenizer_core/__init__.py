@@ -42,12 +42,13 @@ from tokenizer_core.errors import (
 from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, TextRoute, Tokenizer
 
 if TYPE_CHECKING:
-    from tokenizer_core.bounds import Bounds
     from tokenizer_core.characters import CharacterMerges, train_characters
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
     from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
-    from tokenizer_core.corpus import Files
+    from tokenizer_core.corpus.bounds import Bounds
+    from tokenizer_core.corpus.files import Files
+    from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.costs import Fertility, fertility, fertility_by_language
     from tokenizer_core.counting import Counts
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from tokenizer_core.plans import TrainingWarning
     from tokenizer_core.progress import Progress
     from tokenizer_core.recipe import Recipe
-    from tokenizer_core.sample import sample_corpus
     from tokenizer_core.shaping import Cut, Padding, Row, padded_width, shape_rows
     from tokenizer_core.template import Span, Turn, in_turns
     from tokenizer_core.train_settings import TrainSettings
@@ -153,12 +153,13 @@ __all__ = [
 _LATER = {
     name: module
     for module, names in {
-        "bounds": ("Bounds",),
         "characters": ("CharacterMerges", "train_characters"),
         "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
         "chat_rendering": ("Message", "RenderedChat", "RenderingOptions"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
-        "corpus": ("Files",),
+        "corpus.bounds": ("Bounds",),
+        "corpus.files": ("Files",),
+        "corpus.sample": ("sample_corpus",),
         "costs": ("Fertility", "fertility", "fertility_by_language"),
         "counting": ("Counts",),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
@@ -166,7 +167,6 @@ _LATER = {
         "plans": ("TrainingWarning",),
         "progress": ("Progress",),
         "recipe": ("Recipe",),
-        "sample": ("sample_corpus",),
         "shaping": ("Cut", "Padding", "Row", "padded_width", "shape_rows"),
         "template": ("Span", "Turn", "in_turns"),
         "train_settings": ("TrainSettings",),

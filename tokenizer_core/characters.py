@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tokenizer_core._kernel import learn_merges
 from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whole_number
-from tokenizer_core.corpus import Corpus
+from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.vocab_merges import merge_line

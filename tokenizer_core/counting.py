@@ -21,12 +21,12 @@ import zstandard
 
 from tokenizer_core._kernel import Counter, PieceCounts
 from tokenizer_core.arguments import place_of
-from tokenizer_core.corpus import Corpus, Files, batches, files_of, sources
+from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
+from tokenizer_core.corpus.reading import Format, Meter, Source, blocks, lines, rows
+from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
 from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.progress import INTERVAL, Progress, Report, Watch
-from tokenizer_core.reading import Format, Meter, Source, blocks, lines, rows
-from tokenizer_core.segments import Cut, Segments, after_a_line, between_words
 
 Item = TypeVar("Item")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, path_of, place_of, several
-from tokenizer_core.corpus import Files
+from tokenizer_core.corpus.files import Files
 from tokenizer_core.errors import (
     HashMismatch,
     InvalidArtifact,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tokenizer_core.arguments import check_call, check_flag, check_kind
 from tokenizer_core.config import Rewriting
-from tokenizer_core.corpus import Corpus
+from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.counting import Counts, count
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.learning import learn

@@ -20,8 +20,10 @@ from tokenizer_core import durable
 from tokenizer_core._kernel import VERSION
 from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of, several
 from tokenizer_core.artifact import holds
-from tokenizer_core.bounds import UNBOUNDED, Bounds
-from tokenizer_core.corpus import Files, sources
+from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
+from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.corpus.reading import Meter
+from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.counting import (
     Counts,
     Rules,
@@ -37,9 +39,7 @@ from tokenizer_core.learning import Learned, Merge, learn
 from tokenizer_core.merge_log import MergeLog
 from tokenizer_core.plans import Plan, warn_of_huge_pieces
 from tokenizer_core.progress import Progress, Report, Watch
-from tokenizer_core.reading import Meter
 from tokenizer_core.recipe import Recipe
-from tokenizer_core.segments import Cut, Segments
 from tokenizer_core.shards import SHARD_BYTES, Shard, shards, texts_key
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training_report import TrainingReport, longest_tokens

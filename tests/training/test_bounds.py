@@ -16,8 +16,9 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
-from tokenizer_core import Bounds, CorpusForbidden, CorpusNotFound, CorpusTooLarge, Recipe, TrainingRun, web_files
-from tokenizer_core.corpus import Files, sources
+from tokenizer_core import Bounds, CorpusForbidden, CorpusNotFound, CorpusTooLarge, Recipe, TrainingRun
+from tokenizer_core.corpus import web_files
+from tokenizer_core.corpus.files import Files, sources
 
 Serve = Callable[..., str]
 

@@ -31,10 +31,10 @@ from tokenizer_core import (
     TrainingRun,
     TrainSettings,
     counted,
-    reading,
     train,
 )
-from tokenizer_core.corpus import Corpus, sources
+from tokenizer_core.corpus import reading
+from tokenizer_core.corpus.files import Corpus, sources
 from tokenizer_core.counting import count_sources
 from tokenizer_core.plans import NewVocabulary
 from tokenizer_core.progress import Watch

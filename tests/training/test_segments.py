@@ -12,8 +12,9 @@ import pytest
 
 from tests.data import corpus, needs_data
 from tests.training.test_corpus import PACKED
-from tokenizer_core import Bounds, CorpusTooLarge, InvalidCorpus, Recipe, TrainingRun, counted, reading
-from tokenizer_core.segments import between_words
+from tokenizer_core import Bounds, CorpusTooLarge, InvalidCorpus, Recipe, TrainingRun, counted
+from tokenizer_core.corpus import reading
+from tokenizer_core.corpus.segments import between_words
 from tokenizer_core.train_settings import TrainSettings
 
 Counted = Callable[..., TrainingRun]

@@ -36,7 +36,7 @@ from tokenizer_core import (
 )
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
-from tokenizer_core.corpus import Files
+from tokenizer_core.corpus.files import Files
 from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.reference.byte_alphabet import from_entry
 from tokenizer_core.reference.trainers.naive_recount import naive_recount

@@ -11,7 +11,7 @@ import tempfile
 from typing import IO, Self
 from urllib.parse import quote, urljoin, urlsplit
 
-from tokenizer_core.bounds import Bounds, not_found
+from tokenizer_core.corpus.bounds import Bounds, not_found
 from tokenizer_core.errors import CorpusForbidden
 
 _REDIRECTS = 5

@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 import zstandard
 
-from tokenizer_core.bounds import UNBOUNDED, Bounds
+from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 
 Format = Literal["text", "jsonl", "parquet", "counts"]

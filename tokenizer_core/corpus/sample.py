@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from tokenizer_core.arguments import whole_number
-from tokenizer_core.corpus import Files, sources
+from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.corpus.reading import Meter, Source, blocks, lines, rows
 from tokenizer_core.errors import InvalidCorpus, InvalidOption, shown
-from tokenizer_core.reading import Meter, Source, blocks, lines, rows
 
 
 def sample_corpus(corpus: str | os.PathLike[str] | Files, size: int) -> list[str]:

@@ -20,10 +20,10 @@ from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
-from tokenizer_core.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, not_found, without_pattern
+from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, not_found, without_pattern
+from tokenizer_core.corpus.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
+from tokenizer_core.corpus.web_files import WebFile, spooled
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption, shown
-from tokenizer_core.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
-from tokenizer_core.web_files import WebFile, spooled
 
 _FORMATS: dict[str, Format] = {
     ".txt": "text",

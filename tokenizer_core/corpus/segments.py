@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from tokenizer_core.reading import Meter, Source, blocks
+from tokenizer_core.corpus.reading import Meter, Source, blocks
 
 _BORDER = re.compile(rb"[A-Za-z](?=[ \n])")
 """A letter before a space: where every named pattern ends a piece."""
