@@ -42,7 +42,6 @@ from tokenizer_core.errors import (
 from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, TextRoute, Tokenizer
 
 if TYPE_CHECKING:
-    from tokenizer_core.characters import CharacterMerges, train_characters
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
     from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
@@ -50,18 +49,19 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.costs import Fertility, fertility, fertility_by_language
-    from tokenizer_core.counting import Counts
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.overlap import overlapping
-    from tokenizer_core.plans import TrainingWarning
-    from tokenizer_core.progress import Progress
-    from tokenizer_core.recipe import Recipe
     from tokenizer_core.shaping import Cut, Padding, Row, padded_width, shape_rows
     from tokenizer_core.template import Span, Turn, in_turns
-    from tokenizer_core.train_settings import TrainSettings
-    from tokenizer_core.training import counted, extend, train, train_sizes
-    from tokenizer_core.training_report import TrainingReport
-    from tokenizer_core.training_run import TrainingRun
+    from tokenizer_core.training.characters import CharacterMerges, train_characters
+    from tokenizer_core.training.counting import Counts
+    from tokenizer_core.training.plans import TrainingWarning
+    from tokenizer_core.training.progress import Progress
+    from tokenizer_core.training.recipe import Recipe
+    from tokenizer_core.training.report import TrainingReport
+    from tokenizer_core.training.run import TrainingRun
+    from tokenizer_core.training.settings import TrainSettings
+    from tokenizer_core.training.train import counted, extend, train, train_sizes
 
 __all__ = [
     "CACHE_BYTES",
@@ -153,7 +153,6 @@ __all__ = [
 _LATER = {
     name: module
     for module, names in {
-        "characters": ("CharacterMerges", "train_characters"),
         "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
         "chat_rendering": ("Message", "RenderedChat", "RenderingOptions"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
@@ -161,18 +160,19 @@ _LATER = {
         "corpus.files": ("Files",),
         "corpus.sample": ("sample_corpus",),
         "costs": ("Fertility", "fertility", "fertility_by_language"),
-        "counting": ("Counts",),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "overlap": ("overlapping",),
-        "plans": ("TrainingWarning",),
-        "progress": ("Progress",),
-        "recipe": ("Recipe",),
         "shaping": ("Cut", "Padding", "Row", "padded_width", "shape_rows"),
         "template": ("Span", "Turn", "in_turns"),
-        "train_settings": ("TrainSettings",),
-        "training": ("counted", "extend", "train", "train_sizes"),
-        "training_report": ("TrainingReport",),
-        "training_run": ("TrainingRun",),
+        "training.characters": ("CharacterMerges", "train_characters"),
+        "training.counting": ("Counts",),
+        "training.plans": ("TrainingWarning",),
+        "training.progress": ("Progress",),
+        "training.recipe": ("Recipe",),
+        "training.report": ("TrainingReport",),
+        "training.run": ("TrainingRun",),
+        "training.settings": ("TrainSettings",),
+        "training.train": ("counted", "extend", "train", "train_sizes"),
     }.items()
     for name in names
 }

@@ -35,9 +35,9 @@ from tokenizer_core import (
 )
 from tokenizer_core.corpus import reading
 from tokenizer_core.corpus.files import Corpus, sources
-from tokenizer_core.counting import count_sources
-from tokenizer_core.plans import NewVocabulary
-from tokenizer_core.progress import Watch
+from tokenizer_core.training.counting import count_sources
+from tokenizer_core.training.plans import NewVocabulary
+from tokenizer_core.training.progress import Watch
 
 SETTINGS = TrainSettings(pattern="gpt2", special_tokens=["<|end|>"])
 DOCUMENTS = [f"document {number}: it's {number * 7} naïve 日本語 words\r\n\n  and «more» " for number in range(300)]

@@ -19,8 +19,8 @@ from tests.training.test_training_run import contents
 from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend, train, train_sizes
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
-from tokenizer_core.merge_log import MergeLog
-from tokenizer_core.train_settings import TrainSettings
+from tokenizer_core.training.merge_log import MergeLog
+from tokenizer_core.training.settings import TrainSettings
 
 SETTINGS: dict[str, Any] = {"vocab_size": 420, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 

@@ -26,7 +26,7 @@ from tokenizer_core import (
 from tokenizer_core._kernel import Counter
 from tokenizer_core.reference.trainers.naive_recount import naive_recount
 from tokenizer_core.reference.trainers.order import learn
-from tokenizer_core.train_settings import TrainSettings
+from tokenizer_core.training.settings import TrainSettings
 
 
 def letters(length: int) -> str:

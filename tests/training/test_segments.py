@@ -15,7 +15,7 @@ from tests.training.test_corpus import PACKED
 from tokenizer_core import Bounds, CorpusTooLarge, InvalidCorpus, Recipe, TrainingRun, counted
 from tokenizer_core.corpus import reading
 from tokenizer_core.corpus.segments import between_words
-from tokenizer_core.train_settings import TrainSettings
+from tokenizer_core.training.settings import TrainSettings
 
 Counted = Callable[..., TrainingRun]
 

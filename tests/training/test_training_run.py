@@ -24,8 +24,8 @@ from tokenizer_core import (
     TrainingRun,
     train,
 )
-from tokenizer_core.counting import count_sources
-from tokenizer_core.progress import Watch
+from tokenizer_core.training.counting import count_sources
+from tokenizer_core.training.progress import Watch
 
 SETTINGS: dict[str, Any] = {"vocab_size": 500, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 
@@ -203,7 +203,7 @@ def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: py
         watch.tell()
         return counts
 
-    monkeypatch.setattr("tokenizer_core.training_run.count_sources", count_and_tell)
+    monkeypatch.setattr("tokenizer_core.training.run.count_sources", count_and_tell)
     run.merge()
     assert {(each.phase, each.total, each.unit) for each in told} == {("merging", 44, "merges")}
     assert [each.done for each in told] == sorted(each.done for each in told)

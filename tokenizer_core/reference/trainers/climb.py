@@ -58,8 +58,8 @@ def timed(documents: Sequence[str]) -> tuple[Counter[bytes], float]:
 
 def kernel(documents: Sequence[str], vocab_size: int, tie_break: str) -> tuple[list[Pair], float, float]:
     """Train as the package does."""
-    from tokenizer_core.train_settings import TrainSettings
-    from tokenizer_core.training import counted, train
+    from tokenizer_core.training.settings import TrainSettings
+    from tokenizer_core.training.train import counted, train
 
     rule: Any = tie_break  # A name of the command line, which train itself checks.
     start = time.perf_counter()

@@ -24,7 +24,9 @@ from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
-from tokenizer_core.counting import (
+from tokenizer_core.errors import InternalError
+from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training.counting import (
     Counts,
     Rules,
     count,
@@ -34,15 +36,13 @@ from tokenizer_core.counting import (
     read_header,
     require_pieces,
 )
-from tokenizer_core.errors import InternalError
-from tokenizer_core.learning import Learned, Merge, learn
-from tokenizer_core.merge_log import MergeLog
-from tokenizer_core.plans import Plan, warn_of_huge_pieces
-from tokenizer_core.progress import Progress, Report, Watch
-from tokenizer_core.recipe import Recipe
-from tokenizer_core.shards import SHARD_BYTES, Shard, shards, texts_key
-from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training_report import TrainingReport, longest_tokens
+from tokenizer_core.training.learning import Learned, Merge, learn
+from tokenizer_core.training.merge_log import MergeLog
+from tokenizer_core.training.plans import Plan, warn_of_huge_pieces
+from tokenizer_core.training.progress import Progress, Report, Watch
+from tokenizer_core.training.recipe import Recipe
+from tokenizer_core.training.report import TrainingReport, longest_tokens
+from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
 
 
 class TrainingRun:

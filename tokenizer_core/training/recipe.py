@@ -26,10 +26,10 @@ from tokenizer_core.errors import (
     shown,
 )
 from tokenizer_core.formats.files import check_name
-from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan
 from tokenizer_core.template import Template
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.train_settings import TrainSettings
+from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan
+from tokenizer_core.training.settings import TrainSettings
 
 _SETTINGS = tuple(field.name for field in fields(TrainSettings))
 _EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length")

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from tokenizer_core.arguments import check_call, check_flag, check_kind
 from tokenizer_core.config import Rewriting
 from tokenizer_core.corpus.files import Corpus
-from tokenizer_core.counting import Counts, count
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.learning import learn
-from tokenizer_core.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
-from tokenizer_core.progress import Report, Watch
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.train_settings import IdLayout, TieBreak, TrainSettings
+from tokenizer_core.training.counting import Counts, count
+from tokenizer_core.training.learning import learn
+from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
+from tokenizer_core.training.progress import Report, Watch
+from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
 
 
 def train(

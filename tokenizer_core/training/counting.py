@@ -26,7 +26,7 @@ from tokenizer_core.corpus.reading import Format, Meter, Source, blocks, lines, 
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
 from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
-from tokenizer_core.progress import INTERVAL, Progress, Report, Watch
+from tokenizer_core.training.progress import INTERVAL, Progress, Report, Watch
 
 Item = TypeVar("Item")
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from tokenizer_core._kernel import learn_merges
 from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whole_number
 from tokenizer_core.corpus.files import Corpus
-from tokenizer_core.counting import Counts
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.vocab_merges import merge_line
-from tokenizer_core.progress import Report, Watch
-from tokenizer_core.train_settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
-from tokenizer_core.training import counted
+from tokenizer_core.training.counting import Counts
+from tokenizer_core.training.progress import Report, Watch
+from tokenizer_core.training.settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
+from tokenizer_core.training.train import counted
 
 WORDS = r"\s+|\S+"
 """White space and what lies between: the usual words of character-level vocabularies."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tokenizer_core.learning import Learned
+from tokenizer_core.training.learning import Learned
 
 _LONGEST = 20
 

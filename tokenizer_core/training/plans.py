@@ -12,11 +12,11 @@ from typing import Any, Protocol
 from tokenizer_core._kernel import VERSION, Vocabulary
 from tokenizer_core.arguments import holds_items
 from tokenizer_core.config import AddedToken, TokenizerParts
-from tokenizer_core.counting import Counts, Rules
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
-from tokenizer_core.learning import Goal, Learned, Start
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.train_settings import TieBreak, TrainSettings
+from tokenizer_core.training.counting import Counts, Rules
+from tokenizer_core.training.learning import Goal, Learned, Start
+from tokenizer_core.training.settings import TieBreak, TrainSettings
 
 HUGE_PIECE = 100_000
 """Bytes; a longer piece is no word, and is warned of."""

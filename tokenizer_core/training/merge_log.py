@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.durable import replace
-from tokenizer_core.learning import Merge
+from tokenizer_core.training.learning import Merge
 
 FORMAT = "tokd merges 1"
 
