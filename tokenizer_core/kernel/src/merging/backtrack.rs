@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::merging::lineage::Lineage;
-use crate::merging::run_tokens::{self, RunTokens};
+use crate::merging::run_tokens::{self, RunLengths, RunTokens};
 use crate::merging::white_tokens::{Spot, WhiteTokens};
 use crate::piece_cache::Key;
 use crate::tables::Tables;
@@ -306,7 +306,7 @@ impl Neighbours {
 
 /// Which runs can stand behind a run of the same byte.
 #[derive(Debug, Default)]
-struct Followers(FxHashMap<u32, run_tokens::Lengths>);
+struct Followers(FxHashMap<u32, RunLengths>);
 
 impl Followers {
     /// The longest token that `rest` begins with, or the next one after what was `tried` there: first those that are

@@ -10,9 +10,9 @@ const LONGEST: usize = u128::BITS as usize - 1;
 
 /// Lengths of runs, a bit each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lengths(u128);
+pub(crate) struct RunLengths(u128);
 
-impl Lengths {
+impl RunLengths {
     /// The greatest that is below a limit.
     #[inline]
     pub(crate) fn greatest(self, below: usize) -> Option<usize> {
@@ -31,7 +31,7 @@ impl Lengths {
 #[derive(Debug)]
 pub(crate) struct RunTokens {
     /// By the byte.
-    lengths: Box<[Lengths; 256]>,
+    lengths: Box<[RunLengths; 256]>,
     /// By the byte and the length.
     ids: FxHashMap<(u8, u8), u32>,
     /// By the byte: the longest run of it that another token begins with.
@@ -43,7 +43,7 @@ pub(crate) struct RunTokens {
 impl Default for RunTokens {
     fn default() -> Self {
         let none = || Box::new([0; 256]);
-        Self { lengths: Box::new([Lengths(0); 256]), ids: FxHashMap::default(), led: none(), reach: none() }
+        Self { lengths: Box::new([RunLengths(0); 256]), ids: FxHashMap::default(), led: none(), reach: none() }
     }
 }
 
@@ -67,7 +67,7 @@ impl RunTokens {
 
     /// Of what lengths the runs of a byte are.
     #[inline]
-    pub(crate) fn lengths(&self, byte: u8) -> Lengths {
+    pub(crate) fn lengths(&self, byte: u8) -> RunLengths {
         self.lengths[usize::from(byte)]
     }
 
