@@ -97,8 +97,8 @@ def render(
             **_special_tokens(settings),
             **origins.track(dict(template_args or {}), None, "template_args"),
             "messages": chat,
-            "tools": origins.track(tools, None, "tools"),
-            "documents": origins.track(documents, None, "documents"),
+            "tools": origins.track(tools and list(tools), None, "tools"),
+            "documents": origins.track(documents and list(documents), None, "documents"),
             "add_generation_prompt": add_generation_prompt,
         }
         try:

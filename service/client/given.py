@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path, PurePath
 from threading import TIMEOUT_MAX
@@ -144,7 +145,9 @@ def one_list(values: S, field: str, instead: str) -> S:
     """
     given: Any = values
     is_list = given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Sequence)
-    if is_list and any(isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) for row in given[:1]):
+    # Some sequences, such as a deque, take no slice.
+    first = islice(given, 1) if is_list else ()
+    if any(isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) for row in first):
         raise InvalidOption(f"{field} is one list, not a list of them; {instead}", field=field)
     return values
 

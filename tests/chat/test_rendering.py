@@ -7,6 +7,7 @@ against transformers 5.23.
 from __future__ import annotations
 
 import json
+from collections import deque
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -168,6 +169,15 @@ def test_templates_come_from_artifacts_only() -> None:
         with pytest.raises(InvalidOption, match=name):
             chat_of("x", "q", template_args={name: "{{ 7 * 7 }}"})
     assert chat_of("{{ a.b }}", "q", template_args={"a": {"b": "{{ 7 * 7 }}"}}).text == "{{ 7 * 7 }}"
+
+
+def test_lists_of_a_chat_may_be_any_sequence() -> None:
+    tok = vocabularies.tokenizer("tiny").with_template("{{ messages | tojson }}{{ tools | tojson }}{{ documents }}")
+    listed = [{"role": "user"}]
+    expected = tok.render_chat(listed, tools=listed, documents=listed)
+    for kind in (tuple, deque):
+        rendered = tok.render_chat(kind(listed), tools=kind(listed), documents=kind(listed))
+        assert (rendered.text, rendered.spans) == (expected.text, expected.spans)
 
 
 def test_what_is_no_chat_is_refused_by_its_place() -> None:

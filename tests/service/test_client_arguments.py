@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import UserList, deque
 from typing import Any
 
 import numpy as np
@@ -74,6 +76,22 @@ def test_what_no_request_can_hold_is_refused_before_it_is_sent(kind: Any, field:
     with pytest.raises(kind) as caught:
         describe()
     assert caught.value.place.get("field") == field
+
+
+@pytest.mark.parametrize("kind", [tuple, deque, UserList])
+def test_any_sequence_is_taken_as_a_list_is(kind: Any) -> None:
+    ids, chat = [100, 101, 102], [{"role": "user", "content": "hi"}]
+    for describe in (calls.render, calls.encode_chat, calls.count_chat):
+        assert calls.written(describe(kind(chat)).body) == calls.written(describe(chat).body)
+        with pytest.raises(InvalidOption, match="messages is one list"):
+            describe(kind([kind(chat)]))
+    for same in (kind(ids), range(100, 103), array("I", ids), np.array(ids)):
+        assert calls.written(calls.decode(same).body) == calls.written(calls.decode(ids).body)
+        assert calls.written(calls.decode_batch(kind([same])).body) == calls.written(calls.decode_batch([ids]).body)
+        with pytest.raises(InvalidOption, match="ids is one list"):
+            calls.decode(kind([same]))
+        with pytest.raises(InvalidOption, match="not one list"):
+            calls.decode_batch(same)
 
 
 def test_a_request_without_a_url_is_refused() -> None:
