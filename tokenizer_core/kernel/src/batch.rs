@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
+use crate::machine::buffer::Buffer;
 use crate::scratch::Scratch;
-use crate::sink::buffer::Buffer;
 
 /// Text that is worth a thread, in bytes.
 const WORTHWHILE: usize = 64 * 1024;

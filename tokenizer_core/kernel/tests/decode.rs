@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
+use tokd_kernel::machine::buffer::Buffer;
 use tokd_kernel::machine::path::Path;
-use tokd_kernel::sink::buffer::Buffer;
 use tokd_kernel::transcode::utf16::Units;
 use tokd_kernel::vocabulary::Vocabulary;
 

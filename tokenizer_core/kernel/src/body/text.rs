@@ -8,7 +8,7 @@ use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
-use crate::sink::buffer::Buffer;
+use crate::machine::buffer::Buffer;
 use crate::sink::count::Count;
 use crate::sink::offsets::{Offsets, Unit};
 

@@ -1,6 +1,8 @@
-//! What the machine has, and how it is asked: instructions, pages, cache lines, words, branches, locks.
+//! What the machine has, and how it is asked: instructions, pages and buffers in them, cache lines, words, branches,
+//! locks.
 
 pub(crate) mod branch;
+pub mod buffer;
 pub(crate) mod byte_vector;
 pub(crate) mod greatest;
 #[cfg(target_arch = "x86_64")]

@@ -5,7 +5,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
 use super::pipeline::Array;
-use crate::sink::buffer::Buffer;
+use crate::machine::buffer::Buffer;
 
 /// So many ids are copied into an array of their own.
 const COPIED: usize = 4096;

@@ -11,8 +11,8 @@ use super::ids::Ids;
 use super::raise::{exception, run};
 use crate::decode::{TokenBytes, incomplete_tail};
 use crate::encode::Pipeline;
+use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
-use crate::sink::buffer::Buffer;
 use crate::transcode::utf16::Units;
 
 /// Ids that are decoded at once on the way to UTF-16.

@@ -29,7 +29,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 /// See `_kernel.pyi`.
 #[pyfunction]
 fn keep_outputs(#[pyo3(from_py_with = arguments::bytes)] bytes: usize) {
-    crate::sink::buffer::keep(bytes);
+    crate::machine::buffer::keep(bytes);
 }
 
 /// The module `tokenizer_core._kernel`.

@@ -16,8 +16,8 @@ use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::json::numbers::write_ids;
+use crate::machine::buffer::Buffer;
 use crate::scratch::CacheStatistics;
-use crate::sink::buffer::Buffer;
 use crate::sink::offsets::{Offsets, Unit};
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/kernel.md`).

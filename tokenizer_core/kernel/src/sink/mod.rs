@@ -1,6 +1,5 @@
 //! Where ids go, and what a sink can learn about where they came from.
 
-pub mod buffer;
 pub mod count;
 pub mod near;
 pub mod offsets;
@@ -9,6 +8,7 @@ pub(crate) mod steps;
 
 use std::ops::Range;
 
+use crate::machine::buffer::Buffer;
 use crate::normalize::Alignment;
 
 /// Text between added tokens as the pretokenizer saw it, and the way back to the caller's.
@@ -57,6 +57,17 @@ pub trait Sink {
 
     /// These were all of them.
     fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
+}
+
+impl Sink for Buffer<u32> {
+    fn added(&mut self, id: u32, _source: Range<usize>) {
+        self.push(id);
+    }
+
+    #[inline]
+    fn pieces(&mut self, ids: &[u32]) {
+        self.extend_from_slice(ids);
+    }
 }
 
 /// For tests and examples: calls give their ids to a buffer or to what lies near.

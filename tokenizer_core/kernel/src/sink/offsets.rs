@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::decode::TokenBytes;
-use crate::sink::buffer::Buffer;
+use crate::machine::buffer::Buffer;
 use crate::sink::ruler::Ruler;
 use crate::sink::steps::{Step, Steps};
 use crate::sink::{Sink, Stretch};

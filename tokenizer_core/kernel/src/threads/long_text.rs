@@ -10,9 +10,9 @@ use std::ops::Range;
 use crate::encode::Pipeline;
 use crate::error::Result;
 use crate::expression::Steps;
+use crate::machine::buffer::Buffer;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
-use crate::sink::buffer::Buffer;
 
 /// Text that is worth a thread, in bytes: large against a cache that has to learn it.
 const WORTHWHILE: usize = 256 * 1024;

@@ -4,8 +4,8 @@ mod words;
 
 use std::ops::Deref;
 
+use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
-use crate::sink::buffer::Buffer;
 
 /// The most bytes a character becomes.
 const MOST: usize = 4;

@@ -6,8 +6,6 @@
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 
-use crate::sink::Sink;
-
 /// Keep so many bytes at the most of what was given back; 24 MB unless it is said.
 pub fn keep(bytes: usize) {
     #[cfg(target_os = "linux")]
@@ -148,17 +146,6 @@ impl<T: Copy> Deref for Buffer<T> {
             #[cfg(target_os = "linux")]
             Self::Mapped(mapped) => mapped.as_slice(),
         }
-    }
-}
-
-impl Sink for Buffer<u32> {
-    fn added(&mut self, id: u32, _source: std::ops::Range<usize>) {
-        self.push(id);
-    }
-
-    #[inline]
-    fn pieces(&mut self, ids: &[u32]) {
-        self.extend_from_slice(ids);
     }
 }
 
