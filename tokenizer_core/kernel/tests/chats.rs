@@ -9,9 +9,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
+use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Code;
-use tokd_kernel::sink::offsets::{Offsets, Unit};
+use tokd_kernel::sink::offsets::Offsets;
 
 const END: u32 = 900;
 const TOOL: u32 = 901;

@@ -4,13 +4,14 @@ use super::Answer;
 use super::answer::write_rows;
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
+use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
 use crate::machine::buffer::Buffer;
 use crate::sink::count::Count;
-use crate::sink::offsets::{Offsets, Unit};
+use crate::sink::offsets::Offsets;
 
 /// Which request it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Ids back to bytes and text, whole or as they come.
 
 pub mod cells;
+pub mod steps;
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -8,11 +9,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::AddedToken;
 use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
+use crate::decode::steps::{StepTables, Steps, Unit};
 use crate::error::{Code, Error, Result};
 use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
-use crate::sink::offsets::Unit;
-use crate::sink::steps::{StepTables, Steps};
 use crate::vocabulary::Vocabulary;
 
 /// In the table of lengths: the token has a byte that is not ASCII.

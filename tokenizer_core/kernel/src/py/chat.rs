@@ -10,8 +10,9 @@ use super::array;
 use super::pipeline::Array;
 use super::raise::{exception, invalid_option, run};
 use super::text::utf8;
+use crate::decode::steps::Unit;
 use crate::encode::Pipeline;
-use crate::sink::offsets::{Offsets, Unit};
+use crate::sink::offsets::Offsets;
 
 /// `(start, end, literal)` in characters.
 type Refused = Vec<(usize, usize, String)>;

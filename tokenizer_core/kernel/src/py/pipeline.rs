@@ -14,11 +14,12 @@ use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
+use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::json::numbers::write_ids;
 use crate::machine::buffer::Buffer;
 use crate::scratch::CacheStatistics;
-use crate::sink::offsets::{Offsets, Unit};
+use crate::sink::offsets::Offsets;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/kernel.md`).
 pub const CACHE_BYTES: usize = 8 << 20;

@@ -4,7 +4,6 @@ pub mod count;
 pub mod near;
 pub mod offsets;
 pub(crate) mod ruler;
-pub(crate) mod steps;
 
 use std::ops::Range;
 

@@ -4,21 +4,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::decode::TokenBytes;
+use crate::decode::steps::{Step, Steps, Unit};
 use crate::machine::buffer::Buffer;
 use crate::sink::ruler::Ruler;
-use crate::sink::steps::{Step, Steps};
 use crate::sink::{Sink, Stretch};
-
-/// What a span counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Bytes of UTF-8.
-    Byte,
-    /// Code points.
-    Char,
-    /// UTF-16 units, as JavaScript counts.
-    Utf16,
-}
 
 /// Ids that wait for their spans at the most before more come: so many that many are worked on together, and so few
 /// that they are still near.

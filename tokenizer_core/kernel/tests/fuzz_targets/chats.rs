@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
+use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::expression::Steps;
 use tokd_kernel::normalize::Normalizer;
-use tokd_kernel::sink::offsets::{Offsets, Unit};
+use tokd_kernel::sink::offsets::Offsets;
 
 use super::added_tokens::scan_slowly;
 use super::{Reader, added_token, pipeline_of_bytes};

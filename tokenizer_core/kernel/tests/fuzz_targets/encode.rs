@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::decode::StreamDecoder;
+use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::json::numbers::write_ids;
 use tokd_kernel::sink::count::Count;
-use tokd_kernel::sink::offsets::{Offsets, Unit};
+use tokd_kernel::sink::offsets::Offsets;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 use super::{PATTERNS, Reader};

@@ -9,7 +9,17 @@ use once_cell::race::OnceBox;
 
 use crate::decode::TokenBytes;
 use crate::machine::path::Path;
-use crate::sink::offsets::Unit;
+
+/// What a span counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of UTF-8.
+    Byte,
+    /// Code points.
+    Char,
+    /// UTF-16 units, as JavaScript counts.
+    Utf16,
+}
 
 /// The token begins inside a character.
 const INSIDE: u8 = 0x80;
