@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
+use crate::byte_alphabet::text_to_bytes;
 use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::expression::Steps;
 use crate::guard::{Guard, Reading};
-use crate::load::text_to_bytes;
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch;
 use crate::normalize::{Normalizer, prefix_space};

@@ -6,12 +6,13 @@
 //! those that nobody has seen into ids, and a `sink` takes them. [`encode`] drives all of it with the `tables` of a
 //! vocabulary and the `scratch` of a call, [`batch`] over many texts. `decode` is the way back, `body` the way from a
 //! request's bytes to an answer's by way of `json`, `train` the making of a vocabulary. `unicode`, `transcode`,
-//! `expression` and `hashing` serve all of them, `machine` tells what the machine can do, `threads` share work out.
-//! `py` alone knows Python.
+//! `expression`, `byte_alphabet` and `hashing` serve all of them, `machine` tells what the machine can do, `threads`
+//! share work out. `py` alone knows Python.
 
 pub mod added_tokens;
 pub mod batch;
 pub mod body;
+mod byte_alphabet;
 pub mod config;
 pub mod decode;
 pub mod encode;

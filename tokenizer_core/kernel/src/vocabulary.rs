@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::byte_alphabet::bytes_to_text;
 use crate::error::{Code, Error, Result};
-use crate::load::bytes_to_text;
 
 /// No id, no matter what a file says, may reach this: tables are sized by the highest id.
 /// 16 times the largest public vocabulary (o200k_base has about 200,000 entries; 262,144 is the largest in use).

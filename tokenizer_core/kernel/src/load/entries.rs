@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::byte_alphabet::append_bytes;
 use super::json::{key_path, quote};
 use super::lookup::Lookup;
+use crate::byte_alphabet::append_bytes;
 use crate::error::{Code, Error, Result};
 use crate::threads::spread::beside;
 use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};

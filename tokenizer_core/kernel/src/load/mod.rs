@@ -1,6 +1,5 @@
 //! Readers of vocabulary files; each refuses by name, with the place, what it does not understand.
 
-mod byte_alphabet;
 mod entries;
 mod json;
 mod lookup;
@@ -10,7 +9,6 @@ mod tiktoken;
 mod tokenizer_json;
 mod vocab_merges;
 
-pub use byte_alphabet::{bytes_to_text, text_to_bytes};
 pub use reserve::reserve;
 pub use tiktoken::from_tiktoken;
 pub use tokenizer_json::from_tokenizer_json;

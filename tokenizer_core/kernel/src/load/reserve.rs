@@ -8,8 +8,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::byte_alphabet::text_to_bytes;
 use super::json::quote;
+use crate::byte_alphabet::text_to_bytes;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
