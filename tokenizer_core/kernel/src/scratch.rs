@@ -2,16 +2,15 @@
 
 use std::cell::UnsafeCell;
 use std::num::NonZero;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::thread;
 
-use crate::merging::backtrack::Backtracker;
-use crate::merging::merge::Merger;
-use crate::piece_cache::{Few, Key, LongCache, ShortCache, WideCache, WideKey};
+use crate::merging::Mergers;
+use crate::piece_cache::{CacheStatistics, Caches};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
 
@@ -26,81 +25,6 @@ const SHORT: usize = BUFFER_LIMIT / 8;
 
 /// Pieces that are cut before they are looked up.
 const ENDS: usize = 4 * PIECES;
-
-/// What piece caches did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CacheStatistics {
-    /// What they may take, in bytes.
-    pub bytes: u64,
-    /// Pieces looked up.
-    pub pieces: u64,
-    /// Pieces found in none of them.
-    pub misses: u64,
-    /// Pieces forgotten for others.
-    pub evictions: u64,
-}
-
-impl CacheStatistics {
-    fn add(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.pieces += other.pieces;
-        self.misses += other.misses;
-        self.evictions += other.evictions;
-    }
-}
-
-/// What pieces became, as far as one thread remembers.
-#[derive(Debug)]
-pub struct Caches {
-    pub(crate) short: ShortCache,
-    pub(crate) wide: WideCache,
-    pub(crate) long: LongCache,
-    pub(crate) statistics: CacheStatistics,
-}
-
-impl Caches {
-    /// Empty caches of at most about so many bytes.
-    pub(crate) fn new(bytes: usize) -> Self {
-        let (short, wide, long) = (ShortCache::new(bytes / 2), WideCache::new(bytes / 4), LongCache::new(bytes / 4));
-        Self { short, wide, long, statistics: CacheStatistics::default() }
-    }
-
-    fn bytes(&self) -> u64 {
-        (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
-    }
-
-    /// Remember the ids of `text[piece]`, a piece without a key or with too many ids for one.
-    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
-        let Self { short, wide, long, .. } = self;
-        let evicted = if let Some(key) = Key::new(text, piece.start, piece.end, part) {
-            short.insert_kept(key, long.keep(ids))
-        } else if let Some(key) = WideKey::new(text, piece.start, piece.end, part) {
-            wide.insert(key, ids, |ids| long.keep(ids))
-        } else {
-            long.insert(&text[piece], part, ids)
-        };
-        self.count(evicted);
-    }
-
-    /// Remember the ids of a piece that has a key.
-    #[inline(always)]
-    pub(crate) fn remember_short(&mut self, key: Key, ids: &Few) {
-        let evicted = self.short.insert(key, ids);
-        self.count(evicted);
-    }
-
-    fn count(&mut self, evicted: bool) {
-        self.statistics.misses += 1;
-        self.statistics.evictions += u64::from(evicted);
-    }
-}
-
-/// What merges long pieces: where the vocabulary allows it the first, else the second.
-#[derive(Debug, Default)]
-pub struct Mergers {
-    pub(crate) backtracker: Backtracker,
-    pub(crate) queue: Merger,
-}
 
 /// The state of one encoding call.
 #[derive(Debug)]

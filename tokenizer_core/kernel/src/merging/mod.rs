@@ -10,3 +10,13 @@ pub(crate) mod run_tokens;
 pub mod token_index;
 pub(crate) mod white;
 pub(crate) mod white_tokens;
+
+use self::backtrack::Backtracker;
+use self::merge::Merger;
+
+/// What merges long pieces: where the vocabulary allows it the first, else the second.
+#[derive(Debug, Default)]
+pub struct Mergers {
+    pub(crate) backtracker: Backtracker,
+    pub(crate) queue: Merger,
+}

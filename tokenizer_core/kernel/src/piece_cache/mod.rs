@@ -4,12 +4,14 @@
 //! are longer still in [`LongCache`], which also keeps ids that are too many for a line. All hold the whole piece, so a
 //! hit is never a guess, and none chains, so that a forged collision costs a miss and no more.
 
+mod caches;
 mod few;
 mod key;
 mod long;
 mod short;
 mod wide;
 
+pub use caches::{CacheStatistics, Caches};
 pub use few::{Few, IDS_LIMIT};
 pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
 #[cfg(target_arch = "x86_64")]

@@ -21,8 +21,7 @@ use super::{Found, Keys, PIECES, Pieces, last_bytes};
 use crate::machine::lanes::lanes_of;
 use crate::machine::path::Avx2;
 use crate::merging::white::White;
-use crate::piece_cache::{ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
-use crate::scratch::Caches;
+use crate::piece_cache::{Caches, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 
 /// Pieces whose keys are made together.
 const GROUP: usize = 8;

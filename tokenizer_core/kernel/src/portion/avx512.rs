@@ -19,8 +19,7 @@ use super::{Found, GROUP, Keys, PIECES, Pieces, take};
 use crate::machine::path::{Avx2, Avx512};
 use crate::machine::words::sixteen;
 use crate::merging::white::White;
-use crate::piece_cache::{KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
-use crate::scratch::Caches;
+use crate::piece_cache::{Caches, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 
 /// Keys in a vector.
 const QUARTER: usize = 4;

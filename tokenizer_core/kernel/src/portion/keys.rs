@@ -5,8 +5,7 @@ use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
 use crate::machine::words::sixteen;
 use crate::merging::white::White;
-use crate::piece_cache::{KEY_LIMIT, Key};
-use crate::scratch::Caches;
+use crate::piece_cache::{Caches, KEY_LIMIT, Key};
 
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;

@@ -5,8 +5,7 @@ use super::known::Known;
 use super::look_up::LookUp;
 use super::{Found, GROUP, MORE, PIECES, Pieces};
 use crate::merging::white::White;
-use crate::piece_cache::{KEY_LIMIT, Key, Spot, Wide, WideKey};
-use crate::scratch::Caches;
+use crate::piece_cache::{Caches, KEY_LIMIT, Key, Spot, Wide, WideKey};
 
 /// Bytes of the shortest run that is told before it is looked up; of a shorter one the `ShortCache` knows all ids.
 pub(super) const RUN_FROM: usize = 9;

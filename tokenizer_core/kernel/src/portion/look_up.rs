@@ -6,7 +6,7 @@ use super::longer::Longer;
 use super::{Found, Keys, Pieces, keys, take};
 use crate::machine::path::Portable;
 use crate::merging::white::White;
-use crate::scratch::Caches;
+use crate::piece_cache::Caches;
 
 /// What is done for every piece of a text.
 pub(super) trait LookUp {

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::known::Known;
 use super::{Keys, Miss, PIECES, Pieces};
+use crate::merging::Mergers;
 use crate::merging::lane::{LANES, Lanes};
 use crate::merging::merge::SCAN_LIMIT;
 use crate::merging::token_index::Candidate;
-use crate::piece_cache::{Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
-use crate::scratch::{Caches, Mergers};
+use crate::piece_cache::{Caches, Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::tables::Tables;
 
 /// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they

@@ -28,9 +28,9 @@ use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
 use crate::machine::words::few;
+use crate::merging::Mergers;
 use crate::merging::white::White;
-use crate::piece_cache::{IDS_LIMIT, KEY_LIMIT, Key};
-use crate::scratch::{Caches, Mergers};
+use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::sink::Sink;
 use crate::tables::Tables;
 

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::{Found, Keys, Miss, PIECES, ROOM};
 use crate::machine::path::Portable;
-use crate::piece_cache::{COUNT_SHIFT, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
-use crate::scratch::Caches;
+use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 
 /// Where the keys of a bucket begin, in words of eight bytes.
 pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();

@@ -10,8 +10,7 @@ use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
 use crate::merging::white::White;
-use crate::piece_cache::{Few, Spot, Wide, WideKey};
-use crate::scratch::Caches;
+use crate::piece_cache::{Caches, Few, Spot, Wide, WideKey};
 
 /// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the
 /// longer ones of these are looked for.

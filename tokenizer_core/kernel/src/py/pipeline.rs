@@ -18,7 +18,7 @@ use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::json::numbers::write_ids;
 use crate::machine::buffer::Buffer;
-use crate::scratch::CacheStatistics;
+use crate::piece_cache::CacheStatistics;
 use crate::sink::offsets::Offsets;
 
 /// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/kernel.md`).
