@@ -12,7 +12,7 @@ use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
 use crate::merging::white::White;
 use crate::safe_split::SafeSplit;
-use crate::threads::spread::beside;
+use crate::threads::beside::beside;
 use crate::vocabulary::Vocabulary;
 
 /// From so many tokens on a thread is worth its start.

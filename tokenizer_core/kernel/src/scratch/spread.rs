@@ -1,11 +1,10 @@
-//! Work over threads.
+//! Work over threads, each with a scratch of its own.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 
+use super::{Scratch, ScratchPool};
 use crate::error::Result;
-use crate::scratch::{Scratch, ScratchPool};
 use crate::threads::helpers::with_helpers;
 use crate::threads::standing::allowed_cores;
 
@@ -92,19 +91,6 @@ impl Runs {
     fn steal(&self, thread: usize) -> Option<usize> {
         (thread + 1..self.0.len()).chain(0..thread).find_map(|other| lock(&self.0[other]).next_back())
     }
-}
-
-/// Do both, `other` on a thread of its own unless the system refuses one.
-pub fn beside<A, B: Send>(work: impl FnOnce() -> A, other: impl Fn() -> B + Sync) -> (A, B) {
-    thread::scope(|scope| {
-        let started = thread::Builder::new().spawn_scoped(scope, &other);
-        let done = work();
-        let other = match started {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => other(),
-        };
-        (done, other)
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What one encoding call needs and the next can use again: buffers, and the piece cache above all.
 
+mod spread;
+
 use std::cell::UnsafeCell;
 use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
@@ -184,7 +186,7 @@ impl ScratchPool {
     }
 
     /// How many calls find a scratch that is kept.
-    pub(crate) fn places(&self) -> usize {
+    fn places(&self) -> usize {
         self.places.len()
     }
 

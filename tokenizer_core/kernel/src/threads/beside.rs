@@ -1,0 +1,16 @@
+//! Two things at once.
+
+use std::thread;
+
+/// Do both, `other` on a thread of its own unless the system refuses one.
+pub fn beside<A, B: Send>(work: impl FnOnce() -> A, other: impl Fn() -> B + Sync) -> (A, B) {
+    thread::scope(|scope| {
+        let started = thread::Builder::new().spawn_scoped(scope, &other);
+        let done = work();
+        let other = match started {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => other(),
+        };
+        (done, other)
+    })
+}
