@@ -2,5 +2,4 @@
 
 pub(crate) mod beside;
 pub(crate) mod helpers;
-pub(crate) mod long_text;
 pub(crate) mod standing;

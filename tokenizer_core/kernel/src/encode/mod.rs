@@ -1,5 +1,7 @@
 //! The pipeline: added tokens, normalizer, pretokenizer, merges; one pass over the text, into any sink.
 
+mod long_text;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -113,10 +115,6 @@ impl Pipeline {
 
     pub(crate) fn scratch(&self) -> &ScratchPool {
         &self.scratch
-    }
-
-    pub(crate) fn pretokenizer(&self) -> &Pretokenizer {
-        &self.pretokenizer
     }
 
     /// Encode `text` into `sink`.
@@ -296,13 +294,7 @@ impl Pipeline {
     }
 
     /// Cut a text into pieces and give their ids to `sink`.
-    pub(crate) fn encode_cut(
-        &self,
-        text: &str,
-        steps: &mut Steps,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
+    fn encode_cut(&self, text: &str, steps: &mut Steps, scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
         scratch.longest = scratch.longest.max(text.len());
         let mut cutter = self.pretokenizer.pieces(text, steps)?;
         let mut start = 0;

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::encode::Pipeline;
+use super::Pipeline;
 use crate::error::Result;
 use crate::expression::Steps;
 use crate::machine::buffer::Buffer;
@@ -23,18 +23,18 @@ const SHARE: usize = 128 * 1024;
 
 impl Pipeline {
     /// Encode a stretch over threads, if it is long enough and can be cut. Returns whether it was.
-    pub(crate) fn encode_in_shares(
+    pub(super) fn encode_in_shares(
         &self,
         text: &str,
         threads: usize,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<bool> {
-        if threads == 1 || text.len() < 2 * WORTHWHILE || !self.pretokenizer().cuts_behind_newlines() {
+        if threads == 1 || text.len() < 2 * WORTHWHILE || !self.pretokenizer.cuts_behind_newlines() {
             return Ok(false);
         }
         let ends = share_ends(text.as_bytes());
-        let threads = self.scratch().threads_for(threads, ends.len().min(text.len() / WORTHWHILE));
+        let threads = self.scratch.threads_for(threads, ends.len().min(text.len() / WORTHWHILE));
         if threads < 2 {
             return Ok(false);
         }
@@ -47,7 +47,7 @@ impl Pipeline {
                 *part = Err(error);
             }
         };
-        for ids in self.scratch().spread(scratch, threads, ends.len(), begin, work)? {
+        for ids in self.scratch.spread(scratch, threads, ends.len(), begin, work)? {
             sink.pieces(&ids?);
         }
         Ok(true)
