@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::machine::path::Path;
-use crate::merging::backtrack::Lengths;
+use crate::merging::backtrack::{Known, Lengths};
 use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
@@ -22,9 +22,9 @@ const LARGE: u32 = 10_000;
 #[derive(Debug)]
 pub struct Tables {
     pub(crate) merges: MergeTable,
-    pub(crate) lineage: Option<Lineage>,
+    lineage: Option<Lineage>,
     /// Absent where long pieces go by the queue.
-    pub(crate) lengths: Option<Lengths>,
+    lengths: Option<Lengths>,
     pub(crate) tokens: TokenIndex,
     pub(crate) safe_split: Option<SafeSplit>,
     /// Whether a part of a piece can have other ids than a piece of the same bytes.
@@ -61,5 +61,11 @@ impl Tables {
         let parts_differ = tokens.has_whole_only();
         let white = White::new(&merges).filter(|_| !parts_differ);
         Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, white, path })
+    }
+
+    /// What long pieces are searched by; `None` where they go by the queue.
+    pub fn known(&self) -> Option<Known<'_>> {
+        let (lineage, lengths) = (self.lineage.as_ref()?, self.lengths.as_ref()?);
+        Some(Known { merges: &self.merges, lineage, lengths, tokens: &self.tokens })
     }
 }

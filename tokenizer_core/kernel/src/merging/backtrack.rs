@@ -7,10 +7,11 @@
 use rustc_hash::FxHashMap;
 
 use crate::merging::lineage::Lineage;
+use crate::merging::ranks::MergeTable;
 use crate::merging::run_tokens::{self, RunLengths, RunTokens};
+use crate::merging::token_index::TokenIndex;
 use crate::merging::white_tokens::{Spot, WhiteTokens};
 use crate::piece_cache::Key;
-use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
 
 /// Tokens longer than this would make every place costly.
@@ -155,16 +156,21 @@ impl Candidate {
 }
 
 /// What is known of a vocabulary.
-#[derive(Clone, Copy)]
-struct Known<'a> {
-    tables: &'a Tables,
-    lineage: &'a Lineage,
-    runs: &'a RunTokens,
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Its merges.
+    pub merges: &'a MergeTable,
+    /// Which tokens these make.
+    pub lineage: &'a Lineage,
+    /// How long those are.
+    pub lengths: &'a Lengths,
+    /// All that a piece can be taken for.
+    pub tokens: &'a TokenIndex,
 }
 
 impl Known<'_> {
     fn can_stand(self, left: u32, right: u32) -> bool {
-        self.lineage.can_stand(&self.tables.merges, left, right)
+        self.lineage.can_stand(self.merges, left, right)
     }
 }
 
@@ -191,15 +197,15 @@ impl Search for &WhiteTokens {
     }
 }
 
-impl Search for (&Tables, &Lengths) {
+impl Search for Known<'_> {
     #[inline]
     fn longest(&self, rest: &[u8]) -> Option<Candidate> {
-        longest(self.0, self.1, rest, usize::MAX)
+        longest(*self, rest, usize::MAX)
     }
 
     #[inline]
     fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate> {
-        longest(self.0, self.1, rest, than.length())
+        longest(*self, rest, than.length())
     }
 }
 
@@ -216,16 +222,14 @@ pub struct Backtracker {
 }
 
 impl Backtracker {
-    /// The ids of a piece that is not empty, or `None` where the tables cannot tell.
-    pub fn encode(&mut self, tables: &Tables, piece: &[u8]) -> Option<&[u32]> {
-        let (lineage, lengths) = (tables.lineage.as_ref()?, tables.lengths.as_ref()?);
-        if !lineage.is_clear(piece) {
+    /// The ids of a piece that is not empty, or `None` where that is not known.
+    pub fn encode(&mut self, known: Known<'_>, piece: &[u8]) -> Option<&[u32]> {
+        if !known.lineage.is_clear(piece) {
             return None;
         }
-        let known = Known { tables, lineage, runs: &lengths.runs };
-        match &lengths.white {
+        match &known.lengths.white {
             Some(tokens) if WhiteTokens::is_all(piece) => self.search(known, piece, tokens)?,
-            _ => self.search(known, piece, (tables, lengths))?,
+            _ => self.search(known, piece, known)?,
         }
         self.ids.clear();
         self.ids.extend(self.row.iter().map(|token| token.id));
@@ -320,10 +324,10 @@ impl Followers {
         last: Option<Candidate>,
         tried: Option<Candidate>,
     ) -> Option<Candidate> {
-        let run = known.runs.run(rest);
+        let run = known.lengths.runs.run(rest);
         let mut below = usize::MAX;
         let longer = match tried {
-            None if known.runs.is_led(rest[0], run) => tokens.longest(rest),
+            None if known.lengths.runs.is_led(rest[0], run) => tokens.longest(rest),
             None => None,
             Some(token) if !token.is_run() && token.length() >= run_tokens::SHORTEST => tokens.shorter(rest, token),
             Some(token) => {
@@ -334,38 +338,38 @@ impl Followers {
         let before = last.filter(|last| last.is_run_of(rest[0], done));
         longer
             .or_else(|| self.longest_run(known, rest[0], before, below.min(run + 1)))
-            .or_else(|| short(known.tables, rest, below))
+            .or_else(|| short(known.merges, rest, below))
     }
 
     /// The longest run of `byte` that is shorter than `below`, and that can stand behind `before` if that is one too.
     #[inline]
     fn longest_run(&mut self, known: Known, byte: u8, before: Option<Candidate>, below: usize) -> Option<Candidate> {
-        let all = known.runs.lengths(byte);
+        let all = known.lengths.runs.lengths(byte);
         all.greatest(below)?;
         let lengths = before.map_or(all, |before| {
-            let stands = |length| known.can_stand(before.id, known.runs.id(byte, length));
+            let stands = |length| known.can_stand(before.id, known.lengths.runs.id(byte, length));
             *self.0.entry(before.id).or_insert_with(|| all.filter(stands))
         });
         let length = lengths.greatest(below)?;
-        Some(Candidate::run(known.runs.id(byte, length), length))
+        Some(Candidate::run(known.lengths.runs.id(byte, length), length))
     }
 }
 
 /// The longest token of one byte or two that `rest` begins with and that is shorter than `below`.
 #[inline]
-fn short(tables: &Tables, rest: &[u8], below: usize) -> Option<Candidate> {
+fn short(merges: &MergeTable, rest: &[u8], below: usize) -> Option<Candidate> {
     if below > 2
         && let [left, right, ..] = rest
-        && let Some(id) = tables.merges.product_of_bytes(*left, *right)
+        && let Some(id) = merges.product_of_bytes(*left, *right)
     {
         return Some(Candidate::new(id, 2));
     }
-    (below > 1).then(|| Candidate::new(tables.merges.byte_id(rest[0]), 1))
+    (below > 1).then(|| Candidate::new(merges.byte_id(rest[0]), 1))
 }
 
 /// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, but for those that
 /// are [`short`] and runs of one byte.
-fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Option<Candidate> {
+fn longest(Known { lengths, tokens, .. }: Known<'_>, rest: &[u8], below: usize) -> Option<Candidate> {
     let below = below.min(rest.len() + 1);
     if below > 3 {
         let place = place(rest);
@@ -380,7 +384,7 @@ fn longest(tables: &Tables, lengths: &Lengths, rest: &[u8], below: usize) -> Opt
         while short != 0 {
             let length = short.ilog2() as usize;
             let key = Key::new(rest, 0, length, false);
-            if let Some(id) = tables.tokens.get(key, &rest[..length], true) {
+            if let Some(id) = tokens.get(key, &rest[..length], true) {
                 return Some(Candidate::new(id, length));
             }
             short &= !(1 << length);

@@ -164,7 +164,10 @@ impl MissResolver {
         self.merge_in_turns(text, tables, caches);
         while let Some(miss) = self.long.pop() {
             let piece = &text[self.pieces[miss].range()];
-            let by_search = if piece.len() > SCAN_LIMIT { mergers.backtracker.encode(tables, piece) } else { None };
+            let by_search = match tables.known() {
+                Some(known) if piece.len() > SCAN_LIMIT => mergers.backtracker.encode(known, piece),
+                _ => None,
+            };
             let ids = match by_search {
                 Some(ids) => ids,
                 None => mergers.queue.merge(&tables.merges, piece),
