@@ -24,6 +24,7 @@ SOURCES = [
     if not {"target", ".peers"} & set(path.parts)
 ]
 SERVICE = sorted((ROOT / "service").rglob("*.py"))
+KERNEL = ROOT / "tokenizer_core" / "kernel" / "src"
 CORE = sorted(set((ROOT / "tokenizer_core").rglob("*.py")) - {ROOT / "tokenizer_core" / "__init__.py"})
 TOP_LEVEL = {
     "CHANGELOG.md",
@@ -80,6 +81,38 @@ def test_the_drawing_of_the_design_has_every_module_of_the_core_and_no_module_th
     assert {name for name in modules if not name.startswith("__")} - {"kernel"} <= drawn
     named = set(re.findall(r"\w+", service)) - {"curl", "python", "shell", "service"}
     assert named <= {path.stem for path in (ROOT / "service").iterdir()}
+
+
+def drawn_floors_of_the_kernel() -> list[set[str]]:
+    """Return the rooms of each floor of the kernel in the drawing of the design, the highest first."""
+    drawing = (ROOT / "docs" / "design.md").read_text(encoding="utf-8").split("```")[1]
+    floors = drawing.partition("kernel (Rust)")[2].strip().splitlines()
+    return [set(re.findall(r"\w+", floor.partition(":")[0])) for floor in floors]
+
+
+def rooms_named(path: Path) -> set[str]:
+    """Return the rooms of the kernel that a file of it names in code that is not a test's, its own among them."""
+    code = re.sub("//.*", "", path.read_text(encoding="utf-8")).partition("mod tests {")[0]
+    parents = path.relative_to(KERNEL).with_suffix("").parts
+    depth = len(parents) - (parents[-1] == "mod")
+    above = {name for supers, name in re.findall(r"\b((?:super::)+)(\w*)", code) if supers.count("super") >= depth}
+    return above | set(re.findall(r"\bcrate::(\w*)", code))
+
+
+def test_the_drawing_of_the_design_has_every_room_of_the_kernel_once() -> None:
+    drawn = [room for floor in drawn_floors_of_the_kernel() for room in floor]
+    assert sorted(drawn) == sorted(child.stem for child in KERNEL.iterdir() if child.name != "lib.rs")
+
+
+def test_a_room_of_the_kernel_imports_only_from_lower_floors() -> None:
+    floors = drawn_floors_of_the_kernel()
+    higher: dict[str, set[str]] = {}
+    for path in sorted(KERNEL.rglob("*.rs")):
+        room = Path(path.relative_to(KERNEL).parts[0]).stem
+        if path.stem not in ("lib", "tests"):
+            floor = next(at for at, rooms in enumerate(floors) if room in rooms)
+            higher[relative(path)] = rooms_named(path) - {room} - set().union(*floors[floor + 1 :])
+    assert {path: rooms for path, rooms in higher.items() if rooms} == {}
 
 
 def test_no_source_file_is_over_500_lines() -> None:
