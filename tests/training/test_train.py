@@ -344,6 +344,10 @@ def test_a_pair_table_that_contradicts_the_vocabulary_is_refused(tmp_path: Path)
         ({"initial_merges": [(b"a", b"bc")]}, "initial_merges[0]"),
         ({"initial_merges": [(b"a", b"b"), ("a", "b")]}, "initial_merges[1]"),
         ({"initial_merges": [b"a"]}, "initial_merges[0]"),
+        ({"initial_merges": [(b"a", b"b"), (b"b", b"a"), (b"a", b"b")]}, "initial_merges[2]"),
+        ({"initial_merges": [(b"a", b"b")], "special_tokens": ["<s>", "ab"]}, "special_tokens[1]"),
+        ({"initial_merges": [(b" ", b"a")], "special_tokens": ["Ġa"]}, "special_tokens[0]"),
+        ({"initial_merges": [(b"\xad", b"\xad")], "special_tokens": ["ŃŃ"]}, "special_tokens[0]"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else value,
 )
@@ -357,6 +361,13 @@ def test_bad_settings_fail_before_any_work_with_their_field(options: dict[str, A
     assert raised.value.place == {"field": field}
     assert not raised.value.message[0].isupper()
     assert not raised.value.message.endswith(".")
+
+
+def test_two_initial_merges_of_one_token_are_kept(tmp_path: Path) -> None:
+    merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
+    made = train(iter(["abc"]), 270, initial_merges=merges, special_tokens=["Ġab"])
+    made.save(tmp_path / "made")
+    assert Tokenizer.open(tmp_path / "made").merges[: len(merges)] == merges
 
 
 def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:

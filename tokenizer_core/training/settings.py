@@ -74,8 +74,8 @@ class TrainSettings:
         if self.min_frequency < 0:
             raise InvalidOption(f"min_frequency is at least 0, not {self.min_frequency}", field="min_frequency")
         self._check_special_tokens()
-        products = self._check_initial_merges()
-        least = BYTES + products + len(self.special_tokens)
+        tokens = self._check_initial_merges()
+        least = len(tokens) + len(self.special_tokens)
         most = 1 << 16 if self.sixteen_bit else MAX_VOCAB_SIZE
         if self.vocab_size < least:
             raise InvalidOption(
@@ -84,7 +84,7 @@ class TrainSettings:
             )
         if self.vocab_size > most:
             raise InvalidOption(f"vocab_size is at most {most}, not {self.vocab_size}", field="vocab_size")
-        self._check_pipeline()
+        self._check_pipeline(tokens)
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without special tokens."""
@@ -144,9 +144,10 @@ class TrainSettings:
                 )
             seen.add(literal)
 
-    def _check_initial_merges(self) -> int:
-        """Return how many tokens they make."""
-        known = {bytes([byte]) for byte in range(BYTES)}
+    def _check_initial_merges(self) -> list[bytes]:
+        """Return the bytes and the tokens that these merges make."""
+        known = {bytes([byte]): None for byte in range(BYTES)}
+        seen: dict[tuple[bytes, bytes], int] = {}
         given: Sequence[object] = self.initial_merges
         for index, merge in enumerate(given):
             field = f"initial_merges[{index}]"
@@ -160,14 +161,20 @@ class TrainSettings:
                         f"initial merge {index} has the part {shown(part)}, which no merge before it makes",
                         field=field,
                     )
-            known.add(left + right)
-        return len(known) - BYTES
+            if (before := seen.setdefault((left, right), index)) != index:
+                # tokenizer.json has no place for it: a whole run would be lost when it is saved.
+                raise InvalidOption(
+                    f"initial merge {index} is merge {before} again; leave one of them away", field=field
+                )
+            known[left + right] = None
+        return list(known)
 
-    def _check_pipeline(self) -> None:
+    def _check_pipeline(self, tokens: Sequence[bytes]) -> None:
         """Compile the pattern, the normalizer and the special tokens."""
-        vocabulary = Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(BYTES)], [])
+        vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), [])
         added = tuple(
-            AddedToken(id=id, content=literal, special=True) for id, literal in enumerate(self.special_tokens, BYTES)
+            AddedToken(id=id, content=literal, special=True)
+            for id, literal in enumerate(self.special_tokens, len(tokens))
         )
         try:
             Pipeline(vocabulary, self.pipeline().to_json())
@@ -177,5 +184,9 @@ class TrainSettings:
             vocabulary = vocabulary.reserve([(token.id, token.content) for token in added])
             Pipeline(vocabulary, replace(self.pipeline(), added_tokens=added).to_json())
         except ArtifactError as error:
-            place = str(error.place.get("field", "")).removeprefix("added_tokens").removesuffix(".content")
-            raise InvalidOption(error.message, field=f"special_tokens{place}") from error
+            place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
+            message = error.message
+            if error.code == "id_conflict":
+                # Names of bytes are refused above, and what is learned is no special token.
+                message = "the special token is an entry that an initial merge makes; leave one of them away"
+            raise InvalidOption(message, field=f"special_tokens{place}") from error
