@@ -20,6 +20,7 @@ MAX_HEADER_BYTES = 4096
 MAX_BOUNDARY = 70
 """Of RFC 2046."""
 
+_CRLF = "a delimiter is a line of its own, with CRLF before and after it"
 _IDENTITY = (b"", b"binary", b"8bit", b"7bit")
 _UTF8 = (b"", b"utf-8", b"utf8", b"us-ascii")
 _silent = logging.Logger("tokd.multipart", logging.CRITICAL + 1)
@@ -70,8 +71,9 @@ class Form:
     """
 
     def __init__(self, boundary: bytes, begin: Callable[[Part], Sink], *, max_parts: int) -> None:
-        # A boundary begins a line, as the beginning of the body does.
-        self._before, self._opening = b"\r\n", b"\r\n--" + boundary
+        self._delimiter = b"--" + boundary
+        # A delimiter begins a line, as the beginning of the body does.
+        self._before = self._tail = b"\r\n"
         self._in_preamble = True
         self._begin = begin
         self._max_parts = max_parts
@@ -106,6 +108,7 @@ class Form:
         """
         if self._in_preamble:
             data = self._skip_preamble(data)
+        self._refuse_misplaced(data)
         try:
             self._parser.write(data)
         except FormParserError as error:
@@ -123,14 +126,28 @@ class Form:
     def _skip_preamble(self, data: bytes) -> bytes:
         """Return what comes from the first boundary on."""
         before = self._before + data
-        at = before.find(self._opening, 0, len(self._opening) + MAX_PREAMBLE)
+        at = before.find(self._delimiter, 0, len(b"\r\n" + self._delimiter) + MAX_PREAMBLE)
         if at >= 0:
+            if not before.startswith(b"\r\n", at - 2):
+                raise _invalid(f"its boundary is first at byte {at - 2}, where no line begins; {_CRLF}")
             self._in_preamble = False
-            return before[at + len(b"\r\n") :]
-        if len(before) >= len(self._opening) + MAX_PREAMBLE:
+            return before[at:]
+        if len(before) >= len(b"\r\n" + self._delimiter) + MAX_PREAMBLE:
             raise _invalid(f"its boundary is not in the first {MAX_PREAMBLE} bytes of the body")
         self._before = before
         return b""
+
+    def _refuse_misplaced(self, data: bytes) -> None:
+        """Hold that no part goes on over a line that was meant to end it: what follows would be lost in it."""
+        seen, delimiter = self._tail + data, self._delimiter
+        if delimiter in seen:
+            # What is counted begins behind the first two bytes, which only tell how a line begins.
+            lost = seen.count(delimiter + b"\n", 2)
+            for end in (b"\r", b"--\r", b"--\n"):
+                lost += seen.count(delimiter + end, 2) - seen.count(b"\r\n" + delimiter + end)
+            if lost:
+                raise _invalid(f"its boundary ends a line that is no delimiter; {_CRLF}")
+        self._tail = seen[-len(b"\r\n" + delimiter + b"--") :]
 
     def _on_part_begin(self) -> None:
         self._parts += 1

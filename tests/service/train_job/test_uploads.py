@@ -62,6 +62,16 @@ def test_several_files_keep_their_bytes_and_their_kinds(board: Board) -> None:
     assert [(board.store.directory / name).read_bytes() for name in board.files()] == contents
 
 
+class Nothing:
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def never(part: Part) -> Any:
+    raise AssertionError(part)
+
+
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 64, 1 << 20])
 @pytest.mark.parametrize(
     "before", [b"", b"\r\n", b"A form.\r\n--\r\n--y\r\n\r\n", b"--\r\n", b"x" * (MAX_PREAMBLE - 2) + b"\r\n"]
@@ -93,15 +103,33 @@ def test_form_is_the_same_however_it_arrives_and_whatever_stands_before_it(step:
 
 
 @pytest.mark.parametrize("step", [1, 64, 1 << 20])
-@pytest.mark.parametrize("before", [b"x" * (MAX_PREAMBLE - 1) + b"\r\n", b"\n", b"x"])
-def test_boundary_is_wanted_at_the_beginning_of_an_early_line(step: int, before: bytes) -> None:
-    def begin(part: Part) -> Any:
-        raise AssertionError(part)
-
-    body = before + b"--x\r\n" + b"x" * MAX_PREAMBLE
-    whole = Form(b"x", begin, max_parts=4)
+def test_boundary_is_wanted_early(step: int) -> None:
+    whole = Form(b"x", never, max_parts=4)
     with pytest.raises(ServiceError, match="not in the first"):
-        feed(whole, body, step)
+        feed(whole, b"x" * (MAX_PREAMBLE - 1) + b"\r\n--x\r\n", step)
+
+
+@pytest.mark.parametrize("step", [1, 64, 1 << 20])
+@pytest.mark.parametrize("before", [b"\n", b"x", b"A form.\n", b"A form.\r\n-"])
+def test_first_boundary_begins_a_line_or_its_part_would_be_lost(step: int, before: bytes) -> None:
+    body, _ = form(settings_part(), ("corpus", "a.txt", CORPUS))
+    whole = Form(b"x", never, max_parts=4)
+    with pytest.raises(ServiceError, match=f"at byte {len(before)}, where no line begins"):
+        feed(whole, before + body, step)
+
+
+@pytest.mark.parametrize("step", [1, 64, 1 << 20])
+@pytest.mark.parametrize(
+    ("delimiter", "wrong"),
+    [(b"\r\n--x\r\n", wrong) for wrong in (b"\n--x\r\n", b"--x\r\n", b"\r--x\r\n", b"\r\n--x\n", b"\n--x\n")]
+    + [(b"\r\n--x--\r\n", wrong) for wrong in (b"\n--x--\r\n", b"--x--\r\n", b"\n--x--\n")],
+)
+def test_part_that_goes_on_over_a_delimiter_is_refused(step: int, delimiter: bytes, wrong: bytes) -> None:
+    body, _ = form(("corpus", "a.txt", CORPUS), ("corpus", "b.txt", CORPUS))
+    whole = Form(b"x", lambda _: Nothing(), max_parts=4)
+    with pytest.raises(ServiceError, match="no delimiter") as caught:
+        feed(whole, body.replace(delimiter, wrong), step)
+    assert caught.value.code == "invalid_multipart"
 
 
 def test_same_bytes_under_one_key_are_one_job(board: Board) -> None:
@@ -234,15 +262,11 @@ def test_million_parts_are_refused_early() -> None:
     part = b'--x\r\ncontent-disposition: form-data; name="corpus"; filename="a.txt"\r\n\r\n\r\n'
     begun: list[Part] = []
 
-    class Nothing:
-        def __init__(self, part: Part) -> None:
-            begun.append(part)
+    def begin(part: Part) -> Nothing:
+        begun.append(part)
+        return Nothing()
 
-        def write(self, data: bytes) -> None: ...
-
-        def close(self) -> None: ...
-
-    bomb = Form(b"x", Nothing, max_parts=69)
+    bomb = Form(b"x", begin, max_parts=69)
     with pytest.raises(ServiceError) as caught:
         bomb.feed(part * 1_000_000)
     assert (caught.value.code, len(begun)) == ("too_many_parts", 69)
