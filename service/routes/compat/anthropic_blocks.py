@@ -42,6 +42,7 @@ def read(system: str | list[Object] | None, messages: list[Object]) -> Conversat
             raise ServiceError("missing_field", "this field is required", f"{place}.content")
         for index, block in enumerate(objects_of(content, f"{place}.content")):
             _add(conversation, role, block, f"{place}.content[{index}]")
+    conversation.complete()
     return conversation
 
 

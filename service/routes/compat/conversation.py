@@ -30,18 +30,15 @@ class Conversation:
         self._places: list[str] = []
         self._joined = joined
         self._names: dict[str, str] = {}
+        self._gathered: list[tuple[Object, str, list[str]]] = []
 
     def say(self, role: str, text: str, place: str) -> None:
         """Add what somebody says."""
-        message = self._turn(role, place, joined=self._joined or role == "assistant")
-        said = message.get("content")
-        message["content"] = text if said is None else said + BETWEEN + text
+        self._gather(self._turn(role, place, joined=self._joined or role == "assistant"), "content", text)
 
     def think(self, text: str, place: str) -> None:
         """Add the assistant's reasoning."""
-        message = self._turn("assistant", place, joined=True)
-        thought = message.get("reasoning_content")
-        message["reasoning_content"] = text if thought is None else thought + BETWEEN + text
+        self._gather(self._turn("assistant", place, joined=True), "reasoning_content", text)
 
     def call(self, id: str, name: str, arguments: Any, place: str) -> None:
         """Add the call of a function."""
@@ -55,6 +52,11 @@ class Conversation:
         named = {"name": self._names[id]} if id in self._names else {}
         self.messages.append({"role": "tool", "tool_call_id": id, **named, "content": text})
         self._places.append(place)
+
+    def complete(self) -> None:
+        """Join the texts of every turn, when all are there: joined one by one, each would copy those before it."""
+        for message, name, texts in self._gathered:
+            message[name] = BETWEEN.join(texts)
 
     def count(self, loaded: Loaded, policy: str, **rendering: Any) -> int:
         """Count the ids of the prompt that a model would be given.
@@ -84,6 +86,12 @@ class Conversation:
                 raise ServiceError(
                     "invalid_option", "this tokenizer's chat template writes no calls of tools", f"messages[{at}]"
                 )
+
+    def _gather(self, message: Object, name: str, text: str) -> None:
+        if name not in message:
+            message[name] = []
+            self._gathered.append((message, name, message[name]))
+        message[name].append(text)
 
     def _turn(self, role: str, place: str, *, joined: bool) -> Object:
         if joined and self.messages and self.messages[-1]["role"] == role:

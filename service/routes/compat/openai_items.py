@@ -46,6 +46,7 @@ def read(instructions: str | None, items: str | list[Object] | None) -> Conversa
         _add(conversation, item, f"input[{at}]")
     if not conversation.messages:
         raise ServiceError("missing_field", "there is nothing to count; send input, or instructions", "input")
+    conversation.complete()
     return conversation
 
 
