@@ -382,12 +382,23 @@ def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
     assert train_characters(iter(words), vocab_size=np.int64(12)) == train_characters(iter(words), vocab_size=12)
 
 
-@pytest.mark.parametrize("flag", ["single_word", "lstrip", "rstrip"])
-def test_a_tokenizer_whose_added_tokens_take_more_than_their_literal_is_not_extended(flag: str) -> None:
-    start = train(iter(["low lower"]), 258, special_tokens=["<m>"])
-    config = start.parts.config
+def with_flag(flag: str, *normalizer: Any) -> Tokenizer:
+    """Return a tokenizer whose one added token, ``<m>``, has a flag."""
+    made = train(iter(["low lower"]), 258, special_tokens=["<m>"], normalizer=normalizer)
+    config = made.parts.config
     (token,) = config.added_tokens
     flagged = replace(config, added_tokens=(replace(token, **{flag: True}),))
+    return made.with_parts(replace(made.parts, config=flagged))
+
+
+@pytest.mark.parametrize("flag", ["single_word", "lstrip", "rstrip", "normalized"])
+def test_a_tokenizer_whose_added_tokens_take_more_than_their_literal_is_not_extended(flag: str) -> None:
+    start = with_flag(flag, "lowercase") if flag == "normalized" else with_flag(flag)
     with pytest.raises(Unsupported, match=f"'<m>' has {flag}") as refused:
-        extend(start.with_parts(replace(start.parts, config=flagged)), iter(["foo<m>   bar"]), 270)
+        extend(start, iter(["foo<M>   bar"]), 270)
     assert refused.value.place["field"] == f"added_tokens[0].{flag}"
+
+
+def test_added_tokens_in_normalized_text_are_cut_at_where_nothing_normalizes() -> None:
+    longer = extend(with_flag("normalized"), iter(["am am am<m><m><m><m>"]), 259)
+    assert longer.merges[-1] == (b"a", b"m")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from tokenizer_core._kernel import VERSION, Vocabulary
 from tokenizer_core.arguments import holds_items
-from tokenizer_core.config import AddedToken, TokenizerParts
+from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Counts, Rules
@@ -124,7 +124,7 @@ class LongerVocabulary:
     Raises:
         InvalidOption: with the field.
         Unsupported: the vocabulary has entries that are not bytes, or an added token takes more or less of a text than
-            its literal.
+            its literal, or the literal of a text that a normalizer rewrote.
     """
 
     tokenizer: Tokenizer
@@ -156,7 +156,7 @@ class LongerVocabulary:
             message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
             raise InvalidOption(message, field="vocab_size")
         vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
-        _require_plain(config.added_tokens)
+        _require_plain(config)
         tokens = _tokens(vocabulary)
         index = {id: place for place, (id, _) in enumerate(tokens)}
         merges = tuple((index[left], index[right], index[product]) for left, right, product in vocabulary.merge_ids())
@@ -215,14 +215,17 @@ def _provenance(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[
     return {"trained_by": f"tokd {VERSION}", "settings": settings, "corpus": corpus, "learned": learned}
 
 
-def _require_plain(added: Sequence[AddedToken]) -> None:
-    """Hold that a corpus can be cut as the tokenizer cuts: by the literals of the added tokens.
+def _require_plain(config: PipelineConfig) -> None:
+    """Hold that a corpus can be cut as the tokenizer cuts: by the literals of the added tokens, in the text as it came.
 
     Raises:
         Unsupported
     """
-    for index, token in enumerate(added):
-        for flag in ("single_word", "lstrip", "rstrip"):
+    flags = ["single_word", "lstrip", "rstrip"]
+    if config.normalizer:
+        flags.append("normalized")
+    for index, token in enumerate(config.added_tokens):
+        for flag in flags:
             if getattr(token, flag):
                 raise Unsupported(
                     f"the added token {token.content[:80]!r} has {flag}, by which no corpus is cut; extend a tokenizer "

@@ -116,7 +116,7 @@ def extend(
     Raises:
         InvalidOption: with the field.
         Unsupported: the vocabulary has entries that are not bytes, or an added token has ``single_word``, ``lstrip`` or
-            ``rstrip``: merges would be learned from what encoding takes away.
+            ``rstrip``, or beside a normalizer ``normalized``: merges would be learned from what encoding takes away.
     """
     check_kind(tokenizer, Tokenizer, "tokenizer")
     plan = LongerVocabulary.of(
