@@ -218,7 +218,8 @@ class _Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._need is OPEN:
-            # Whoever watches a server adds what it likes, such as the time against caches.
+            # Whoever watches a server adds what it likes, such as the time against caches; none of it is read.
+            scope["query_string"] = b""
             await self._app(scope, receive, send)
             return
         scope["identity"] = self._guard.require(self._need, scope["headers"])

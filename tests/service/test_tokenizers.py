@@ -61,7 +61,7 @@ def test_audit_has_eleven_points(client: TestClient, framed: Tokenizer) -> None:
     assert {point["name"]: point["status"] for point in body["points"]}["file hashes"] == "passed"
 
 
-@pytest.mark.parametrize("rows", ["0", "-1", "many", "1.5", "9" * 5000])
+@pytest.mark.parametrize("rows", ["0", "-1", "many", "1.5", "9" * 4000])
 def test_bad_query_is_refused_with_its_place(client: TestClient, rows: str) -> None:
     answer = client.get("/tokenizers/framed/check", params={"embedding_rows": rows})
     assert_problem(answer, "invalid_value", "query embedding_rows")
