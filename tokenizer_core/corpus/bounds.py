@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, integer_of, path_of, several
+from tokenizer_core.corpus.roots import RealRoots
 from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarge, InvalidCorpus
 
 _BY_NAME_ONLY = {"s3", "s3a", "gs", "gcs"}
@@ -66,8 +67,15 @@ class Bounds:
             object.__setattr__(self, "max_bytes", integer_of(self.max_bytes, "max_bytes", 0))
         check_flag(self.public_addresses_only, "public_addresses_only")
 
-    def local(self, path: str, field: str) -> Path:
+    def real_roots(self) -> RealRoots:
+        """Return the roots as links lead now."""
+        return RealRoots(self.roots, self.closed)
+
+    def local(self, path: str, field: str, real: RealRoots | None = None) -> Path:
         """Return where files of a path or glob pattern are to be looked for.
+
+        Args:
+            real: the roots, looked at once for many paths; by default as they are now.
 
         Raises:
             CorpusForbidden: ``path_forbidden``, whether there is such a file or not.
@@ -82,7 +90,7 @@ class Bounds:
         placed = self.roots[0] / path
         if placed.parent == self.uploads and placed.name != "..":
             return placed
-        if ".." in placed.parts or not self._holds(without_pattern(placed)):
+        if ".." in placed.parts or not (real or self.real_roots()).holds(without_pattern(placed)):
             raise self._outside(path, field)
         return placed
 
@@ -96,7 +104,7 @@ class Bounds:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             status = os.fstat(descriptor)
-            if self.roots and not (self._holds(path) and self._is_same(path, status)):
+            if self.roots and not self._is_held(path, status):
                 raise self._outside(str(path), field)
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidCorpus(f"{path} is no regular file", file=str(path), field=field)
@@ -134,22 +142,11 @@ class Bounds:
             message = f"the corpus has more than {self.max_bytes} bytes, unpacked; train on less"
             raise CorpusTooLarge(message, field=field)
 
-    def _holds(self, path: Path) -> bool:
+    def _is_held(self, path: Path, opened: os.stat_result) -> bool:
+        """Whether what is below a root now is the file that was opened."""
+        real = self.real_roots()
         try:
-            real, closed = Path(os.path.realpath(path)), [Path(os.path.realpath(one)) for one in self.closed]
-            roots = [Path(os.path.realpath(root)) for root in self.roots]
-            return any(
-                real.is_relative_to(root)
-                and not any(one.is_relative_to(root) and real.is_relative_to(one) for one in closed)
-                for root in roots
-            )
-        except (OSError, ValueError):
-            return False
-
-    def _is_same(self, path: Path, opened: os.stat_result) -> bool:
-        """Whether the file that is below a root now is the one that was opened."""
-        try:
-            return os.path.samestat(Path(os.path.realpath(path)).lstat(), opened)
+            return real.holds(path) and os.path.samestat(os.lstat(real.real(path)), opened)
         except OSError:
             return False
 
@@ -164,6 +161,8 @@ UNBOUNDED = Bounds()
 
 def without_pattern(path: Path) -> Path:
     """Return the beginning of a glob pattern that is a plain path."""
+    if not glob.has_magic(str(path)):
+        return path
     return Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
 
 

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, not_found, without_pattern
 from tokenizer_core.corpus.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
+from tokenizer_core.corpus.roots import RealRoots, is_below
 from tokenizer_core.corpus.web_files import WebFile, spooled
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption, shown
 
@@ -108,12 +109,13 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] =
         InvalidCorpus: the name of a file does not say what is in it.
     """
     found: list[Source] = []
-    apart = tuple(Path(os.path.realpath(path)) for path in left_out)
+    real = bounds.real_roots()
+    apart = tuple(map(real.real, left_out))
     for index, path in enumerate(files.paths):
         text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
         if not text or "\0" in text:
             raise CorpusNotFound(f"{text!r} is no path", field=field)
-        there = list(_find(_Finding(files, bounds, field, apart), text))
+        there = list(_find(_Finding(files, bounds, real, field, apart), text))
         found += there
         if not there:
             own = "; what the run itself writes is none" if apart else ""
@@ -170,14 +172,15 @@ class _Finding:
 
     files: Files
     bounds: Bounds
+    real: RealRoots
     field: str
-    left_out: tuple[Path, ...]
+    left_out: tuple[str, ...]
 
     def below(self, path: Path) -> Callable[[Path], bool]:
         """Return whether a file that is found from ``path`` is of the corpus."""
-        above = Path(os.path.realpath(without_pattern(path))).parents
-        apart = [one for one in self.left_out if one not in above]
-        return lambda file: not apart or not any(Path(os.path.realpath(file)).is_relative_to(one) for one in apart)
+        beginning = self.real.real(without_pattern(path))
+        apart = [one for one in self.left_out if beginning == one or not is_below(beginning, one)]
+        return lambda file: not apart or not any(is_below(self.real.real(file), one) for one in apart)
 
     def source(
         self,
@@ -212,7 +215,7 @@ def _find(finding: _Finding, path: str) -> Iterator[Source]:
 
 def _local(finding: _Finding, name: str) -> Iterator[Source]:
     files, bounds, field = finding.files, finding.bounds, finding.field
-    path = bounds.local(name, field)
+    path = bounds.local(name, field, finding.real)
     try:
         found = _files_at(path, files)
     except OSError as error:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 import orjson
 
 from service.errors import ServiceError, quote
+from service.routes.train_job.recipes import MAX_RECIPE_BYTES
 from service.routes.train_job.uploads import too_large, written
 from service.schemas import CorpusRequest
 from service.settings import Settings
@@ -31,8 +33,8 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
     """Refuse a corpus that is no one kind, or that is not to be read.
 
     Errors:
-        ``missing_field``, ``invalid_option``, ``invalid_value``, ``path_forbidden``, ``scheme_forbidden``,
-        ``address_forbidden``; ``path`` names the entry.
+        ``missing_field``, ``invalid_option``, ``invalid_value``, ``body_too_large``, ``path_forbidden``,
+        ``scheme_forbidden``, ``address_forbidden``; ``path`` names the entry.
     """
     given = [name for name in ("texts", "files", "urls") if getattr(corpus, name) is not None]
     if not given:
@@ -43,12 +45,19 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
     entries = getattr(corpus, kind)
     if not entries:
         raise ServiceError("invalid_value", f"there are no {kind}", f"corpus.{kind}")
+    if kind == "texts":
+        return
+    # Before any of them is looked at, which takes far longer than to read them.
+    if sum(len(entry.encode()) for entry in entries) > MAX_RECIPE_BYTES:
+        detail = f"the {kind} take more than {MAX_RECIPE_BYTES} bytes; name fewer, or directories and patterns"
+        raise ServiceError("body_too_large", detail, f"corpus.{kind}")
     bounds = Bounds(roots=tuple(map(Path, settings.corpus_roots)), closed=(jobs_directory(settings),))
+    local = partial(bounds.local, real=bounds.real_roots()) if bounds.roots else None
     for index, entry in enumerate(entries):
         path = f"corpus.{kind}[{index}]"
         if kind == "files":
-            _check_file(entry, path, bounds)
-        elif kind == "urls":
+            _check_file(entry, path, local)
+        else:
             _check_url(entry, path, settings.corpus_schemes)
 
 
@@ -80,13 +89,13 @@ def store(texts: Iterable[str], path: Path, max_bytes: int) -> str:
     return hashed.hexdigest()
 
 
-def _check_file(name: str, path: str, bounds: Bounds) -> None:
+def _check_file(name: str, path: str, local: Callable[[str, str], object] | None) -> None:
     # The run would read a relative path from where its uploads are.
-    if not name.startswith("/") or "\0" in name or "::" in name or not bounds.roots:
+    if not name.startswith("/") or "\0" in name or "::" in name or local is None:
         detail = f"jobs may not read {quote(name)}; name an absolute path below a corpus root of this server"
         raise ServiceError("path_forbidden", detail, path)
     try:
-        bounds.local(name, path)
+        local(name, path)
     except CorpusForbidden as error:
         raise ServiceError(error.code, error.message, path) from None
 

@@ -12,7 +12,7 @@ from service.schemas import TrainingSettings, TrainJobRequest
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form
-from tokenizer_core import Recipe, Tokenizer, TrainingRun, train
+from tokenizer_core import Bounds, Recipe, Tokenizer, TrainingRun, train
 
 
 def refused(board: Board, body: Any, code: str, path: str | None) -> dict[str, Any]:
@@ -108,6 +108,17 @@ def test_path_that_leads_out_of_the_roots_is_refused(refusing: Board, name: str)
     root = str(refusing.trained.parent / "corpora")
     files = [f"{root}/a.txt", name.replace("ROOT", root)]
     refused(refusing, {"corpus": {"files": files}, "settings": SETTINGS}, "path_forbidden", "corpus.files[1]")
+
+
+@pytest.mark.parametrize("kind", ["files", "urls"])
+def test_a_corpus_of_too_long_names_is_refused_before_any_is_looked_at(
+    refusing: Board, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    looked_at: list[str] = []
+    monkeypatch.setattr(Bounds, "local", lambda _, path, *__, **___: looked_at.append(path))
+    name = (str(refusing.trained.parent / "corpora") if kind == "files" else "https://example.org") + "/d" * 1500
+    refused(refusing, {"corpus": {kind: [name] * 1000}, "settings": SETTINGS}, "body_too_large", f"corpus.{kind}")
+    assert looked_at == []
 
 
 def test_without_roots_and_schemes_nothing_of_the_server_or_the_net_is_read(board: Board, tmp_path: Path) -> None:

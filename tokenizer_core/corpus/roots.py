@@ -1,0 +1,57 @@
+"""Where paths really lead: roots and closed directories with every link followed, for many paths at once.
+
+What ``os.path.realpath`` looks at anew for each path is looked at once here: 300 paths of 1,500 directories took 50
+seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class RealRoots:
+    """Roots, and what is closed in them, as links lead at one moment: made anew for what must hold now."""
+
+    def __init__(self, roots: Iterable[Path], closed: Iterable[Path]) -> None:
+        self._seen: dict[tuple[str, str], str] = {}
+        shut = [self.real(path) for path in closed]
+        self._roots = [(root, [one for one in shut if is_below(one, root)]) for root in map(self.real, roots)]
+
+    def holds(self, path: Path) -> bool:
+        """Tell whether a path lies below a root, and in nothing that is closed there; it needs not be there."""
+        try:
+            real = self.real(path)
+        except (OSError, ValueError):
+            return False
+        return any(is_below(real, root) and not any(is_below(real, one) for one in shut) for root, shut in self._roots)
+
+    def real(self, path: Path) -> str:
+        """Return a path without any link in it, as ``os.path.realpath`` does."""
+        if ".." in path.parts:
+            return os.path.realpath(path)
+        at, names = "", path.absolute().parts[1:]
+        for index, name in enumerate(names):
+            try:
+                at = self._step(at, name)
+            except OSError:
+                # Nothing lies below what is not there: the rest is as it is written, however long.
+                return "/".join((at, *names[index:]))
+        return at or "/"
+
+    def _step(self, directory: str, name: str) -> str:
+        """Follow one name from a directory that is real; the root of all is an empty string."""
+        there = self._seen.get((directory, name))
+        if there is None:
+            there = f"{directory}/{name}"
+            if stat.S_ISLNK(os.lstat(there).st_mode):
+                there = os.path.realpath(there).rstrip("/")
+            self._seen[directory, name] = there
+        return there
+
+
+def is_below(real: str, directory: str) -> bool:
+    """Tell whether a real path is a real directory or lies in it."""
+    return real == directory or real.startswith(f"{directory.rstrip('/')}/")
