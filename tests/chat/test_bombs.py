@@ -6,10 +6,14 @@ import resource
 import time
 
 import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tests import vocabularies
+from tests.chat import conversations
 from tests.chat.bombs import BOMBS
 from tokenizer_core import InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
+from tokenizer_core.template.sandbox import MAX_PYTHON
+from tokenizer_core.template.tracking import TrackingEnvironment
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
@@ -21,6 +25,26 @@ def test_bombs_are_refused_early(bomb: str) -> None:
     assert not isinstance(caught.value, TemplateFailed)
     assert time.thread_time() - start < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200 << 10
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["{{ " + "a<" * 30_000 + "a }}", "{{a}}" * 13_000, f"{{{{ a({','.join(f'a{at}=1' for at in range(7_000))}) }}}}"],
+    ids=["comparisons", "outputs", "named arguments"],
+)
+def test_what_python_would_compile_long_is_refused_before(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other thread runs while Python compiles: each of these held up a server for a second or more."""
+    compiled: list[int] = []
+    monkeypatch.setattr(ImmutableSandboxedEnvironment, "_compile", lambda _, python, __: compiled.append(len(python)))
+    with pytest.raises(TemplateFailed, match=r"characters of Python|named arguments in line 1"):
+        vocabularies.tokenizer("tiny").with_template(source)
+    assert compiled == []
+
+
+@pytest.mark.parametrize("name", conversations.TEMPLATES)
+def test_a_template_five_times_as_long_as_a_real_one_is_compiled(name: str) -> None:
+    python = TrackingEnvironment().compile(conversations.source(name), raw=True)
+    assert 5 * len(python) < MAX_PYTHON
 
 
 def test_a_deep_value_is_refused_by_its_place() -> None:

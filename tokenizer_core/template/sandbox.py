@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import BuiltinMethodType, MethodType
+from types import BuiltinMethodType, CodeType, MethodType
 from typing import Any
 
 import jinja2
@@ -16,7 +16,7 @@ from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
-from tokenizer_core.errors import TemplateLimit, TemplateUntrackable
+from tokenizer_core.errors import TemplateFailed, TemplateLimit, TemplateUntrackable
 from tokenizer_core.template import formats, meter
 from tokenizer_core.template.growth import (
     charge_filter,
@@ -131,6 +131,14 @@ _TEXT_FILTERS = frozenset(["capitalize", "lower", "safe", "string", "title", "tr
 _OUTPUT = 4
 """Units for each text that one run through a loop may write: its place among the others, as their list grows."""
 
+MAX_PYTHON = 280_000
+"""Characters of Python that a template may become: five times the longest of forty real ones. Python compiles them in
+one go, in which no other thread runs: of this length that takes a tenth of a second or two. 60,000 characters of a
+template can become 1.7 million."""
+
+MAX_NAMED = 255
+"""Named arguments of one call: Python compares each with all others when it compiles them."""
+
 _RECURSION = 500
 """Units for each item of a loop that calls itself, whose body is not known then."""
 
@@ -240,6 +248,14 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
         parsed: nodes.Template = _Growth().visit(super()._parse(source, name, filename))
         return parsed
 
+    def _compile(self, source: str, filename: str) -> CodeType:
+        if len(source) > MAX_PYTHON:
+            raise TemplateFailed(
+                f"the chat template becomes {len(source)} characters of Python, which may be {MAX_PYTHON}; "
+                "write what it repeats as a loop or a macro"
+            )
+        return super()._compile(source, filename)
+
     def call(__self, __context: runtime.Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - Jinja's
         meter.charge(meter.OBJECT + meter.size_of(args))
         if isinstance(__obj, runtime.LoopContext) and args and isinstance(args[0], Iterable):
@@ -327,6 +343,11 @@ class _Growth(NodeTransformer):
 
     def _visit_starred(self, node: nodes.Call | nodes.Filter | nodes.Test) -> nodes.Node:
         self.generic_visit(node)
+        if len(node.kwargs) > MAX_NAMED:
+            raise TemplateFailed(
+                f"the chat template gives {len(node.kwargs)} named arguments in line {node.lineno}; "
+                f"{MAX_NAMED} are the most"
+            )
         if node.dyn_args is not None:
             node.dyn_args = _filter("_ticking", node.dyn_args, nodes.Const(meter.PIECE))
         if node.dyn_kwargs is not None:

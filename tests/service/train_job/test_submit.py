@@ -221,6 +221,7 @@ def test_url_of_an_allowed_scheme_is_taken(make_board: MakeBoard) -> None:
         ({"eos": "<|ghost|>"}, "invalid_settings", "settings.eos"),
         ({"chat_template": "{% for %}"}, "invalid_settings", "settings.chat_template"),
         ({"chat_template": "{% if a %}" * 5_000}, "invalid_settings", "settings.chat_template"),
+        ({"chat_template": "{{a}}" * 13_000}, "invalid_settings", "settings.chat_template"),
         ({"extends": "nobody"}, "tokenizer_not_found", "settings.extends"),
         ({"extends": "../../etc"}, "invalid_name", "settings.extends"),
         ({"extends": "framed", "vocab_size": 257}, "invalid_settings", "settings.vocab_size"),
