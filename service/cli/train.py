@@ -13,6 +13,7 @@ import types
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.report) if args.report is not None else output.with_name(f"{output.name}.report")
     work = Path(args.work) if args.work is not None else output.with_name(f"{output.name}.run")
     wanted = _recipe(args, work)
+    _require_apart(args, wanted, folder, work)
     evaluation = train_report.Evaluation.of(args)
     bar = Bar()
     # The directory is this process's until it is gone: another one would find its files vanish.
@@ -166,9 +168,28 @@ def _require_room(args: argparse.Namespace, wanted: Recipe) -> None:
 
 def _places(args: argparse.Namespace, wanted: Recipe) -> list[Path]:
     """Return where the run writes, but for its work directory and a report whose place is not named."""
+    named = (Path(file) for file in (args.save_counts, args.report) if file is not None)
+    return [*_artifacts(args, wanted), *named]
+
+
+def _artifacts(args: argparse.Namespace, wanted: Recipe) -> list[Path]:
     output = Path(args.output)
-    sizes = [output.with_name(f"{output.name}-{size}") for size in wanted.sizes]
-    return [output, *sizes, *(Path(file) for file in (args.save_counts, args.report) if file is not None)]
+    return [output, *(output.with_name(f"{output.name}-{size}") for size in wanted.sizes)]
+
+
+def _require_apart(args: argparse.Namespace, wanted: Recipe, report: Path, work: Path) -> None:
+    """Refuse one place inside another: the work directory, for one, goes in the end with all that is in it."""
+    places = [("--output", path) for path in _artifacts(args, wanted)]
+    places += [("--save-counts", Path(args.save_counts))] if args.save_counts is not None else []
+    places += [("--report", report), ("--work", work)]
+    for (flag, one), (other_flag, other) in combinations(places, 2):
+        first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
+        holds = second.is_relative_to(first)
+        if holds and (flag, other_flag) == ("--output", "--report"):
+            # A report may lie in its artifact.
+            continue
+        if holds or first.is_relative_to(second):
+            raise usage(f"{flag} {one} and {other_flag} {other} are one place or one inside the other; keep them apart")
 
 
 def _require_own(training: TrainingRun, args: argparse.Namespace) -> None:
@@ -240,6 +261,8 @@ def _alone(work: Path) -> Iterator[None]:
 
 def _locked(work: Path) -> int | None:
     """Make, open and lock a directory; ``None`` where it was gone by then."""
+    if work.is_symlink():
+        raise CommandError("output_exists", f"{work} is a link; name the directory that it leads to with --work")
     if not work.is_dir():
         require_absent(work)
     try:

@@ -193,6 +193,19 @@ def test_a_huge_piece_is_warned_of_in_one_line(folder, capsysbinary):
         (["corpus", "-o", "x", "--report", "corpus"], "output_exists", 1, "corpus"),
         (["corpus", "-o", "x", "--save-counts", "corpus"], "output_exists", 1, "corpus"),
         (["corpus", "-o", "x", "--work", "corpus"], "output_exists", 1, "corpus"),
+        *(
+            ([*FLAGS, "-o", "x", *more], "usage", 2, "one place or one inside the other")
+            for more in (
+                ["--work", "x"],
+                ["--work", "./x/run"],
+                ["-o", "x/y", "--work", "x"],
+                ["--sizes", "300", "--work", "x-300"],
+                ["--report", "w/report", "--work", "w"],
+                ["--save-counts", "w/c.counts", "--work", "w"],
+                ["--save-counts", "x/c.counts"],
+                ["-o", "x/y", "--report", "x"],
+            )
+        ),
     ],
     ids=str,
 )
@@ -205,6 +218,19 @@ def test_a_place_that_is_taken_is_refused_before_any_work(folder, capsysbinary):
     assert "mine-300" in refused(capsysbinary, "output_exists", 1, [*FLAGS, "-o", "mine", "--sizes", "300"])
     Path("mine").mkdir()
     refused(capsysbinary, "output_exists", 1, [*FLAGS, "-o", "mine", "--resume"])
+
+
+def test_a_work_directory_is_no_link(folder, capsysbinary):
+    Path("held").mkdir()
+    for target in ("held", "nowhere"):
+        Path("link").unlink(missing_ok=True)
+        Path("link").symlink_to(target)
+        assert "link is a link" in refused(capsysbinary, "output_exists", 1, [*FLAGS, "-o", "mine", "--work", "link"])
+
+
+def test_a_report_may_lie_in_its_artifact(folder, capsysbinary):
+    assert main(["train", *FLAGS, "-o", "mine", "--report", "mine/report"]) == 0
+    assert json.loads(Path("mine/report/report.json").read_text())["hash"] == Tokenizer.open("mine").hash
 
 
 @pytest.mark.parametrize(
