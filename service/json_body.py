@@ -94,24 +94,28 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
     return length
 
 
-def refuse_many_values(body: bytes) -> None:
-    """Refuse a large body that would take far more memory parsed than it has bytes.
+def refuse_many_values(*texts: bytes, path: str | None = None) -> None:
+    """Refuse a large body, or JSON in strings of one, that would take far more memory parsed than it has bytes.
+
+    Args:
+        texts: what one request has of it.
+        path: the field that holds them.
 
     Errors:
         ``too_many_values``, or ``invalid_json`` for what is nested too deeply.
     """
-    if len(body) <= UNCHECKED_BYTES or _cost(body) <= MAX_COST:
+    if sum(map(len, texts)) <= UNCHECKED_BYTES or sum(map(_cost, texts)) <= MAX_COST:
         return
     # Most of them may stand inside strings, where they cost nothing: count again without the strings.
-    bare = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    strings = bare.count(b'"') // 2
-    structure = b"" if strings > MAX_STRINGS else b"".join(bare.split(b'"')[::2])
-    if strings > MAX_STRINGS or _cost(structure) > MAX_COST:
-        if b"[" * MAX_DEPTH in structure.translate(_OPENING, _NO_BRACKETS):
-            raise ServiceError("invalid_json", f"the body is nested deeper than {MAX_DEPTH} lists or objects")
-        raise ServiceError(
-            "too_many_values", "the body holds too many lists, objects or values; send fewer in one request"
-        )
+    bare = [text.replace(rb"\\", b"").replace(rb"\"", b"") for text in texts]
+    many = sum(text.count(b'"') // 2 for text in bare) > MAX_STRINGS
+    structures = [] if many else [b"".join(text.split(b'"')[::2]) for text in bare]
+    if many or sum(map(_cost, structures)) > MAX_COST:
+        if any(b"[" * MAX_DEPTH in structure.translate(_OPENING, _NO_BRACKETS) for structure in structures):
+            detail = f"the {path or 'body'} is nested deeper than {MAX_DEPTH} lists or objects"
+            raise ServiceError("invalid_json", detail, path)
+        detail = f"the {path or 'body'} holds too many lists, objects or values; send fewer in one request"
+        raise ServiceError("too_many_values", detail, path)
 
 
 def _cost(body: bytes) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from typing import Any
@@ -138,6 +139,26 @@ def test_a_developer_is_heard_by_the_template_that_is_chosen(counting: TestClien
     tools = [{"type": "function", **FUNCTION}]
     with_tools = counted(counting, items, tokenizer="two", tools=TOOLS)
     assert by_openai(counting, input=items, model="two", tools=tools) == with_tools
+
+
+@pytest.mark.parametrize("calls", [1, 40])
+@pytest.mark.parametrize(("item", "times"), [("{}", 100_000), ("[]", 200_000), ('"a"', 1_300_000)])
+def test_json_in_arguments_is_held_to_the_bound_of_a_body(
+    counting: TestClient, item: str, times: int, calls: int
+) -> None:
+    """A string may hold what a body may not: 30 MB took 2.6 GB, and all else waited for it."""
+    arguments = '{"a":[' + f"{item}," * (times // calls) + "1]}"
+    items = [{"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments}] * calls
+    answer = counting.post(OPENAI, json={"model": "gpt-x", "input": items})
+    assert answer.status_code == 413
+    assert (answer.json()["error"]["code"], answer.json()["error"]["param"]) == ("too_many_values", "input")
+
+
+def test_long_strings_in_arguments_are_few_values(counting: TestClient) -> None:
+    arguments = json.dumps({"text": '[{,:"' * 50_000, "n": 12})
+    items = [{"type": "function_call", "call_id": "c", "name": "weather", "arguments": arguments}] * 2
+    calls = [call("c", json.loads(arguments))] * 2
+    assert by_openai(counting, input=items) == counted(counting, [{"role": "assistant", "tool_calls": calls}])
 
 
 @pytest.mark.parametrize("name", ["content", "reasoning_content"])

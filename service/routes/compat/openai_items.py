@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.errors import ServiceError
+from service.json_body import refuse_many_values
 from service.routes.compat.conversation import (
     BETWEEN,
     Conversation,
@@ -42,6 +43,8 @@ def read(instructions: str | None, items: str | list[Object] | None) -> Conversa
         conversation.say("system", instructions, "instructions")
     if isinstance(items, str):
         conversation.say("user", items, "input")
+    else:
+        _refuse_many_arguments(items or ())
     for at, item in enumerate(items if isinstance(items, list) else ()):
         _add(conversation, item, f"input[{at}]")
     if not conversation.messages:
@@ -60,6 +63,16 @@ def read_tools(tools: list[Object] | None) -> list[Object] | None:
             raise refused("a tool", kind, place)
         found.append(function(tool, "parameters", place))
     return found or None
+
+
+def _refuse_many_arguments(items: Sequence[Object]) -> None:
+    """Hold the arguments of all calls, which are JSON in strings, to the bound of the body, where strings cost nothing.
+
+    Errors:
+        ``too_many_values``
+    """
+    calls = (item.get("arguments") for item in items if item.get("type") == "function_call")
+    refuse_many_values(*(arguments.encode() for arguments in calls if isinstance(arguments, str)), path="input")
 
 
 def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
