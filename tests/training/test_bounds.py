@@ -132,7 +132,7 @@ def test_a_path_that_no_file_can_have_is_refused_before_it_is_looked_at(
 ) -> None:
     bounds = Bounds(roots=(root,)) if roots else Bounds()
     most = f"{root}{'/*' * 4096}"[:4096]
-    assert bounds.local(most, "corpus") == Path(most)
+    assert bounds.local(most, "corpus").path == Path(most)
     # Half a million directories, each looked at with all that stand before it, would take hours.
     for path in (f"{most}/", f"{root}{'/*' * 500_000}", "é" * 2049):
         with pytest.raises(CorpusForbidden, match=r"no path has more than 4096; name a shorter one") as raised:
@@ -157,6 +157,34 @@ def test_an_upload_is_found_by_its_name_and_what_is_beside_it_is_not(tmp_path: P
     for path in ("..", "../a/x[y]*.txt", "x[y]*.txt/../../a/x[y]*.txt"):
         with pytest.raises(CorpusForbidden):
             sources(Files(paths=(f"{uploads}/{path}",), format="text"), bounds)
+
+
+@pytest.mark.parametrize("name", ["we[i]rd", "*", "a?", "**"])
+@pytest.mark.parametrize("given", ["as it is", "relative", "through a link"])
+def test_below_a_root_whose_name_looks_like_a_pattern_paths_and_patterns_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, given: str
+) -> None:
+    root, other = tmp_path / name, tmp_path / "weird"
+    for directory in (root / "deep", other):
+        directory.mkdir(parents=True)
+        (directory / "a.txt").write_text("some text")
+    (root / "b[1].txt").write_text("some text")
+    (tmp_path / "link").symlink_to(root)
+    monkeypatch.chdir(tmp_path)
+    bounds = Bounds(roots=(Path(name) if given == "relative" else tmp_path / "link" if "link" in given else root,))
+
+    def found(*paths: str) -> list[str]:
+        return [source.name for source in sources(Files(paths=paths), bounds)]
+
+    for path in ("deep", "deep/a.txt", "de*/*.txt", "**/a.txt", "deep/[a].txt"):
+        for place in (path, f"{root}/{path}"):
+            assert [Path(file).resolve() for file in found(place)] == [root / "deep" / "a.txt"]
+    assert len(found(str(root))) == len(found(f"{root}/**/*.txt")) == 2
+    assert len(found(f"{root}/b[1].txt")) == 1
+    # What the name would match as a pattern is no root.
+    for path in (f"{other}/a.txt", f"{tmp_path}/?eird/a.txt", f"{tmp_path}/wei[r]d/*"):
+        with pytest.raises(CorpusForbidden):
+            found(path)
 
 
 def test_a_link_that_is_made_after_the_look_is_refused(tmp_path: Path, root: Path) -> None:

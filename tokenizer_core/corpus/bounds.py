@@ -9,11 +9,11 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import dropwhile
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, integer_of, path_of, several
 from tokenizer_core.corpus.roots import RealRoots
@@ -27,6 +27,32 @@ MAX_PATH_BYTES = 4096
 
 _LOCAL = {"file", "local"}
 _WEB = {"http", "https"}
+
+
+class Place(NamedTuple):
+    """Where files are to be looked for: a path, or the beginning of a glob pattern that is one, and the rest."""
+
+    beginning: Path
+    pattern: str = ""
+
+    @classmethod
+    def of(cls, path: Path, plain: Iterable[Path] = ()) -> Place:
+        """Tell a pattern from a path.
+
+        Args:
+            plain: directories whose names are no patterns, whatever stands in them.
+        """
+        if not glob.has_magic(str(path)):
+            return cls(path)
+        known = max((len(one.parts) for one in plain if path.is_relative_to(one)), default=0)
+        parts = path.parts[known:]
+        rest = [*dropwhile(lambda part: not glob.has_magic(part), parts)]
+        return cls(Path(*path.parts[: len(path.parts) - len(rest)]), "/".join(rest))
+
+    @property
+    def path(self) -> Path:
+        """Return both as they were given."""
+        return self.beginning / self.pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +97,7 @@ class Bounds:
         """Return the roots as links lead now."""
         return RealRoots(self.roots, self.closed)
 
-    def local(self, path: str, field: str, real: RealRoots | None = None) -> Path:
+    def local(self, path: str, field: str, real: RealRoots | None = None) -> Place:
         """Return where files of a path or glob pattern are to be looked for.
 
         Args:
@@ -86,13 +112,15 @@ class Bounds:
             )
             raise CorpusForbidden(message, code="path_forbidden", field=field)
         if not self.roots:
-            return Path(path)
+            return Place.of(Path(path))
         placed = self.roots[0] / path
         if placed.parent == self.uploads and placed.name != "..":
-            return placed
-        if ".." in placed.parts or not (real or self.real_roots()).holds(without_pattern(placed)):
-            raise self._outside(path, field)
-        return placed
+            return Place(placed)
+        real = real or self.real_roots()
+        place = Place.of(placed, real.with_magic)
+        if ".." in placed.parts or not real.holds(place.beginning):
+            raise self.outside(path, field)
+        return place
 
     def open(self, path: Path, field: str) -> IO[bytes]:
         """Open a regular file.
@@ -105,7 +133,7 @@ class Bounds:
         try:
             status = os.fstat(descriptor)
             if self.roots and not self._is_held(path, status):
-                raise self._outside(str(path), field)
+                raise self.outside(str(path), field)
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidCorpus(f"{path} is no regular file", file=str(path), field=field)
             return os.fdopen(descriptor, "rb")
@@ -132,6 +160,12 @@ class Bounds:
             )
         return "file" if scheme in _LOCAL else scheme
 
+    def outside(self, path: str, field: str) -> CorpusForbidden:
+        """Say that a path leads out of the roots."""
+        return CorpusForbidden(
+            f"{path[:200]} is outside the directories that a corpus may lie in", code="path_forbidden", field=field
+        )
+
     def check_size(self, size: int, field: str = "corpus") -> None:
         """Refuse more bytes than there may be.
 
@@ -150,20 +184,8 @@ class Bounds:
         except OSError:
             return False
 
-    def _outside(self, path: str, field: str) -> CorpusForbidden:
-        return CorpusForbidden(
-            f"{path[:200]} is outside the directories that a corpus may lie in", code="path_forbidden", field=field
-        )
-
 
 UNBOUNDED = Bounds()
-
-
-def without_pattern(path: Path) -> Path:
-    """Return the beginning of a glob pattern that is a plain path."""
-    if not glob.has_magic(str(path)):
-        return path
-    return Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
 
 
 def not_found(url: str, reason: object, field: str) -> CorpusNotFound:

@@ -15,12 +15,13 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import filterfalse
 from pathlib import Path, PurePath
 from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
-from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, not_found, without_pattern
+from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, Place, not_found
 from tokenizer_core.corpus.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
 from tokenizer_core.corpus.roots import RealRoots, is_below
 from tokenizer_core.corpus.web_files import WebFile, spooled
@@ -176,11 +177,11 @@ class _Finding:
     field: str
     left_out: tuple[str, ...]
 
-    def below(self, path: Path) -> Callable[[Path], bool]:
-        """Return whether a file that is found from ``path`` is of the corpus."""
-        beginning = self.real.real(without_pattern(path))
-        apart = [one for one in self.left_out if beginning == one or not is_below(beginning, one)]
-        return lambda file: not apart or not any(is_below(self.real.real(file), one) for one in apart)
+    def below(self, place: Place, among: Iterable[str]) -> Callable[[Path], bool]:
+        """Return whether a file that is found from a place lies in one of these, other than what it is in itself."""
+        beginning = self.real.real(place.beginning)
+        apart = [one for one in among if beginning == one or not is_below(beginning, one)]
+        return lambda file: bool(apart) and any(is_below(self.real.real(file), one) for one in apart)
 
     def source(
         self,
@@ -214,15 +215,15 @@ def _find(finding: _Finding, path: str) -> Iterator[Source]:
 
 
 def _local(finding: _Finding, name: str) -> Iterator[Source]:
-    files, bounds, field = finding.files, finding.bounds, finding.field
-    path = bounds.local(name, field, finding.real)
+    files, bounds, real, field = finding.files, finding.bounds, finding.real, finding.field
+    place = bounds.local(name, field, real)
     try:
-        found = _files_at(path, files)
+        found = _files_at(place, files)
     except OSError as error:
-        raise not_found(str(path), error, field) from error
+        raise not_found(str(place.path), error, field) from error
     except RecursionError:
-        raise not_found(str(path), "the pattern has too many directories", field) from None
-    for file in filter(finding.below(path), found):
+        raise not_found(str(place.path), "the pattern has too many directories", field) from None
+    for file in filterfalse(finding.below(place, finding.left_out), found):
         # A link that leads out of the roots is told before anything is read.
         opener = partial(bounds.open, file, field)
         try:
@@ -232,7 +233,8 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         yield finding.source(str(file), size, opener, partial(_digest, opener), partial(_stamp, opener))
 
 
-def _files_at(path: Path, files: Files) -> list[Path]:
+def _files_at(place: Place, files: Files) -> list[Path]:
+    path = place.path
     if path.is_file():
         return [path]
     if path.is_dir():
@@ -241,10 +243,12 @@ def _files_at(path: Path, files: Files) -> list[Path]:
             for file in sorted(path.rglob("*"))
             if file.is_file() and _kind(file.name, files)[0] is not None and not _is_hidden(file.relative_to(path))
         ]
-    pattern = str(path)
+    if not place.pattern:
+        return []
+    beginning = glob.escape(str(place.beginning)).rstrip("/")
     # A pattern may be absolute, which pathlib refuses.
-    found = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []  # noqa: PTH207
-    return [file for file in map(Path, found) if file.is_file()]
+    found = glob.glob(f"{beginning}/{place.pattern}", recursive=True)  # noqa: PTH207
+    return [file for file in map(Path, sorted(found)) if file.is_file()]
 
 
 def _is_hidden(path: Path) -> bool:

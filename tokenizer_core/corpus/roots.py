@@ -6,19 +6,28 @@ seconds.
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
 class RealRoots:
-    """Roots, and what is closed in them, as links lead at one moment: made anew for what must hold now."""
+    """Roots, and what is closed in them, as links lead at one moment: made anew for what must hold now.
 
-    def __init__(self, roots: Iterable[Path], closed: Iterable[Path]) -> None:
+    Attributes:
+        closed: the closed directories.
+        with_magic: roots in whose names there is what a glob pattern consists of, as they were given and as they are.
+    """
+
+    def __init__(self, roots: Sequence[Path], closed: Iterable[Path]) -> None:
         self._seen: dict[tuple[str, str], str] = {}
-        shut = [self.real(path) for path in closed]
-        self._roots = [(root, [one for one in shut if is_below(one, root)]) for root in map(self.real, roots)]
+        self.closed = [self.real(path) for path in closed]
+        real = [self.real(root) for root in roots]
+        self._roots = [(root, [one for one in self.closed if is_below(one, root)]) for root in real]
+        named = (*roots, *(root.absolute() for root in roots), *map(Path, real))
+        self.with_magic = [root for root in named if glob.has_magic(str(root))]
 
     def holds(self, path: Path) -> bool:
         """Tell whether a path lies below a root, and in nothing that is closed there; it needs not be there."""
