@@ -216,7 +216,6 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
-        del self.globals["lipsum"]
         self.finalize = _charged_output
         self.native_filters = {name: _unfolded(function) for name, function in self.filters.items()}
         for name, native in self.native_filters.items():
@@ -231,9 +230,11 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
             ("_cut", _slice),
             ("_joined", _joined),
             ("_named", _named),
+            ("_unescaped", _unescaped),
         ):
             self.filters[name] = contextual(function)
-        self.globals |= {
+        self.globals = {
+            **{name: self.globals[name] for name in ("cycler", "joiner", "range")},
             "raise_exception": _raise_exception,
             "strftime_now": _strftime_now,
             "dict": TemplateDict(),
@@ -341,6 +342,14 @@ class _Growth(NodeTransformer):
         bounds: tuple[nodes.Expr | None, ...] = (node.arg.start, node.arg.stop, node.arg.step)
         return _filter("_cut", node.node, *(nodes.Const(None) if bound is None else bound for bound in bounds))
 
+    def visit_ScopedEvalContextModifier(  # noqa: N802 - as above
+        self, node: nodes.ScopedEvalContextModifier
+    ) -> nodes.Node:
+        self.generic_visit(node)
+        for option in node.options:
+            option.value = _filter("_unescaped", option.value)
+        return node
+
     def _visit_starred(self, node: nodes.Call | nodes.Filter | nodes.Test) -> nodes.Node:
         self.generic_visit(node)
         if len(node.kwargs) > MAX_NAMED:
@@ -433,6 +442,13 @@ def _ticking(items: Iterable[Any], units: int) -> Iterator[Any]:
 def _named(values: Any) -> Any:
     meter.charge(meter.PIECE * meter.size_of((values,)))
     return values
+
+
+def _unescaped(autoescape: Any) -> bool:
+    # What Jinja escapes for HTML becomes a string of its own type, in code that no environment sees.
+    if autoescape:
+        raise TemplateUntrackable("the chat template escapes text by autoescape, which is not tracked")
+    return False
 
 
 def _slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
