@@ -185,7 +185,7 @@ class Settings:
     lease_seconds: int = _setting(
         15, "time after which the job of a worker that gives no sign is another's", least=2, most=3600
     )
-    keep_jobs: int = _setting(1000, "finished jobs that are remembered; their artifacts stay", least=0)
+    keep_jobs: int = _setting(1000, "finished jobs of each key that are remembered; their artifacts stay", least=0)
     keep_days: int = _setting(30, "days that a finished job is remembered", least=0, most=36_500)
     access_log: bool = _setting(True, "write one JSON line a request to standard output; it never holds text or ids")
 

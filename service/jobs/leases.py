@@ -26,6 +26,9 @@ _PROGRESS_WIDTH = 160
 """JSON may end in spaces. SQLite changes a row that stays as long as it is in its place; of any other it writes all
 pages anew, those of the recipe among them: two megabytes for one of a megabyte."""
 
+_FORGOTTEN_AT_ONCE = 500
+"""Jobs in one transaction: nobody else writes meanwhile in SQLite."""
+
 
 class LeaseLost(Exception):
     """The job is another worker's by now, or it was cancelled."""
@@ -160,17 +163,25 @@ class Leases:
             return {row.id: row.ago for row in connection.execute(ages)}
 
     def forget(self, *, keep: int, seconds: float) -> None:
-        """Delete jobs that ended long ago, and all but the last ``keep`` that ended."""
+        """Delete jobs that ended long ago, and all but ``keep`` that ended of each owner.
+
+        What was cancelled before it began goes first, then what ended first: no one's jobs drive out another's, nor do
+        those that nothing came of drive out results.
+        """
         if not self.database.exists:
             return
-        ended = select(JOBS.c.id).where(_FINISHED).order_by(JOBS.c.finished_at.desc(), JOBS.c.id.desc())
-        with self.database.write() as connection:
-            last = connection.execute(ended.limit(1).offset(keep)).scalar_one_or_none()
-            old: ColumnElement[bool] = JOBS.c.finished_at < Now() - seconds
-            if last is not None:
-                bound = connection.execute(select(JOBS.c.finished_at).where(JOBS.c.id == last)).scalar_one()
-                old = or_(old, JOBS.c.finished_at < bound, and_(JOBS.c.finished_at == bound, JOBS.c.id <= last))
-            connection.execute(delete(JOBS).where(_FINISHED, old))
+        ended = JOBS.c.finished_at.is_not(None)
+        many = select(JOBS.c.owner).where(ended).group_by(JOBS.c.owner).having(func.count() > keep)
+        order = (JOBS.c.started_at.is_(None), JOBS.c.finished_at.desc(), JOBS.c.id.desc())
+        place = func.row_number().over(partition_by=JOBS.c.owner, order_by=order).label("place")
+        ranked = select(JOBS.c.id, place).where(ended, JOBS.c.owner.in_(many)).subquery()
+        with self.database.read() as connection:
+            old = list(connection.scalars(select(JOBS.c.id).where(JOBS.c.finished_at < Now() - seconds)))
+            old += connection.scalars(select(ranked.c.id).where(ranked.c.place > keep))
+        for start in range(0, len(old), _FORGOTTEN_AT_ONCE):
+            with self.database.write() as connection:
+                some = old[start : start + _FORGOTTEN_AT_ONCE]
+                connection.execute(delete(JOBS).where(_FINISHED, JOBS.c.id.in_(some)))
 
     def _change(self, lease: Lease, event: Event, **values: object) -> None:
         with self.database.write() as connection:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import update
+from sqlalchemy.event import listen
 
 from service.jobs import Artifact, JobError, JobProgress, JobRequest, JobStore, State
 from service.jobs.leases import Lease, LeaseLost, Leases
@@ -174,3 +176,51 @@ def test_old_jobs_are_forgotten_and_living_ones_never(store: JobStore, leases: L
     assert {job.id for job in store.list(owner=None).jobs} == {ids[1], *ids[3:]}
     leases.forget(keep=0, seconds=3600)
     assert {job.id for job in store.list(owner=None).jobs} == set(ids[4:])
+
+
+def test_what_one_owner_submits_drives_out_no_job_of_another(store: JobStore, leases: Leases) -> None:
+    (alices,) = submit(store)
+    leases.fail(taken(leases), JobError("internal", "a bug"))
+    bobs = [store.submit(JobRequest(recipe={}, owner="bob"))[0].id for _ in range(5)]
+    for job_id in bobs:
+        store.cancel(job_id, "bob")
+    leases.forget(keep=3, seconds=3600)
+    assert [job.id for job in store.list(owner="local").jobs] == [alices]
+    assert len(store.list(owner="bob").jobs) == 3
+
+
+def test_what_was_cancelled_before_it_began_is_forgotten_before_results(store: JobStore, leases: Leases) -> None:
+    begun = submit(store, 2)
+    leases.fail(taken(leases), JobError("internal", "a bug"))
+    taken(leases)
+    store.cancel(begun[1], None)
+    never = submit(store, 3)
+    for job_id in never:
+        store.cancel(job_id, None)
+    leases.forget(keep=3, seconds=3600)
+    kept = {job.id for job in store.list(owner=None).jobs}
+    assert len(kept) == 3
+    assert set(begun) < kept
+    leases.forget(keep=1, seconds=3600)
+    assert [job.id for job in store.list(owner=None).jobs] == begun[1:]
+
+
+@SQLITE
+def test_to_forget_reads_no_row_also_in_a_store_from_before_its_index(store: JobStore, leases: Leases) -> None:
+    submit(store)
+    with store.database.write() as connection:
+        connection.exec_driver_sql("DROP INDEX tokd_jobs_by_owner")
+    store.close()
+    asked: list[tuple[str, Any]] = []
+    with store.database.read() as connection:
+        listen(connection.engine, "before_cursor_execute", lambda *given: asked.append((given[2], given[3])))
+    leases.forget(keep=0, seconds=3600)
+    with store.database.read() as connection:
+        plans = [
+            step.detail
+            for statement, parameters in asked.copy()
+            for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        ]
+    reads = [step for step in plans if "tokd_jobs" in step]
+    assert reads
+    assert all("COVERING INDEX tokd_jobs_by_owner" in step for step in reads)
