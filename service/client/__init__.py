@@ -42,7 +42,7 @@ from service.client.errors import (
     retry_after,
 )
 from service.client.given import address, attempts, headers_of, patience
-from service.client.jobs import FIRST_PAUSE, EventReader
+from service.client.jobs import EventReader, growing_pause
 from tokenizer_core import InvalidOption
 
 __all__ = [
@@ -351,7 +351,7 @@ def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
         return None
     seconds = retry_after(answer)
     if seconds is None:
-        seconds = FIRST_PAUSE * 2.0 ** (attempt - 1)
+        seconds = growing_pause(attempt, MAX_PAUSE)
     if seconds > MAX_PAUSE:
         return None
     return seconds * random.uniform(1, 1 + _SPREAD)  # noqa: S311 - no secret

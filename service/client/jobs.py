@@ -114,6 +114,12 @@ def place(job_id: str) -> str:
     return f"/train-job/{in_path(job_id, 'job_id')}"
 
 
+def growing_pause(failures: int, most: float) -> float:
+    """Return the seconds to wait after so many failures in a row: twice as long after each, up to ``most``."""
+    # There is no number for 2.0 ** 1024.
+    return min(FIRST_PAUSE * 2.0 ** min(max(failures - 1, 0), 60), most)
+
+
 class EventReader:
     """Reads a stream of events line by line, over any number of connections.
 
@@ -136,7 +142,7 @@ class EventReader:
     @property
     def pause(self) -> float:
         """Seconds to wait before the next connection."""
-        return min(FIRST_PAUSE * 2.0 ** max(self._failures - 1, 0), LAST_PAUSE)
+        return growing_pause(self._failures, LAST_PAUSE)
 
     def begin(self, answer: httpx.Response) -> None:
         """Take the answer whose lines follow.

@@ -430,6 +430,13 @@ def test_without_a_number_of_seconds_pauses_grow(value: str | None, pauses: list
     assert 1 <= pauses[1] <= 1.25
 
 
+def test_pauses_grow_no_longer_than_a_service_may_ask_for(pauses: list[float]) -> None:
+    answers = [busy(None)] * 1_100
+    assert count_with(Client, Scripted(*answers, httpx.Response(200, json=GOOD)), tries=1_101) == 1
+    assert len(pauses) == 1_100
+    assert all(30 <= pause <= 37.5 for pause in pauses[6:])
+
+
 def test_callers_who_were_turned_away_together_do_not_come_back_together(pauses: list[float]) -> None:
     random.seed(5)
     for _ in range(20):

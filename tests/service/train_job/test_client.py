@@ -215,7 +215,7 @@ def stream(text: str) -> httpx.Response:
 Told = Callable[[], list[Job]]
 
 
-def scripted(kind: str, *answers: httpx.Response | Exception) -> tuple[Told, list[str | None]]:
+def scripted(kind: str, *answers: httpx.Response | Exception, tries: int = 3) -> tuple[Told, list[str | None]]:
     """Return what either kind of client tells of a job's events, and the events it said it had seen."""
     asked: list[str | None] = []
     left = list(answers)
@@ -227,16 +227,17 @@ def scripted(kind: str, *answers: httpx.Response | Exception) -> tuple[Told, lis
             raise answer
         return answer
 
-    return watcher(kind, reply), asked
+    return watcher(kind, reply, tries), asked
 
 
-def watcher(kind: str, reply: Callable[[httpx.Request], httpx.Response]) -> Told:
+def watcher(kind: str, reply: Callable[[httpx.Request], httpx.Response], tries: int = 3) -> Told:
     """Return what lists what either kind of client tells of a job's events."""
 
     def told() -> list[Job]:
         async def main() -> list[Job]:
             transport = httpx.MockTransport(reply)
-            tokd = AsyncClient(transport=transport) if kind == "async" else Awaited(Client(transport=transport))
+            made = (AsyncClient if kind == "async" else Client)(transport=transport, tries=tries)
+            tokd = made if isinstance(made, AsyncClient) else Awaited(made)
             return [job async for job in tokd.events("j")]
 
         return asyncio.run(main())
@@ -300,6 +301,13 @@ def test_patience_with_broken_streams_ends(kind: str) -> None:
         with pytest.raises(ServerFault, match="without an event"):
             told()
         assert len(asked) == 3
+
+
+@BOTH
+@pytest.mark.usefixtures("impatient")
+def test_any_number_of_tries_can_be_made(kind: str) -> None:
+    told, _ = scripted(kind, *[httpx.ConnectError("gone")] * 1_100, stream(event(1, "failed")), tries=1_101)
+    assert [job.state for job in told()] == ["failed"]
 
 
 @BOTH
