@@ -119,9 +119,8 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] =
         there = list(_find(_Finding(files, bounds, real, field, apart), text))
         found += there
         if not there:
-            own = "; what the run itself writes is none" if apart else ""
             raise CorpusNotFound(
-                f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named{own}",
+                f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named",
                 field=field,
             )
     bounds.check_size(sum(source.size or 0 for source in found if not source.compression))
@@ -223,7 +222,12 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         raise not_found(str(place.path), error, field) from error
     except RecursionError:
         raise not_found(str(place.path), "the pattern has too many directories", field) from None
-    for file in filterfalse(finding.below(place, finding.left_out), found):
+    # Nobody is told what lies in a closed directory, or whether anything does.
+    found = [*filterfalse(finding.below(place, real.closed), found)]
+    others = [*filterfalse(finding.below(place, finding.left_out), found)]
+    if found and not others:
+        raise not_found(str(place.path), "what the run itself writes is no corpus", field)
+    for file in others:
         # A link that leads out of the roots is told before anything is read.
         opener = partial(bounds.open, file, field)
         try:

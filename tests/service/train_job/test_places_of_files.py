@@ -62,11 +62,19 @@ def test_what_is_wrong_in_an_upload_is_told_by_its_place_in_the_request(
 
 
 NAMED = ("ROOT/trained/.jobs", "ROOT/trained/.jobs/*/*.jsonl", "ROOT/trained/.jobs/ID/corpus.jsonl", "ROOT/link/ID")
-FOUND = ("ROOT/**/*", "ROOT/trained/.*/*/*.jsonl", "ROOT/l[i]nk/*/*")
+FOUND = (
+    "ROOT/**/*.jsonl",
+    "ROOT/trained/.*/*/*.jsonl",
+    "ROOT/trained/.j*/*",
+    "ROOT/l[i]nk/*/*",
+    "ROOT/trained/.?obs/none/*",
+)
 
 
 @pytest.mark.parametrize("name", NAMED + FOUND)
-def test_no_job_reads_the_uploads_of_another(make_board: MakeBoard, tmp_path: Path, name: str) -> None:
+def test_no_job_reads_the_uploads_of_another_or_learns_of_them(
+    make_board: MakeBoard, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "trained" / ".jobs")
     board = make_board(corpus_roots=(str(tmp_path),), job_nice=0)
     other = board.submit()
@@ -77,10 +85,12 @@ def test_no_job_reads_the_uploads_of_another(make_board: MakeBoard, tmp_path: Pa
         assert_problem(answer, "path_forbidden", "corpus.files[0]")
         return
     board.client.delete(f"/train-job/{other['id']}")
-    submitted = board.submit(body)
     # Jobs are worked on in their order: this text is still there when the caller's job reads.
+    submitted = board.submit(body)
     later = board.submit()
     error = worked(board, submitted).error
     assert error is not None
-    assert error.code == "path_forbidden"
+    shown = path.removeprefix(f"{tmp_path}/trained/")
+    told = f"there is no corpus at {shown}; files end in .txt, .jsonl or .parquet, or their format is named"
+    assert (error.code, error.message) == ("corpus_not_found", told)
     assert board.store.get(later["id"], None).state == "queued"
