@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -101,8 +102,15 @@ def summary(job: JobStatus) -> dict[str, Any]:
 def whole(job: Job) -> dict[str, Any]:
     """Tell a job as ``schemas.JobAnswer`` says; where its corpus lies on the server is nobody's business."""
     settings = {name: value for name, value in job.recipe.items() if name in TrainingSettings.model_fields}
-    settings["extends"] = job.recipe.get(EXTENDS_AS)
+    settings["extends"] = _extended(job.recipe)
     return {**summary(job), "owner": job.owner, "settings": settings}
+
+
+def _extended(recipe: Mapping[str, Any]) -> str | None:
+    """Name what a job extends; jobs of earlier versions kept its hash or, before that, its place alone."""
+    name = recipe.get(EXTENDS_AS) or recipe.get("extends_hash")
+    place = recipe.get("extends")
+    return name or (place and Path(place).name)
 
 
 def _time(seconds: float | None) -> str | None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Artifact, JobError, JobProgress
+from service.jobs import Artifact, JobError, JobProgress, JobRequest
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.schemas import TrainingSettings
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import BODY, Board, MakeBoard, form, settings_part
+from tests.service.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
 
 ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact"), ("GET", "/report")]
 
@@ -93,6 +93,27 @@ def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, 
     assert (ended["state"], cancelled) == ("cancelled", told | ended)
     events = board.client.get(f"{where}/events").text
     assert [json.loads(line[5:]) for line in events.splitlines() if line.startswith("data:")] == [short | ended]
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown"),
+    [
+        ({"extends_as": "base", "extends_hash": "sha256:5", "extends": "/srv/artifacts/base-2"}, "base"),
+        ({"extends_hash": "sha256:5", "extends": "/srv/artifacts/base-2"}, "sha256:5"),
+        ({"extends_hash": None, "extends": "/srv/artifacts/base-2"}, "base-2"),
+        ({"extends": "/srv/artifacts/base-2"}, "base-2"),
+        ({"extends_hash": None, "extends": None}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_job_of_an_earlier_version_extends_is_shown_without_its_place(
+    board: Board, kept: dict[str, Any], shown: str | None
+) -> None:
+    recipe = {"corpus": {"texts": TEXTS}, "vocab_size": 450, **kept}
+    job, _ = board.store.submit(JobRequest(recipe=recipe, owner="local"))
+    answer = board.client.get(f"/train-job/{job.id}")
+    assert answer.json()["settings"] == {"vocab_size": 450, "extends": shown}
+    assert "/srv" not in answer.text
 
 
 def test_jobs_are_filtered_by_state(board: Board) -> None:
