@@ -11,7 +11,7 @@ import regex
 from jinja2.sandbox import SandboxedEscapeFormatter, SandboxedFormatter
 
 from tokenizer_core.template.meter import ESCAPED, OBJECT, PIECE, charge, weight_of
-from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, cut, text_of, written
+from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, cut, runs_of, text_of, written
 
 _DIRECTIVE = regex.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*\d*(?:\.\d*)?[hlL]?(?P<kind>.)?", regex.DOTALL)
 _DIGITS = regex.compile(r"\d+")
@@ -62,7 +62,7 @@ def percent(template: str, values: Any) -> str:
             pieces.append("%")
             continue
         if found["key"] is not None:
-            value: Any = dict.get(values, found["key"]) if isinstance(values, dict) else None
+            value: Any = dict.get(values, found["key"]) if isinstance(values, dict) else values
             pieces.append(written(found[0] % values, code_of(value)))
             continue
         if used >= len(listed):
@@ -113,7 +113,7 @@ def braces(template: str, args: Any, kwargs: Any, formatter: Formatter) -> str:
 def _formatted(value: Any, spec: str) -> str:
     charge_field(value, spec)
     text = text_of(value)
-    return written(format(value, spec), code_of(value)) if spec else text
+    return written(format(value, spec), code_of((value, spec))) if spec else text
 
 
 def charge_field(value: Any, spec: str) -> None:
@@ -155,10 +155,10 @@ def tojson(
     pieces: list[str] = []
 
     def string(text: str) -> str:
-        if not isinstance(text, Tracked):
+        if type(text) is str:
             return encode(text)
         parts, start = ['"'], 0
-        for end, code in text._runs:
+        for end, code in runs_of(text):
             parts.append(written(encode(bare(cut(text, start, end)))[1:-1], code))
             start = end
         return concat([*parts, '"'])

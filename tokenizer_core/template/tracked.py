@@ -20,16 +20,28 @@ from tokenizer_core.template.meter import OBJECT, PIECE, charge
 
 Runs = tuple[tuple[int, int], ...]
 
+_PLAIN = (str, int, float, bool)
 _CONTAINERS = (list, tuple, set, range, KeysView, ValuesView, ItemsView)
 
 TEMPLATE = 0
 GENERATED = 1
 
 
+def untracked(value: Any) -> TemplateUntrackable:
+    """Return the error for a value of a type of which nobody knows whether a caller's text is in it."""
+    return TemplateUntrackable(f"the chat template writes a {type(value).__name__} as text, which is not tracked")
+
+
 def runs_of(text: str) -> Runs:
-    """Return the runs of any string; one without runs is the template's."""
+    """Return the runs of a string; Python's own, without runs, is the template's.
+
+    Raises:
+        TemplateUntrackable: the string is of another type, such as ``Markup``, which knows no origins.
+    """
     if isinstance(text, Tracked):
         return text._runs
+    if type(text) is not str:
+        raise untracked(text)
     return ((len(text), TEMPLATE),) if text else ()
 
 
@@ -42,7 +54,7 @@ def make(text: str, runs: Runs) -> str:
     """Join a text and its runs; what is all of the template stays a plain string."""
     if not runs or (len(runs) == 1 and runs[0][1] == TEMPLATE):
         return bare(text)
-    tracked = Tracked(text)
+    tracked = str.__new__(Tracked, text)
     tracked._runs = runs
     return tracked
 
@@ -53,7 +65,11 @@ def written(text: str, code: int) -> str:
 
 
 def code_of(value: Any) -> int:
-    """Return the code of the first character or number of a caller in ``value``, or that of the template."""
+    """Return the code of the first character or number of a caller in ``value``, or that of the template.
+
+    Raises:
+        TemplateUntrackable: it is, or holds, what may hide a caller's text, such as a namespace.
+    """
     if isinstance(value, Tracked):
         return next((code for _, code in value._runs if code > GENERATED), TEMPLATE)
     if isinstance(value, (TrackedInt, TrackedFloat)):
@@ -62,7 +78,9 @@ def code_of(value: Any) -> int:
         return next((code for item in value.items() if (code := code_of(item))), TEMPLATE)
     if isinstance(value, _CONTAINERS):
         return next((code for item in value if (code := code_of(item))), TEMPLATE)
-    return TEMPLATE
+    if value is None or type(value) in _PLAIN or isinstance(value, Undefined):
+        return TEMPLATE
+    raise untracked(value)
 
 
 def concat(parts: Iterable[str]) -> str:
@@ -74,6 +92,8 @@ def concat(parts: Iterable[str]) -> str:
     end, last = 0, -1
     for part in parts:
         if not isinstance(part, Tracked):
+            if type(part) is not str:
+                raise untracked(part)
             if part:
                 end += len(part)
                 if last == TEMPLATE:
@@ -158,7 +178,7 @@ class Tracked(str):
 
     def __new__(cls, text: str) -> Tracked:
         tracked = super().__new__(cls, text)
-        tracked._runs = ((len(text), TEMPLATE),) if text else ()
+        tracked._runs = runs_of(text)
         return tracked
 
     def __str__(self) -> str:
@@ -332,6 +352,8 @@ class TrackedFloat(float):
 
 def number(value: Any, code: int) -> Any:
     """Mark a number with a code; whatever is no number, has an origin, or is the template's, stays as it is."""
+    if code != TEMPLATE and isinstance(value, complex):
+        raise TemplateUntrackable("the chat template computes a complex number, whose parts are not tracked")
     if code == TEMPLATE or isinstance(value, (bool, TrackedInt, TrackedFloat)) or not isinstance(value, (int, float)):
         return value
     tracked: TrackedInt | TrackedFloat = TrackedInt(value) if isinstance(value, int) else TrackedFloat(value)
@@ -363,8 +385,7 @@ for _tracked, _plain in ((TrackedInt, int), (TrackedFloat, float)):
 
 def text_of(value: Any) -> str:
     """Return ``str(value)`` with its origins: a container of the caller's values is theirs as a whole."""
-    if value is None or isinstance(value, (str, int, float, Undefined)):
-        return str(value)
-    if not isinstance(value, (dict, *_CONTAINERS)):
-        raise TemplateUntrackable(f"the chat template writes a {type(value).__name__} as text, which is not tracked")
-    return written(str(value), code_of(value))
+    if isinstance(value, str):
+        return value
+    code = code_of(value)
+    return written(str(value), code)

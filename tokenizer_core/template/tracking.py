@@ -28,6 +28,11 @@ from tokenizer_core.template.tracked import (
     written,
 )
 
+_CHOOSING = frozenset(["attr", "d", "default", "first", "last", "max", "min"])
+"""Filters that return one of the values that they are given, with the origins that it has."""
+
+_NUMBERS = (int, float, complex)
+
 
 class TrackingEnvironment(PlainEnvironment):
     """The same, for tracked values."""
@@ -67,7 +72,8 @@ class TrackingEnvironment(PlainEnvironment):
             left, right = right, left
         if isinstance(left, str):
             left = tracked(left)
-        return number(super().call_binop(context, operator, left, right), code_of(left) or code_of(right))
+        result = super().call_binop(context, operator, left, right)
+        return number(result, code_of((left, right))) if isinstance(result, _NUMBERS) else result
 
     def formatted(self, template: str, args: Any, kwargs: Any) -> str:
         return formats.braces(template, args, kwargs, formats.ChargedFormatter(self))
@@ -84,20 +90,19 @@ def _native(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
             # Python adds what it can without asking the numbers themselves.
             value = value if isinstance(value, Sized) else list(ticking(value, meter.OBJECT))
         result = made(run(context, charge_filter(name, value, args, kwargs), *args, **kwargs))
-        if name in ("length", "count"):
+        if name in ("length", "count") or name in _CHOOSING or isinstance(result, Tracked):
             return result
-        code = code_of(value) or code_of(args) or code_of(kwargs)
-        if isinstance(result, str) and not isinstance(result, Tracked):
-            return written(bare(result), code)
-        return number(result, code)
+        if isinstance(result, str):
+            return written(bare(result), code_of((value, args, kwargs)))
+        return number(result, code_of((value, args, kwargs))) if isinstance(result, _NUMBERS) else result
 
     return filtered
 
 
 def _range(*args: Any) -> Any:
-    """Count as ``range`` does; from where a caller says, the numbers are the caller's."""
+    """Count as ``range`` does; the numbers are the caller's if one of those that say which they are is."""
     numbers = safe_range(*args)
-    code = code_of(args[0]) if len(args) > 1 else TEMPLATE
+    code = code_of(args)
     if code == TEMPLATE:
         return numbers
     meter.charge(meter.PIECE * len(numbers))
