@@ -78,7 +78,7 @@ class Trained:
         if name is not None and tokenizer.name != name:
             return None
         # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
-        loaded = Loaded(tokenizer, str(path), self._texts)
+        loaded = Loaded(tokenizer, str(path), self._texts, is_trained=True)
         with self._lock:
             self._opened[name, hash] = loaded
         return loaded

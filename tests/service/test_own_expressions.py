@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,7 +13,7 @@ from service.loaded import OWN_EXPRESSION_BYTES
 from service.schemas.requests import INLINE_SHAPED
 from tests.service.conftest import MakeClient
 from tests.tiny_ranks import BYTES, write_ranks
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, train
 
 OWN = r"\p{L}+|\s+|[^\p{L}\s]+"
 LONG = "a b " * (OWN_EXPRESSION_BYTES // 4)
@@ -81,6 +82,36 @@ def test_own_expressions_leave_the_event_loop_sooner(
     assert where("own", "a b") == [False]
     assert where("own", LONG) == [True]
     assert where("bare", LONG) == [False]
+
+
+@pytest.mark.parametrize("pattern", [OWN, "gpt2"])
+@pytest.mark.parametrize(
+    ("path", "field", "asked"),
+    [
+        ("/encode", "tokenizer", {}),
+        ("/encode", "tokenizer", {"max_length": 7}),
+        ("/count", "tokenizer", {}),
+        ("/offsets", "tokenizer", {}),
+        ("/tokenize", "model", {}),
+    ],
+)
+def test_no_text_is_short_enough_for_an_expression_that_a_caller_chose(
+    make_client: MakeClient,
+    workers: list[bool],
+    tmp_path: Path,
+    pattern: str,
+    path: str,
+    field: str,
+    asked: dict[str, Any],
+) -> None:
+    made = train(iter(["low lower lowest"]), 258, pattern=pattern)
+    made.save(tmp_path / made.hash.removeprefix("sha256:"), name="trained")
+    client = make_client(trained=str(tmp_path))
+    body = {"text" if field == "tokenizer" else "prompt": "a b", field: made.hash, **asked}
+    for _ in range(2):
+        workers.clear()
+        assert client.post(path, json=body).status_code == 200
+    assert set(workers) == {pattern == OWN}
 
 
 @pytest.mark.parametrize(
