@@ -43,7 +43,7 @@ class Loaded:
     def takes_long(self, size: int) -> bool:
         """Tell whether so many bytes may take long: expressions of its own may look at a text again and again.
 
-        Of an expression that a caller chose no text is short enough: 26 letters can take 16 ms, and a body of 2 KB a second.
+        Of one that a caller chose no text is short enough: 26 letters can take 16 ms, and a body of 2 KB a second.
         """
         return self._has_expressions and (self.is_trained or size > OWN_EXPRESSION_BYTES)
 
