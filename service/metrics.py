@@ -2,7 +2,7 @@
 
 With several processes every one writes its numbers into files of the directory ``PROMETHEUS_MULTIPROC_DIR``, which the
 server sets before it starts them, and any one of them answers ``/metrics`` for all. Label values come from this
-program: declared routes, statuses, codes, loaded tokenizers.
+program: declared routes, statuses, codes, tokenizers that were loaded at the start.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from tokenizer_core import Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+TRAINED = "trained"
+"""The label of all trained tokenizers together: whoever knows the hash of one may use it, and everyone may read these."""
 
 _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -194,18 +197,20 @@ class Metrics:
 
     def _note_piece_caches(self) -> None:
         before, self._seen_pieces = self._seen_pieces, {}
-        held = {tokenizer.hash: 0 for tokenizer, _ in before.values()}
-        for tokenizer in (*self._tokenizers, *self._trained()):
+        open_now = [(tokenizer.hash, tokenizer) for tokenizer in self._tokenizers]
+        open_now += [(TRAINED, tokenizer) for tokenizer in self._trained()]
+        held = {TRAINED: 0}
+        for label, tokenizer in open_now:
             caches = tokenizer.cache_statistics
             now = _Pieces(caches.pieces, caches.misses, caches.evictions)
             _, seen = before.get(id(tokenizer), (tokenizer, _Pieces(0, 0, 0)))
             for event, was, count in zip(_Pieces._fields, seen, now, strict=True):
-                self._pieces.labels(tokenizer.hash, event).inc(count - was)
-            held[tokenizer.hash] = held.get(tokenizer.hash, 0) + caches.bytes
+                self._pieces.labels(label, event).inc(count - was)
+            held[label] = held.get(label, 0) + caches.bytes
             # Kept with its numbers, so that no other tokenizer can come to have this identity.
             self._seen_pieces[id(tokenizer)] = tokenizer, now
-        for hash, size in held.items():
-            self._piece_bytes.labels(hash).set(size)
+        for label, size in held.items():
+            self._piece_bytes.labels(label).set(size)
 
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""
