@@ -113,6 +113,16 @@ def test_what_lies_outside_the_roots_is_refused_whether_it_is_there_or_not(
     assert list((tmp_path / "run" / "counts").iterdir()) == []
 
 
+@pytest.mark.parametrize("path", ["l*/*.txt", "*/deep/*", "**/*.txt", "ROOT/[l]ink/secret.txt"])
+def test_of_what_lies_behind_a_link_out_of_the_roots_no_name_is_told(tmp_path: Path, root: Path, path: str) -> None:
+    (tmp_path / "root2" / "deep").mkdir()
+    (tmp_path / "root2" / "deep" / "secret.txt").write_text("another secret")
+    (root / "link").symlink_to(tmp_path / "root2")
+    with pytest.raises(CorpusForbidden) as raised:
+        count(tmp_path, Bounds(roots=(root,)), path.replace("ROOT", str(root)), format="text")
+    assert raised.value.message == f"{root}/link is outside the directories that a corpus may lie in"
+
+
 @pytest.mark.parametrize("path", [".own/a/0.txt", ".own/*/*.txt", "link.txt", ".own", "nowhere/../.own/a/0.txt"])
 def test_a_directory_that_is_closed_is_of_no_root_above_it(tmp_path: Path, root: Path, path: str) -> None:
     for name in ("a", "b"):

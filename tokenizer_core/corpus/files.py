@@ -228,7 +228,9 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
     if found and not others:
         raise not_found(str(place.path), "what the run itself writes is no corpus", field)
     for file in others:
-        # A link that leads out of the roots is told before anything is read.
+        # A link that leads out of the roots is told before anything is read, and nothing that lies behind it.
+        if bounds.roots and not real.holds(file):
+            raise bounds.outside(str(real.leaving(file, place.beginning)), field)
         opener = partial(bounds.open, file, field)
         try:
             _, size, _ = _stamp(opener)

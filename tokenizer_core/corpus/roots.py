@@ -37,6 +37,11 @@ class RealRoots:
             return False
         return any(is_below(real, root) and not any(is_below(real, one) for one in shut) for root, shut in self._roots)
 
+    def leaving(self, path: Path, beginning: Path) -> Path:
+        """Return the link by which a path that begins below a root leads out of all."""
+        way = (one for one in reversed(path.parents) if one.is_relative_to(beginning))
+        return next((one for one in way if not self.holds(one)), path)
+
     def real(self, path: Path) -> str:
         """Return a path without any link in it, as ``os.path.realpath`` does."""
         if ".." in path.parts:
