@@ -10,7 +10,6 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
-from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, UNBOUNDED, Bounds, Place, not_found
+from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds, Place, not_found
+from tokenizer_core.corpus.names import name_files
 from tokenizer_core.corpus.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
 from tokenizer_core.corpus.roots import RealRoots, is_below
 from tokenizer_core.corpus.web_files import WebFile, spooled
@@ -34,9 +34,6 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".counts": "counts",
 }
-
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +82,7 @@ def files_of(corpus: Corpus) -> Files | None:
     if isinstance(corpus, list | tuple) and corpus:
         if all(isinstance(item, os.PathLike) for item in corpus):
             return Files(paths=tuple(corpus))
-        if all(isinstance(item, str) and _names_files(item) for item in corpus):
+        if name_files(corpus):
             raise InvalidOption(
                 "the corpus is a list of strings that name files; give pathlib.Path objects for the files, or "
                 "an iterator of strings for these texts",
@@ -141,19 +138,6 @@ def batches(documents: Iterable[str]) -> Iterator[list[str]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _names_files(text: str) -> bool:
-    """Whether a string that is meant as a text or as a path leads to files, or could lead to some elsewhere."""
-    if not text or len(text) > MAX_PATH_BYTES or "\n" in text:
-        return False
-    if _URL.fullmatch(text):
-        return True
-    try:
-        # A pattern may be absolute, which pathlib refuses.
-        return Path(text).exists() or (glob.has_magic(text) and any(glob.iglob(text, recursive=True)))  # noqa: PTH207
-    except (OSError, ValueError, RecursionError):
-        return False
 
 
 def _kind(name: str, files: Files) -> tuple[Format | None, Compression]:
