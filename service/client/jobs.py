@@ -64,12 +64,12 @@ def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[J
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
     # The settings go first: what is wrong with them is told before the corpus is sent. A null there means something.
+    given = _given(options, "name", "format", "field", "column")
     settings: Any = options.get("settings")
     if not isinstance(settings, Mapping | None):
         raise InvalidOption(f"settings are values by name, not {type(settings).__name__}", field="settings")
     form = {"settings": written_whole({} if settings is None else settings)}
-    given = _given(options, "name", "format", "field", "column")
-    form |= {name: encoded(str(value), name) for name, value in given.items()}
+    form |= {name: encoded(value, name) for name, value in given.items()}
     return Call(
         "POST",
         "/train-job",
@@ -198,6 +198,8 @@ def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:
 
 
 def _given(options: SubmitOptions, *names: str) -> dict[str, Any]:
+    for name in sorted(options.keys() - SubmitOptions.__optional_keys__):
+        raise InvalidOption(f"{name} is no option of a submission; what is trained is said in settings", field=name)
     return {name: value for name, value in options.items() if name in names and value is not None}
 
 

@@ -53,6 +53,11 @@ def test_a_client_that_cannot_be_is_refused_by_the_argument(kind: Any, field: st
         (InvalidUnicode, "pattern", lambda: jobs.submit_files(["a"], settings={"pattern": "\ud800"})),
         (InvalidUnicode, "\\ud800", lambda: jobs.submit_files(["a"], settings={"\ud800": 1})),
         *((InvalidOption, "settings", lambda v=v: jobs.submit_files(["a"], settings=v)) for v in (5, [], np.arange(2))),
+        *(
+            (InvalidOption, "vocab_size", lambda submit=submit: submit(["a"], vocab_size=300))
+            for submit in (jobs.submit_texts, jobs.submit_files, jobs.submit_paths, jobs.submit_urls)
+        ),
+        *((InvalidOption, "name", lambda v=v: jobs.submit_files(["a"], name=v)) for v in (5, b"a", 10**5000)),
         *((InvalidOption, "files", lambda v=v: jobs.submit_files(v)) for v in (None, 5, np.array("a"), "a")),
         *((InvalidOption, "files", lambda v=v: jobs.submit_files([v])) for v in (None, 5, b"a", "a\0", "\ud800")),
         *((InvalidOption, "texts", lambda v=v: jobs.submit_texts(v)) for v in (None, 5, np.array("a"), "a")),
