@@ -73,6 +73,23 @@ def test_hugging_face_reads_the_files(tmp_path: Path) -> None:
     }
 
 
+SPACES = [character for character in map(chr, range(0x110000)) if character.isspace()]
+
+
+@pytest.mark.parametrize("mark", ["</w>", ""])
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+def test_no_white_space_of_any_kind_comes_into_a_merge(tmp_path: Path, space: str, mark: str) -> None:
+    for text in (f"low{space}lower", f"{space * 2}low{space * 3}", f"low{space}\x1c\n {space}low"):
+        trained = train_characters(iter([text * 9]), 60, end_of_word=mark)
+        trained.save(tmp_path)
+        assert ("l", "o") in trained.merges
+        assert {part for merge in trained.merges for part in merge if part.split() != [part]} == set()
+        # What slow readers make of a line, and what Hugging Face's engine does.
+        lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines()[1:]
+        assert [tuple(line.split()) for line in lines] == list(trained.merges)
+        BPE.from_file(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [

@@ -26,8 +26,12 @@ from tokenizer_core.training.progress import Report, Watch
 from tokenizer_core.training.settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 from tokenizer_core.training.train import counted
 
-WORDS = r"\s+|\S+"
-"""White space and what lies between: the usual words of character-level vocabularies."""
+WORDS = r"[^\s\x1C-\x1F]+|[\s\x1C-\x1F]"
+"""Each white space and what lies between: the usual words of character-level vocabularies.
+
+White space is what ``str.split`` takes for it, with four separators that are none to Unicode: readers in Python take a
+line of ``merges.txt`` apart by that, so no merge may hold any.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def train_characters(
 
     Args:
         vocab_size: characters and products together; special tokens are not among them.
+        pattern: what words are; ``save`` refuses merges that hold white space, which those of the default never do.
         end_of_word: added to the last character of every word, where white space is then no word; may be empty.
         limit_alphabet: only the most frequent characters; no merge crosses another one.
         max_token_length: in characters.
