@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import resource
+import sys
 from collections.abc import Sized
 from functools import partial
 from typing import Any, NoReturn
@@ -19,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from service.direct import DirectProtocol
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
+from service.threads import saturated
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""
@@ -31,6 +34,19 @@ READ_SECONDS = 30.0
 
 END_SECONDS = 28
 """Time for the requests at hand when the server ends."""
+
+KEPT_DESCRIPTORS = 64
+"""File descriptors that connections leave to artifacts, jobs and uploads."""
+
+
+def most_connections(descriptors: int) -> int:
+    """Return how many connections a process may have that may open so many files."""
+    if descriptors == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(descriptors - KEPT_DESCRIPTORS, descriptors // 2)
+
+
+MAX_CONNECTIONS = most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 WRITE_WHOLE = "tokd.write_whole"
 """The extension of ASGI by which a hot route writes a whole answer in one call. It is given media type and body, and
@@ -91,7 +107,10 @@ class BoundedProtocol(DirectProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
         self.flow = _Flow(transport, self.pipeline)
-        self._expect_a_head()
+        if len(self.connections) > MAX_CONNECTIONS:
+            self._refuse(saturated(f"{MAX_CONNECTIONS} connections are open"))
+        else:
+            self._expect_a_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_the_clock()
@@ -281,7 +300,8 @@ class BoundedProtocol(DirectProtocol):
 
     def _send_refusal(self, refused: Refusal) -> None:
         head = STATUS_LINE[refused.status] + (
-            f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(refused.body)}\r\nconnection: close\r\n\r\n"
+            f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(refused.body)}\r\nconnection: close\r\n"
         ).encode("ascii")
-        self.transport.write(head + refused.body)
+        more = b"".join(b"%b: %b\r\n" % header for header in refused.headers)
+        self.transport.write(b"%b%b\r\n%b" % (head, more, refused.body))
         self.transport.close()

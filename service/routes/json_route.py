@@ -7,6 +7,7 @@ dependencies, ``await request.json()`` and building an answer from models; of wh
 
 from __future__ import annotations
 
+import errno
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -276,9 +277,21 @@ def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
     refused = refusal(error, dialect)
     if refused.code != "internal":
         return refused
+    if _lacks_descriptors(error):
+        _log.error("all file descriptors of this process are in use; let it have more (ulimit -n)")
+        return refusal(saturated("all file descriptors of this server are in use"), dialect)
     word = token_hex(4)
     _log.error("bug %s: %s\n%s", word, type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return refusal(ServiceError("internal", f"this server has a bug; its error log says where, at {word}"), dialect)
+
+
+def _lacks_descriptors(error: BaseException | None) -> bool:
+    """Tell whether an exception, or one that it was made of, is that no further file can be opened."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 async def send_refusal(refused: Refusal, exchange: Exchange, receive: Receive, send: Send, limits: Limits) -> None:

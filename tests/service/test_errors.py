@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
+import os
 
 import pytest
 from fastapi.testclient import TestClient
@@ -69,6 +71,31 @@ def test_unexpected_exception_says_nothing(
         assert caplog.text.count(f"bug {answer.json()['detail'].rpartition(' ')[2]}: RuntimeError") == 1
     assert "RuntimeError" in caplog.text
     assert "SECRET" not in caplog.text
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_no_file_descriptor_left_is_no_bug(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    client = make_client()
+
+    def as_it_comes(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "/secret")
+
+    def as_the_core_says_it(*_: object, **__: object) -> None:
+        try:
+            as_it_comes()
+        except OSError:
+            raise tokenizer_core.errors.InvalidArtifact("tokenizer.json cannot be opened") from None
+
+    for broken in (as_it_comes, as_the_core_says_it):
+        caplog.clear()
+        monkeypatch.setattr("service.registry.Loaded.info", broken)
+        answer = client.get("/tokenizers")
+        assert_problem(answer, "saturated")
+        assert answer.headers["retry-after"] == "1"
+        assert "ulimit -n" in caplog.text
+        assert "secret" not in answer.text + caplog.text
 
 
 def test_place_of_the_core_becomes_a_path() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from service import http_protocol
-from service.http_protocol import MAX_HEAD_BYTES, BoundedProtocol
+from service.http_protocol import MAX_HEAD_BYTES, BoundedProtocol, most_connections
 
 
 class Transport(asyncio.Transport):
@@ -48,8 +49,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def connected(app: Any = app) -> tuple[BoundedProtocol, Transport]:
-    protocol = BoundedProtocol(Config(app, log_config=None, timeout_keep_alive=1000), ServerState(), {})
+def connected(app: Any = app, state: ServerState | None = None) -> tuple[BoundedProtocol, Transport]:
+    protocol = BoundedProtocol(Config(app, log_config=None, timeout_keep_alive=1000), state or ServerState(), {})
     transport = Transport()
     protocol.connection_made(transport)
     return protocol, transport
@@ -68,6 +69,29 @@ def test_connection_that_never_speaks_is_ended() -> None:
         await asyncio.wait_for(transport.aborted.wait(), 10)
 
     asyncio.run(story())
+
+
+def test_connections_leave_file_descriptors_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
+    state = ServerState()
+
+    async def story() -> None:
+        first, *_ = made = [connected(state=state) for _ in range(3)]
+        assert [transport.closed for _, transport in made] == [False, False, True]
+        head, _, body = made[2][1].written.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 ")
+        assert b"\r\nretry-after: 1" in head
+        assert json.loads(body)["code"] == "saturated"
+        for at in (2, 0):
+            made[at][0].connection_lost(None)
+        assert not connected(state=state)[1].closed
+        first[0].connection_lost(None)
+
+    asyncio.run(story())
+
+
+def test_as_many_connections_as_a_process_may_have() -> None:
+    assert [most_connections(files) for files in (64, 256, 1024, -1)] == [32, 192, 960, sys.maxsize]
 
 
 def test_head_that_never_ends_is_given_up_also_on_a_connection_in_use() -> None:
