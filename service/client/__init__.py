@@ -41,7 +41,7 @@ from service.client.errors import (
     no_tokd,
     retry_after,
 )
-from service.client.given import address, attempts, headers_of, patience
+from service.client.given import address, attempts, carrier, headers_of, patience
 from service.client.jobs import EventReader, growing_pause
 from tokenizer_core import InvalidOption
 
@@ -163,7 +163,10 @@ class Client(_Methods):
         # A stream is quiet for a quarter of a minute at most.
         self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
         self._http = httpx.Client(
-            base_url=address(url), timeout=timeout, headers=headers_of(headers, key), transport=transport
+            base_url=address(url),
+            timeout=timeout,
+            headers=headers_of(headers, key),
+            transport=carrier(transport, httpx.BaseTransport),
         )
 
     def send(self, call: Call[T]) -> T:
@@ -245,7 +248,10 @@ class AsyncClient(_Methods):
         # A stream is quiet for a quarter of a minute at most.
         self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
         self._http = httpx.AsyncClient(
-            base_url=address(url), timeout=timeout, headers=headers_of(headers, key), transport=transport
+            base_url=address(url),
+            timeout=timeout,
+            headers=headers_of(headers, key),
+            transport=carrier(transport, httpx.AsyncBaseTransport),
         )
 
     async def send(self, call: Call[T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from numbers import Integral, Real
@@ -18,6 +19,9 @@ from tokenizer_core import InvalidOption, InvalidUnicode
 
 S = TypeVar("S")
 
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OWN = ("content-length", "content-type", "transfer-encoding")
+
 SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
 
@@ -32,11 +36,29 @@ def address(url: str) -> httpx.URL:
         raise InvalidOption(f"url is a string, not {type(given).__name__}", field="url")
     try:
         parsed = httpx.URL(url)
-    except (httpx.InvalidURL, UnicodeEncodeError) as error:
+        # What a system is asked for has labels of 1 to 63 bytes; asked for another, it fails in its own way.
+        is_host = bool(parsed.host and parsed.raw_host.decode("ascii").encode("idna"))
+    except (httpx.InvalidURL, UnicodeError) as error:
         raise InvalidOption(f"url is {url!r}, which is no URL: {error}", field="url") from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    if parsed.scheme not in ("http", "https") or not is_host:
         raise InvalidOption(f"url is {url!r}; it begins with http:// or https:// and a host", field="url")
+    if parsed.port is not None and not 0 < parsed.port < 1 << 16:
+        raise InvalidOption(f"url has the port {parsed.port}; there are those from 1 to 65535", field="url")
+    if parsed.query:
+        raise InvalidOption(f"url is {url!r}; it ends before the query", field="url")
     return parsed
+
+
+def carrier(transport: S, kind: type) -> S:
+    """Return how connections are made, if that is said.
+
+    Raises:
+        InvalidOption: it is none of the kind of the client.
+    """
+    if not isinstance(transport, kind | None):
+        message = f"transport is an httpx.{kind.__name__}, not {type(transport).__name__}"
+        raise InvalidOption(message, field="transport")
+    return transport
 
 
 def headers_of(headers: Mapping[str, str] | None, key: str | None) -> dict[str, str]:
@@ -49,6 +71,11 @@ def headers_of(headers: Mapping[str, str] | None, key: str | None) -> dict[str, 
     if not isinstance(given, Mapping):
         raise InvalidOption(f"headers are values by name, not {type(given).__name__}", field="headers")
     sent = {header(name, "headers"): header(value, "headers") for name, value in given.items()}
+    for name in sent:
+        if not _NAME.fullmatch(name):
+            raise InvalidOption("a name in headers has a space, a colon or another sign that none has", field="headers")
+        if name.lower() in _OWN:
+            raise InvalidOption(f"headers has {name}, which every request says itself; leave it out", field="headers")
     if key is not None:
         sent["authorization"] = f"Bearer {header(key, 'key')}"
     return sent
@@ -74,7 +101,8 @@ def patience(timeout: float) -> float:
     """
     given: Any = timeout
     is_number = isinstance(given, Real) and not isinstance(given, bool)
-    if not is_number or not 0 < given <= TIMEOUT_MAX:
+    # A fraction may be above 0 and so small that its float is not.
+    if not is_number or not 0 < given <= TIMEOUT_MAX or not float(given):
         raise InvalidOption(f"timeout is a number of seconds above 0 and up to {TIMEOUT_MAX:.0f}", field="timeout")
     return float(given)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections import UserList, deque
+from fractions import Fraction
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
@@ -31,10 +33,23 @@ from tokenizer_core import InvalidOption, InvalidUnicode
             ("url", {"url": value})
             for value in (None, b"http://a", "", "localhost:8000", "/path", "http://", "ftp://a")
         ),
+        *(
+            ("url", {"url": value})
+            for value in (
+                "http://a..b",
+                "http://xn--a",
+                f"http://{'a' * 64}",
+                "http://a:99999",
+                "http://a:-1",
+                "http://a?b",
+            )
+        ),
+        *(("headers", {"headers": {name: "1"}}) for name in ("", "a b", "a:", "Content-Length", "content-type")),
+        *(("transport", {"transport": value}) for value in (5, "/run/tokd.sock", httpx.Client)),
         *(("headers", {"headers": value}) for value in (5, "x: y", [("x", "y")], np.array([1, 2]))),
         *(
             ("timeout", {"timeout": value})
-            for value in (None, "5", True, 0, -1.0, float("nan"), float("inf"), 10**5000)
+            for value in (None, "5", True, 0, -1.0, float("nan"), float("inf"), 10**5000, Fraction(1, 10**400))
         ),
         *(("tries", {"tries": value}) for value in (None, "3", 2.0, True, [10**5000])),
     ],
@@ -43,6 +58,17 @@ def test_a_client_that_cannot_be_is_refused_by_the_argument(kind: Any, field: st
     with pytest.raises(InvalidOption, match=field) as caught:
         kind(**options)
     assert caught.value.place["field"] == field
+
+
+def test_a_transport_is_one_of_the_kind_of_client() -> None:
+    for kind, other in ((Client, httpx.AsyncHTTPTransport()), (AsyncClient, httpx.HTTPTransport())):
+        with pytest.raises(InvalidOption, match=f"not {type(other).__name__}"):
+            kind(transport=other)
+
+
+@pytest.mark.parametrize("url", ["http://localhost.", "http://my_host", "http://ü.com/tokd/", "http://[::1]:65535"])
+def test_a_url_may_have_any_host_and_a_path(url: str) -> None:
+    Client(url).close()
 
 
 @pytest.mark.parametrize(
