@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tokenizer_core import patterns
 from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.coverage import covers_every_text
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import hf_write, tiktoken, vocab_merges
 
@@ -93,6 +94,12 @@ def _beside(config: PipelineConfig, format_: str) -> Beside:
                 raise Unsupported(
                     f"the expression means something else to those who read {format_}; export to huggingface",
                     field="pre_tokenizer.pattern",
+                )
+            if stage.pattern.kind == "regex" and stage.behavior == "isolated" and not covers_every_text(text):
+                raise Unsupported(
+                    "the expression may leave text between its matches, which is a piece here and is lost to those who "
+                    f"read {format_}; export to huggingface",
+                    field="pre_tokenizer",
                 )
             regex = patterns.PATTERNS[text] if stage.pattern.kind == "name" else text
             return Beside(text, regex, {token.content: token.id for token in config.added_tokens})
