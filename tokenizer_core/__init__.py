@@ -43,7 +43,7 @@ from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, Spe
 
 if TYPE_CHECKING:
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
-    from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
+    from tokenizer_core.chat_rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
@@ -76,6 +76,7 @@ __all__ = [
     "Cancelled",
     "CharacterMerges",
     "ChatPolicy",
+    "ChatRenderer",
     "CheckReport",
     "CorpusError",
     "CorpusForbidden",
@@ -154,7 +155,7 @@ _LATER = {
     name: module
     for module, names in {
         "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
-        "chat_rendering": ("Message", "RenderedChat", "RenderingOptions"),
+        "chat_rendering": ("ChatRenderer", "Message", "RenderedChat", "RenderingOptions"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),

@@ -11,7 +11,7 @@ from jinja2.exceptions import TemplateError
 
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing, shown
-from tokenizer_core.template import Origins, Rendering, Span, Template, bare, compiled, taken
+from tokenizer_core.template import Origins, Rendering, Shared, Span, Template, bare, compiled, taken
 
 Message = Mapping[str, Any]
 
@@ -64,52 +64,68 @@ class RenderedChat:
     template: str
 
 
-def render(
-    settings: Settings,
-    messages: Sequence[Message],
-    *,
-    tools: Sequence[Mapping[str, Any]] | None,
-    documents: Sequence[Mapping[str, Any]] | None,
-    add_generation_prompt: bool,
-    continue_final_message: bool,
-    template_args: Mapping[str, Any] | None,
-    template: str | None,
-) -> RenderedChat:
-    """Render messages by one of the settings' templates; see ``Tokenizer.render_chat``."""
-    _check_options(add_generation_prompt, continue_final_message, template_args, template)
-    if continue_final_message and add_generation_prompt:
-        raise InvalidOption(
-            "continue_final_message goes on with the last message and add_generation_prompt begins another; choose one",
-            field="continue_final_message",
-        )
-    _check(messages, tools, documents, template_args or {})
-    chosen = _template(settings, template, tools is not None)
-    with taken() as turn:
-        origins = Origins()
-        chat = []
-        for at, message in enumerate(messages):
-            present = {key: value for key, value in message.items() if value is not None}
-            chat.append(_reasoning(origins.track(present, at, "")))
-            if turn is not None:
-                turn.pause()
-        final = _begin_to_continue(chat, chosen.source) if continue_final_message else ""
+class ChatRenderer:
+    """Render the chats of one request, one after the other; see ``Tokenizer.chat_renderer``."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool = False,
+        template_args: Mapping[str, Any] | None = None,
+        template: str | None = None,
+    ) -> None:
+        _check_options(add_generation_prompt, continue_final_message, template_args, template)
+        if continue_final_message and add_generation_prompt:
+            raise InvalidOption(
+                "continue_final_message goes on with the last message and add_generation_prompt begins another; "
+                "choose one",
+                field="continue_final_message",
+            )
+        _check_shared(tools, documents, template_args or {})
+        self._template = _template(settings, template, tools is not None)
+        self._specials = _special_tokens(settings)
+        self._tools, self._documents, self._args = tools, documents, template_args
+        self._begins, self._continues = add_generation_prompt, continue_final_message
+        self._shared: Shared | None = None
+
+    def render(self, messages: Sequence[Message]) -> RenderedChat:
+        """Render one more chat; see ``Tokenizer.render_chat``."""
+        _check_messages(messages)
+        with taken() as turn:
+            if self._shared is None:
+                self._shared = self._share()
+            origins = Origins(self._shared.origins)
+            chat = []
+            for at, message in enumerate(messages):
+                present = {key: value for key, value in message.items() if value is not None}
+                chat.append(_reasoning(origins.track(present, at, "")))
+                if turn is not None:
+                    turn.pause()
+            final = _begin_to_continue(chat, self._template.source) if self._continues else ""
+            try:
+                rendering = self._template.render(origins, chat, self._shared)
+            except TemplateFailed as error:
+                _place(error, messages)
+                raise
+        if self._continues:
+            rendering = _continued(rendering, final)
+        roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
+        return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, self._template.hash)
+
+    def _share(self) -> Shared:
+        origins, tools, documents = Origins(), self._tools, self._documents
         variables = {
-            **_special_tokens(settings),
-            **origins.track(dict(template_args or {}), None, "template_args"),
-            "messages": chat,
+            **self._specials,
+            **origins.track(dict(self._args or {}), None, "template_args"),
             "tools": origins.track(tools and list(tools), None, "tools"),
             "documents": origins.track(documents and list(documents), None, "documents"),
-            "add_generation_prompt": add_generation_prompt,
+            "add_generation_prompt": self._begins,
         }
-        try:
-            rendering = chosen.render(origins, variables)
-        except TemplateFailed as error:
-            _place(error, messages)
-            raise
-    if continue_final_message:
-        rendering = _continued(rendering, final)
-    roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
-    return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, chosen.hash)
+        return Shared(origins, variables)
 
 
 def _check_options(begins: object, continues: object, template_args: object, template: object) -> None:
@@ -126,17 +142,31 @@ def _check_options(begins: object, continues: object, template_args: object, tem
         raise InvalidOption(f"template is the name of a template, not {type(template).__name__}", field="template")
 
 
-def _check(messages: Any, tools: Any, documents: Any, template_args: Mapping[str, Any]) -> None:
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence) or not messages:
+def _check_messages(messages: Any) -> None:
+    if not _is_list(messages) or not messages:
         raise InvalidOption("messages is a list with at least one message", field="messages")
-    for name, values in (("messages", messages), ("tools", tools), ("documents", documents)):
-        if values is not None and (isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence)):
-            raise InvalidOption(f"{name} is a list of objects", field=name)
-        for at, value in enumerate(values or ()):
-            if not isinstance(value, Mapping):
-                raise InvalidOption(f"{name}[{at}] is no object", field=f"{name}[{at}]")
+    _check_objects("messages", messages)
     for at, message in enumerate(messages):
         _check_parts(at, message.get("content"))
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, (str, bytes, Mapping))
+
+
+def _check_objects(name: str, values: Sequence[Any]) -> None:
+    for at, value in enumerate(values):
+        if not isinstance(value, Mapping):
+            raise InvalidOption(f"{name}[{at}] is no object", field=f"{name}[{at}]")
+
+
+def _check_shared(tools: Any, documents: Any, template_args: Mapping[str, Any]) -> None:
+    for name, values in (("tools", tools), ("documents", documents)):
+        if values is None:
+            continue
+        if not _is_list(values):
+            raise InvalidOption(f"{name} is a list of objects", field=name)
+        _check_objects(name, values)
     for name in template_args:
         if name in _RESERVED:
             raise InvalidOption(

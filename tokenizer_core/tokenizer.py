@@ -14,6 +14,7 @@ from tokenizer_core import artifact
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
 from tokenizer_core.arguments import check_choice, check_kind, check_request, check_unicode
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
+from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokenizer_core.chat import ChatPolicy, EncodedChat
-    from tokenizer_core.chat_rendering import Message, RenderedChat, RenderingOptions
+    from tokenizer_core.chat_rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
 
     Ids = npt.NDArray[np.uint32]
     JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]
@@ -392,17 +393,7 @@ class Tokenizer(Codec):
                 vars(twin)[name] = value
         return twin
 
-    def render_chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        documents: Sequence[Mapping[str, Any]] | None = None,
-        add_generation_prompt: bool = False,
-        continue_final_message: bool = False,
-        template_args: Mapping[str, Any] | None = None,
-        template: str | None = None,
-    ) -> RenderedChat:
+    def render_chat(self, messages: Sequence[Message], **options: Unpack[RenderingOptions]) -> RenderedChat:
         """Render messages by the chat template, as Hugging Face does, and tell who wrote what.
 
         Args:
@@ -415,25 +406,31 @@ class Tokenizer(Codec):
         Raises:
             InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable
         """
+        return self.chat_renderer(**options).render(messages)
+
+    def chat_renderer(self, **options: Unpack[RenderingOptions]) -> ChatRenderer:
+        """Return what renders many chats with the same options: these are tracked once, and there is one budget.
+
+        One after the other: a renderer is not for several threads at once.
+
+        Args:
+            options: those of ``render_chat``.
+        """
         from tokenizer_core import chat_rendering
 
-        return chat_rendering.render(
-            self.settings,
-            messages,
-            tools=tools,
-            documents=documents,
-            add_generation_prompt=add_generation_prompt,
-            continue_final_message=continue_final_message,
-            template_args=template_args,
-            template=template,
-        )
+        return chat_rendering.ChatRenderer(self.settings, **options)
 
     def encode_chat(
-        self, messages: Sequence[Message], *, special_tokens: ChatPolicy = "text", **options: Unpack[RenderingOptions]
+        self,
+        messages: Sequence[Message] | RenderedChat,
+        *,
+        special_tokens: ChatPolicy = "text",
+        **options: Unpack[RenderingOptions],
     ) -> EncodedChat:
         """Render messages and encode the text; only what the template itself writes becomes an added token.
 
         Args:
+            messages: those of a chat, or what ``chat_renderer`` made of them.
             special_tokens: what an added token's literal in a caller's text means: ``"text"``, or an error with
                 ``"reject"``. With ``"parse"`` it becomes the token: for callers who may write control tokens.
             options: those of ``render_chat``.
@@ -443,11 +440,11 @@ class Tokenizer(Codec):
         """
         from tokenizer_core import chat
 
-        return chat.encode(self._pipeline, self._special_ids, self.render_chat(messages, **options), special_tokens)
+        return chat.encode(self._pipeline, self._special_ids, self._rendered(messages, options), special_tokens)
 
     def chat_offsets(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[Message] | RenderedChat,
         unit: Unit = "char",
         *,
         special_tokens: ChatPolicy = "text",
@@ -456,9 +453,18 @@ class Tokenizer(Codec):
         """Render messages and encode the text with the span of every id in it; the ids are those of ``encode_chat``."""
         from tokenizer_core import chat
 
-        rendered = self.render_chat(messages, **options)
+        rendered = self._rendered(messages, options)
         ids, spans, _ = chat.places(self._pipeline, rendered, unit, special_tokens)
         return Offsets(ids, spans), rendered
+
+    def _rendered(self, messages: Sequence[Message] | RenderedChat, options: RenderingOptions) -> RenderedChat:
+        from tokenizer_core.chat_rendering import RenderedChat
+
+        if not isinstance(messages, RenderedChat):
+            return self.render_chat(messages, **options)
+        if options:
+            raise InvalidOption("a chat that is rendered takes no options of its rendering", field=next(iter(options)))
+        return messages
 
     @cached_property
     def _special_ids(self) -> frozenset[int]:

@@ -4,8 +4,8 @@
 ``sandbox`` is Jinja's environment, ``render`` puts a template and messages together, ``turn`` shares the interpreter.
 """
 
-from tokenizer_core.template.render import Origins, Rendering, Span, Template, compiled
+from tokenizer_core.template.render import Origins, Rendering, Shared, Span, Template, compiled
 from tokenizer_core.template.tracked import bare
 from tokenizer_core.template.turn import Turn, in_turns, taken
 
-__all__ = ["Origins", "Rendering", "Span", "Template", "Turn", "bare", "compiled", "in_turns", "taken"]
+__all__ = ["Origins", "Rendering", "Shared", "Span", "Template", "Turn", "bare", "compiled", "in_turns", "taken"]

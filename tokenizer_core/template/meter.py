@@ -26,6 +26,11 @@ WORK_PER_LATER_CHARACTER = 20
 BASE_SECONDS = 1.0
 SECONDS_PER_CHARACTER = 1e-6
 
+CHAT_WORK = 200_000
+CHAT_SECONDS = 0.01
+"""What each chat of a request may need beside its characters, for tools that all of them are rendered with: of forty
+real templates nearly all take less for ten tools, and half of them a twentieth of it without."""
+
 LOOK_SECONDS = 0.002
 """How often a rendering that shares the interpreter asks whether others wait."""
 
@@ -37,8 +42,37 @@ OBJECT = 32
 PIECE = 64
 """Units for each of many texts that are made at once: one of a caller's takes some 250 bytes."""
 
+_TOGETHER = ", as do those before it in this request; send fewer chats at once"
+
 ESCAPED = 10
 """The most characters that Python writes for one that it escapes."""
+
+
+class Budget:
+    """What the renderings of one request may take together.
+
+    Args:
+        size: the characters of what its chats share.
+
+    Attributes:
+        work, seconds: what is left.
+        chats: how many chats there were.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.chats = 0
+        self.work, self.seconds = BASE_WORK + _work(size), BASE_SECONDS + SECONDS_PER_CHARACTER * size
+
+    def grow(self, size: int) -> None:
+        """Allow what one more chat, of ``size`` characters, may need."""
+        self.chats += 1
+        self.work += CHAT_WORK + _work(size)
+        self.seconds += CHAT_SECONDS + SECONDS_PER_CHARACTER * size
+
+
+def _work(size: int) -> int:
+    later = max(size - LONG, 0)
+    return WORK_PER_CHARACTER * (size - later) + WORK_PER_LATER_CHARACTER * later
 
 
 class Meter:
@@ -47,13 +81,16 @@ class Meter:
     Nothing takes much more than four bytes for each unit that it is charged, which is what a wide character takes.
     """
 
-    def __init__(self, size: int) -> None:
-        """Allow what a chat of ``size`` characters may need."""
-        later = max(size - LONG, 0)
-        self.work = BASE_WORK + WORK_PER_CHARACTER * (size - later) + WORK_PER_LATER_CHARACTER * later
-        self._end = time.thread_time() + BASE_SECONDS + SECONDS_PER_CHARACTER * size
+    def __init__(self, size: int, budget: Budget | None = None) -> None:
+        """Allow what a chat of ``size`` characters may need, but no more than is left in a budget."""
+        self._budget = budget
+        self._began = time.thread_time()
+        self.work, seconds = BASE_WORK + _work(size), BASE_SECONDS + SECONDS_PER_CHARACTER * size
+        if budget is not None:
+            self.work, seconds = min(self.work, budget.work), min(seconds, budget.seconds)
+        self._given, self._end = self.work, self._began + seconds
         self._turn = turn.current()
-        self._next_look = time.monotonic() + (BASE_SECONDS if self._turn is None else LOOK_SECONDS)
+        self._next_look = time.monotonic() + (min(BASE_SECONDS, seconds) if self._turn is None else LOOK_SECONDS)
         self.now = datetime.now()
         self._weights: dict[int, tuple[int, Any]] = {}
 
@@ -66,7 +103,7 @@ class Meter:
         # A number of the caller would make every later one the caller's, and slow.
         self.work -= int(units)
         if self.work < 0:
-            raise TemplateLimit("the chat template makes more text or takes more steps than a chat can need")
+            raise self._limit("makes more text or takes more steps than a chat can need")
         if time.monotonic() > self._next_look:
             self._look()
 
@@ -74,11 +111,21 @@ class Meter:
         # The thread's own time counts, since others may have the processor; asking for it costs a system call.
         left = self._end - time.thread_time()
         if left <= 0:
-            raise TemplateLimit("the chat template takes too long on these messages")
+            raise self._limit("takes too long on these messages")
         if self._turn is not None:
             self._turn.pause()
             left = min(left, LOOK_SECONDS)
         self._next_look = time.monotonic() + left
+
+    def settle(self) -> None:
+        """Take what was used from the budget."""
+        if self._budget is not None:
+            self._budget.work -= self._given - self.work
+            self._budget.seconds -= time.thread_time() - self._began
+
+    def _limit(self, what: str) -> TemplateLimit:
+        together = self._budget is not None and self._budget.chats > 1
+        return TemplateLimit(f"the chat template {what}{_TOGETHER if together else ''}")
 
     def weigh(self, value: Any) -> int:
         """Return how long the value is when everything in it is written out, however often a part of it is shared.
@@ -117,6 +164,7 @@ def metered(meter: Meter) -> Iterator[None]:
         yield
     finally:
         _CURRENT.meter = None
+        meter.settle()
 
 
 def charge(units: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jinja2
 
 from tokenizer_core.errors import InputError, InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
-from tokenizer_core.template.meter import Meter, metered
+from tokenizer_core.template.meter import Budget, Meter, metered
 from tokenizer_core.template.sandbox import PlainEnvironment
 from tokenizer_core.template.tracked import GENERATED, Tracked, bare, concat, number, runs_of, written
 from tokenizer_core.template.tracking import TrackingEnvironment
@@ -77,10 +77,11 @@ class _Place(NamedTuple):
 class Origins:
     """Turn a caller's values into tracked ones, and number the places that they come from."""
 
-    def __init__(self) -> None:
-        self._places = [_Place(None, 0, "")]
-        self._paths = {0: ""}
-        self.size = 0
+    def __init__(self, shared: Origins | None = None) -> None:
+        """Begin, or go on behind the places of what several chats share."""
+        self._places: list[_Place] = [_Place(None, 0, "")] if shared is None else shared._places.copy()
+        self._paths: dict[int, str] = {0: ""} if shared is None else shared._paths.copy()
+        self.size: int = 0 if shared is None else shared.size
 
     def place(self, code: int) -> tuple[int | None, str]:
         """Return the message and the field behind a code."""
@@ -167,6 +168,24 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value]
 
 
+class Shared:
+    """What several chats of a request have in common: variables, which are tracked once, and what is allowed to all.
+
+    Args:
+        origins: those of the variables.
+        tracked: the variables by name.
+    """
+
+    def __init__(self, origins: Origins, tracked: Mapping[str, Any]) -> None:
+        self.origins, self.tracked, self.plain = origins, tracked, plain(dict(tracked))
+        self.budgets = Budget(origins.size), Budget(origins.size)
+
+    def grow(self, size: int) -> None:
+        """Allow both renderings of one more chat."""
+        for budget in self.budgets:
+            budget.grow(size)
+
+
 class Template:
     """A compiled template; immutable, safe to share between threads."""
 
@@ -184,26 +203,32 @@ class Template:
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)
 
-    def render(self, origins: Origins, variables: Mapping[str, Any]) -> Rendering:
-        """Render tracked variables, and once more without origins to see that the text is the same.
+    def render(self, origins: Origins, messages: list[dict[str, Any]], shared: Shared) -> Rendering:
+        """Render tracked messages, and once more without origins to see that the text is the same.
+
+        Args:
+            origins: those of the messages and of what is shared.
 
         Raises:
             TemplateFailed, TemplateLimit, TemplateUntrackable
         """
-        meter = Meter(origins.size)
+        shared.grow(origins.size - shared.origins.size)
+        tracking, checking = shared.budgets
+        meter = Meter(origins.size, tracking)
         with metered(meter), _failures():
-            text = concat(list(self._tracking.root_render_func(self._tracking.new_context(dict(variables)))))
-        again = Meter(origins.size)
+            context = self._tracking.new_context({**shared.tracked, "messages": messages})
+            text = concat(list(self._tracking.root_render_func(context)))
+        again = Meter(origins.size, checking)
         again.now = meter.now
-        expected = self._render_plain(again, variables)
+        expected = self._render_plain(again, {**shared.plain, "messages": plain(messages)})
         if expected != text:
             raise TemplateUntrackable("the chat template does to these messages what cannot be tracked exactly")
         return _rendering(text, origins)
 
-    def _render_plain(self, meter: Meter, variables: Mapping[str, Any]) -> str:
+    def _render_plain(self, meter: Meter, variables: dict[str, Any]) -> str:
         with metered(meter):
             try:
-                return self._plain.render(plain(dict(variables)))
+                return self._plain.render(variables)
             except InputError:
                 raise
             except Exception as error:
