@@ -283,6 +283,15 @@ def test_tracked_strings_are_strings(method: str) -> None:
         assert not runs_of(result) or runs_of(result)[-1][0] == len(result)
 
 
+@pytest.mark.parametrize("method", ["upper", "lower", "title", "capitalize", "swapcase", "casefold"])
+def test_each_part_of_a_string_keeps_its_author_where_characters_become_several(method: str) -> None:
+    parts = ["aß", "<ŉ|", "aİ>", "ﬁ İß", "ΑΣ", "ßİ"]
+    tracked = concat([written(part, 2 * at) for at, part in enumerate(parts)])
+    result = getattr(tracked, method)()
+    ends = [len(getattr("".join(parts[: at + 1]), method)()) for at in range(len(parts))]
+    assert runs_of(result) == tuple((end, 2 * at) for at, end in enumerate(ends))
+
+
 @pytest.mark.parametrize("arguments", [(), (None, 1), (" ",), ("b", 1), ("ab",), ("xx",)])
 def test_tracked_cuts_are_cuts(arguments: tuple[Any, ...]) -> None:
     for text in ("  ab ab  b\nx ", "", "ab", "a b\r\nc\x85 d"):

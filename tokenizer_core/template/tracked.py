@@ -145,10 +145,13 @@ def _mapped(name: str) -> Callable[[Tracked], str]:
             return make(text, self._runs)
         runs: list[tuple[int, int]] = []
         start = end = 0
+        before = ""
         for stop, code in self._runs:
-            end += sum(len(method(character)) for character in str.__getitem__(self, slice(start, stop)))
+            # What becomes of a character depends on the one before it: "ß" is two behind a space in a title.
+            part = str.__getitem__(self, slice(start, stop))
+            end += len(method(before + part)) - len(method(before))
             runs.append((end, code))
-            start = stop
+            start, before = stop, part[-1:]
         return make(text, tuple(runs)) if end == len(text) else written(text, code_of(self))
 
     # The sandbox knows methods by their names.
