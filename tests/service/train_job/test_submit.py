@@ -121,6 +121,18 @@ def test_a_corpus_of_too_long_names_is_refused_before_any_is_looked_at(
     assert looked_at == []
 
 
+@pytest.mark.parametrize(
+    "setting", [{"initial_merges": [["a" * (1 << 20), "b"]]}, {"special_tokens": ["<" * 1000] * 1100}], ids=min
+)
+def test_settings_that_are_too_long_are_refused_before_they_are_taken_apart(
+    refusing: Board, monkeypatch: pytest.MonkeyPatch, setting: dict[str, Any]
+) -> None:
+    taken_apart: list[object] = []
+    monkeypatch.setattr(Recipe, "from_dict", taken_apart.append)
+    refused(refusing, {"corpus": {"texts": TEXTS}, "settings": setting}, "body_too_large", "settings")
+    assert taken_apart == []
+
+
 def test_without_roots_and_schemes_nothing_of_the_server_or_the_net_is_read(board: Board, tmp_path: Path) -> None:
     body = {"corpus": {"files": [str(tmp_path)]}, "settings": SETTINGS}
     refused(board, body, "path_forbidden", "corpus.files[0]")
