@@ -40,11 +40,11 @@ def told(grows: Callable[[int], None]) -> Iterator[None]:
         _grows.reset(before)
 
 
-def hold(*arrays: npt.NDArray[Any]) -> None:
-    """Tell of arrays that stay until the answer is whole: ids and spans, twelve bytes an id."""
+def hold(size: int) -> None:
+    """Tell of bytes that stay until the answer is whole: ids and spans, twelve bytes an id, and rendered text."""
     grows = _grows.get()
     if grows is not None:
-        grows(sum(array.nbytes for array in arrays))
+        grows(size)
 
 
 class Answer(NamedTuple):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 
 from service import encoding
 from service.answers import Answer, Rows, Writer, hold, write
-from service.encoding import IGNORED_LABEL, PARTS, Ids, truncated
+from service.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
 from service.errors import ServiceError, from_core
 from service.loaded import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest
@@ -22,6 +24,7 @@ from tokenizer_core import (
     RenderedChat,
     RenderingOptions,
     Row,
+    Span,
     TokdError,
     Tokenizer,
     Unit,
@@ -30,21 +33,27 @@ from tokenizer_core import (
 Chat = Sequence[Mapping[str, Any]]
 TextOrChats = TextOrChatRequest | RenderRequest
 
+_SPAN_BYTES = 256
+"""What a span of a caller's takes, with its numbers and the path of its field."""
+
 
 def render(loaded: Loaded, request: RenderRequest) -> Answer:
     """Answer ``/render``."""
-    rendered = [_placed(loaded.tokenizer.render_chat, chat, path, **options(request)) for chat, path in _chats(request)]
-    fields = {
-        "text": [each.text for each in rendered],
-        "spans": [[span._asdict() for span in each.spans] for each in rendered],
-    }
+    rendered = []
+    for chat, _ in _rendered(loaded, _chats(request), **options(request)):
+        rendered.append(chat)
+        hold(_size(chat))
+    fields = {"text": [each.text for each in rendered], "spans": (_Spans(each.spans) for each in rendered)}
     return write(loaded, shape(request), fields, 0, template=rendered[0].template)
 
 
 def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: Writer = write) -> Answer:
     """Answer ``/encode`` for chats."""
     tokenizer = loaded.tokenizer
-    chats = _encoded(loaded, request, settings)
+    chats = []
+    for chat in _encoded(loaded, request, settings):
+        chats.append(chat)
+        hold(_size(chat.rendered, chat.ids, chat.spans, chat.control))
     rows: list[Ids] = [chat.ids for chat in chats]
 
     def made(part: str) -> Iterator[Any]:
@@ -61,21 +70,26 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: W
 
 def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:
     """Answer ``/count`` for chats."""
-    chats = _encoded(loaded, request, settings)
-    counts = [len(chat.ids) for chat in chats]
-    return write(loaded, shape(request), {"count": counts}, sum(counts), template=chats[0].rendered.template)
+    counts, template = [], ""
+    for chat in _encoded(loaded, request, settings):
+        # Nothing of it is kept, but what is told can be refused.
+        hold(0)
+        counts.append(len(chat.ids))
+        template = chat.rendered.template
+    return write(loaded, shape(request), {"count": counts}, sum(counts), template=template)
 
 
 def places(
     loaded: Loaded, request: TextOrChatRequest, unit: Unit, settings: Settings
 ) -> list[tuple[Offsets, RenderedChat]]:
     """Return the ids of every chat with their spans in the rendered text, and that text."""
-    policy, rendering = _policy(request, settings), options(request)
-    work = loaded.tokenizer.chat_offsets
+    policy = _policy(request, settings)
     placed: list[tuple[Offsets, RenderedChat]] = []
-    for chat, path in _chats(request):
-        placed.append(_placed(work, chat, path, unit=unit, special_tokens=policy, **rendering))
-        hold(placed[-1][0].ids, placed[-1][0].spans)
+    for chat, path in _rendered(loaded, _chats(request), **options(request)):
+        with _placed(path):
+            offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=policy)
+        placed.append((offsets, chat))
+        hold(_size(chat, offsets.ids, offsets.spans))
     return placed
 
 
@@ -95,9 +109,9 @@ def encode_one(
     loaded: Loaded, chat: Chat, path: str, policy: str, *, args_field: str = "template_args", **rendering: Any
 ) -> EncodedChat:
     """Encode one chat; ``path`` is the field that it stands in, ``args_field`` that of the template's variables."""
-    work = loaded.tokenizer.encode_chat
-    encoded: EncodedChat = _placed(work, chat, path, args_field, special_tokens=policy, **rendering)
-    hold(encoded.ids, encoded.spans, encoded.control)
+    ((rendered, _),) = _rendered(loaded, [(chat, path)], args_field, **rendering)
+    encoded = _encode(loaded, rendered, path, cast(ChatPolicy, policy))
+    hold(_size(rendered, encoded.ids, encoded.spans, encoded.control))
     return encoded
 
 
@@ -106,10 +120,46 @@ def shape(request: TextOrChats) -> str | list[str]:
     return "" if _is_one(request) else []
 
 
-def _placed(work: Any, chat: Chat, path: str, args_field: str = "template_args", **rendering: Any) -> Any:
+def _rendered(
+    loaded: Loaded, chats: Sequence[tuple[Chat, str]], args_field: str = "template_args", **rendering: Any
+) -> Iterator[tuple[RenderedChat, str]]:
+    """Render chats within one budget, and yield each with the field that it stands in."""
+    with _placed(chats[0][1], args_field):
+        renderer = loaded.tokenizer.chat_renderer(**rendering)
+    for chat, path in chats:
+        with _placed(path, args_field):
+            rendered = renderer.render(chat)
+        yield rendered, path
+
+
+def _encode(loaded: Loaded, rendered: RenderedChat, path: str, policy: ChatPolicy) -> EncodedChat:
+    with _placed(path):
+        return loaded.tokenizer.encode_chat(rendered, special_tokens=policy)
+
+
+def _size(chat: RenderedChat, *arrays: Array) -> int:
+    """Return the bytes that a chat takes until its answer is written."""
+    return sys.getsizeof(chat.text) + _SPAN_BYTES * len(chat.spans) + sum(array.nbytes for array in arrays)
+
+
+class _Spans:
+    """The spans of a chat as objects, which are made as they are written."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._spans = spans
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __getitem__(self, part: slice) -> list[dict[str, Any]]:
+        return [span._asdict() for span in self._spans[part]]
+
+
+@contextmanager
+def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
     """Work on one chat; an error is placed in the field that the chat stands in."""
     try:
-        return work(chat, **rendering)
+        yield
     except TokdError as error:
         field = error.place.get("field")
         if isinstance(field, str) and field.startswith("messages"):
@@ -119,9 +169,10 @@ def _placed(work: Any, chat: Chat, path: str, args_field: str = "template_args",
         raise from_core(error, path) from error
 
 
-def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest, settings: Settings) -> list[EncodedChat]:
-    policy, rendering = _policy(request, settings), options(request)
-    return [encode_one(loaded, chat, path, policy, **rendering) for chat, path in _chats(request)]
+def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
+    policy = _policy(request, settings)
+    for chat, path in _rendered(loaded, _chats(request), **options(request)):
+        yield _encode(loaded, chat, path, policy)
 
 
 def _policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:

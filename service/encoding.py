@@ -219,7 +219,7 @@ def _encode_all(tokenizer: Tokenizer, request: TextRequest, rows: Sequence[int],
     except TokdError as error:
         row = error.place.get("row")
         raise _about_text(error, request, 0 if row is None else rows[row]) from error
-    hold(encoded.ids)
+    hold(encoded.ids.nbytes)
     return list(encoded)
 
 
@@ -248,7 +248,7 @@ def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> 
         )
     except TokdError as error:
         raise _about_text(error, request, index) from error
-    hold(offsets.ids, offsets.spans)
+    hold(offsets.ids.nbytes + offsets.spans.nbytes)
     if loaded.texts is not None:
         loaded.texts.put(_key(loaded, request, text, unit), offsets.ids, offsets.spans)
     return offsets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Sequence
 
 import pytest
 
@@ -15,7 +16,8 @@ from service.schemas import EncodeRequest
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
-from tokenizer_core import Tokenizer
+from tokenizer_core import ChatRenderer, Message, RenderedChat, Tokenizer
+from tokenizer_core.template import meter
 
 EVERYTHING = ("ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels")
 NO_WORDS = "\u2620\u2621\u2622"
@@ -41,6 +43,66 @@ def test_answer_that_can_never_be_held_is_refused(make_client: MakeClient, path:
     assert_problem(client.post(path, json=body), "answer_too_large")
     assert state_of(client).limits.held_bytes == 0
     assert client.post("/count", json={"text": NO_WORDS * 100}).json()["count"] >= 900
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of all chats that are rendered from now on."""
+    texts: list[str] = []
+    render = ChatRenderer.render
+
+    def note(renderer: ChatRenderer, messages: Sequence[Message]) -> RenderedChat:
+        chat = render(renderer, messages)
+        texts.append(chat.text)
+        return chat
+
+    monkeypatch.setattr(ChatRenderer, "render", note)
+    return texts
+
+
+@pytest.fixture(scope="module")
+def repeats(framed: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An artifact whose template writes what all chats of a request share with each of them."""
+    path = tmp_path_factory.mktemp("repeats") / "repeats"
+    template = "{{ documents[0].text }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    framed.with_template(template).save(path)
+    return str(path)
+
+
+@pytest.mark.parametrize("path", ["/render", "/encode", "/offsets"])
+def test_rendered_text_counts_as_held_as_it_is_made(
+    make_client: MakeClient, rendered: list[str], repeats: str, path: str
+) -> None:
+    """A request of 200 KB made 1.3 GB of text before any of it was counted."""
+    client = make_client(max_body_bytes=100_000, max_held_bytes=200_000, artifacts=(repeats,))
+    shared = "a" * 4_000 + "🙂"
+    body = {"messages": [[{"content": "a"}]] * 100, "documents": [{"text": shared}]}
+    assert_problem(client.post(path, json=body), "answer_too_large")
+    assert 4 * sum(map(len, rendered)) < 200_000 + 20_000
+    assert state_of(client).limits.held_bytes == 0
+
+
+def test_chats_that_are_counted_are_not_kept(make_client: MakeClient, rendered: list[str], repeats: str) -> None:
+    client = make_client(max_body_bytes=100_000, max_held_bytes=200_000, artifacts=(repeats,))
+    body = {"messages": [[{"content": "a"}]] * 100, "documents": [{"text": "a" * 4_000 + "🙂"}]}
+    counts = client.post("/count", json=body).json()["count"]
+    assert (len(counts), len(set(counts)), len(rendered)) == (100, 1, 100)
+
+
+@pytest.mark.parametrize("path", ["/render", "/encode", "/offsets", "/count"])
+def test_chats_of_one_request_have_one_budget(
+    make_client: MakeClient, repeats: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each had its own: 48 KB kept a core busy for half a minute."""
+    client = make_client(artifacts=(repeats,))
+    chat, shared = [{"content": "a"}], {"documents": [{"text": "a" * 200_000}]}
+    assert client.post(path, json={"messages": [chat] * 3, **shared}).status_code == 200
+    monkeypatch.setattr(meter, "BASE_WORK", 50_000)
+    monkeypatch.setattr(meter, "WORK_PER_CHARACTER", 4)
+    monkeypatch.setattr(meter, "CHAT_WORK", 1_000)
+    assert client.post(path, json={"messages": [chat], **shared}).status_code == 200
+    refused = client.post(path, json={"messages": [chat] * 50, **shared})
+    assert "send fewer chats" in assert_problem(refused, "template_limit", "messages[4]")["detail"]
 
 
 def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() -> None:
