@@ -210,8 +210,16 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
         return pa.ipc.open_stream(answer.content).read_all()
 
     schema = pa.schema([("text", pa.large_string())], metadata={"tokd": written(_renamed({**options}))})
+    given: Any = several(texts)
     try:
-        column = pa.array(several(texts), pa.large_string())
+        if isinstance(given, pa.Array | pa.ChunkedArray):
+            held = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
+            if held not in (pa.string(), pa.large_string(), pa.string_view(), pa.null()):
+                # Arrow would write numbers as text.
+                raise TypeError(f"they are of the type {held}")
+            column = given.cast(pa.large_string())
+        else:
+            column = pa.array(given, pa.large_string())
     except UnicodeEncodeError as error:
         raise InvalidUnicode(SURROGATE, field="texts") from error
     except (TypeError, ValueError) as error:

@@ -146,9 +146,11 @@ def several(values: S, field: str = "texts") -> S:
     if isinstance(given, str | bytes | PurePath):
         raise InvalidOption(f"{field} is a sequence, not one {kind}; put it into a list", field=field)
     try:
-        iter(given)
+        is_sequence = bool(iter(given)) and not isinstance(given, Mapping)
     except TypeError:
-        raise InvalidOption(f"{field} is a sequence, not {kind}", field=field) from None
+        is_sequence = False
+    if not is_sequence:
+        raise InvalidOption(f"{field} is a sequence, not {kind}", field=field)
     return values
 
 

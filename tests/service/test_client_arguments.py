@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from service.client import AsyncClient, Client, calls, jobs
@@ -86,8 +87,13 @@ def test_a_url_may_have_any_host_and_a_path(url: str) -> None:
         *((InvalidOption, "name", lambda v=v: jobs.submit_files(["a"], name=v)) for v in (5, b"a", 10**5000)),
         *((InvalidOption, "files", lambda v=v: jobs.submit_files(v)) for v in (None, 5, np.array("a"), "a")),
         *((InvalidOption, "files", lambda v=v: jobs.submit_files([v])) for v in (None, 5, b"a", "a\0", "\ud800")),
-        *((InvalidOption, "texts", lambda v=v: jobs.submit_texts(v)) for v in (None, 5, np.array("a"), "a")),
-        *((InvalidOption, "texts", lambda v=v: calls.encode_arrow(v)) for v in (None, 5, [b"a", 5], [5])),
+        *((InvalidOption, "texts", lambda v=v: jobs.submit_texts(v)) for v in (None, 5, np.array("a"), "a", {"a": 1})),
+        *((InvalidOption, "texts", lambda v=v: calls.encode_arrow(v)) for v in (None, 5, [b"a", 5], [5], {"a": 1})),
+        *(
+            (InvalidOption, "texts", lambda v=v: calls.encode_arrow(pa.array(v)))
+            for v in ([1], [True], [b"a"], [["a"]])
+        ),
+        (InvalidOption, "texts", lambda: calls.encode_arrow(pa.chunked_array([[1], [2]]))),
         *((InvalidOption, "texts", lambda v=v: calls.encode_batch(v)) for v in (None, 5, np.array("a"), "a")),
         *((InvalidOption, "ids", lambda v=v: calls.decode_batch(v)) for v in (None, 5, np.array(3), [1, 2])),
         *((InvalidOption, "job_id", lambda v=v: jobs.job(v)) for v in (None, 5, b"a", "", ".", "..")),
@@ -123,6 +129,22 @@ def test_any_sequence_is_taken_as_a_list_is(kind: Any) -> None:
             calls.decode(kind([same]))
         with pytest.raises(InvalidOption, match="not one list"):
             calls.decode_batch(same)
+
+
+def test_texts_may_be_a_column_of_arrow_of_any_kind_of_strings() -> None:
+    column, schema = ["naïve", "", "fox", "fox"], pa.schema([("text", pa.large_string())])
+    strings = pa.array(column)
+    for given in (
+        strings,
+        strings.cast(pa.large_string()),
+        strings.cast(pa.string_view()),
+        strings.dictionary_encode(),
+        pa.chunked_array([column[:1], [], column[1:]]),
+        pa.chunked_array([column]).dictionary_encode(),
+        pa.table({"text": column})["text"],
+    ):
+        sent = pa.ipc.open_stream(calls.encode_arrow(given).body).read_all()
+        assert (sent.schema, sent["text"].to_pylist()) == (schema, column)
 
 
 def test_a_request_without_a_url_is_refused() -> None:
