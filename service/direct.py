@@ -50,6 +50,9 @@ class DirectProtocol(HttpToolsProtocol):
     _answer: AnswerNow | None = None
     """Of the request that is being read, if it may be answered at once."""
 
+    _is_ending = False
+    """Whether the server ends, so that the next answer is the last one."""
+
     _in_a_row = 0
     _in_head = False
     _has_offer = False
@@ -138,6 +141,7 @@ class DirectProtocol(HttpToolsProtocol):
             and (last is None or last.response_complete)
             and self._in_a_row < MOST_IN_A_ROW
             and not self.flow.write_paused
+            and not self._is_ending
             and not self.transport.is_closing()
         )
 

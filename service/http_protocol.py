@@ -35,6 +35,10 @@ READ_SECONDS = 30.0
 END_SECONDS = 28
 """Time for the requests at hand when the server ends."""
 
+LAST_SECONDS = 0.5
+"""Time in which a connection that is quiet when the server ends may bring a request: one that is on its way would be
+lost, and its caller could not know whether it was worked on."""
+
 KEPT_DESCRIPTORS = 64
 """File descriptors that connections leave to artifacts, jobs and uploads."""
 
@@ -103,6 +107,7 @@ class BoundedProtocol(DirectProtocol):
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _end_timer: asyncio.TimerHandle | None = None
+    _last_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
@@ -116,8 +121,9 @@ class BoundedProtocol(DirectProtocol):
         self._stop_the_clock()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
-        if self._end_timer is not None:
-            self._end_timer.cancel()
+        for timer in (self._end_timer, self._last_timer):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
         running = self._running
         if running is not None and not running.response_complete:
@@ -199,6 +205,8 @@ class BoundedProtocol(DirectProtocol):
         if self.parser.get_http_version() not in ("1.0", "1.1"):
             self._stop_at(_no_http())
         super()._start_cycle()
+        if self._is_ending:
+            self.cycle.keep_alive = False
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
@@ -245,12 +253,24 @@ class BoundedProtocol(DirectProtocol):
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """Let the request at hand end, for a time, and a stream of events at once."""
-        super().shutdown()
+        """Let the request at hand end, for a time, or one that is on its way; a stream of events at once."""
+        if self._is_quiet():
+            self._is_ending = True
+            self._last_timer = self.loop.call_later(LAST_SECONDS, self._end_if_quiet)
+        else:
+            super().shutdown()
         self._end_timer = self.loop.call_later(END_SECONDS, self.transport.abort)
         ending = self._ending_event()
         if ending is not None:
             ending.set()
+
+    def _is_quiet(self) -> bool:
+        last: RequestResponseCycle | None = self.cycle
+        return last is None or last.response_complete
+
+    def _end_if_quiet(self) -> None:
+        if self._is_quiet():
+            self.transport.close()
 
     def _ending_event(self) -> asyncio.Event | None:
         """Return what ends the answer at hand, if it is a stream of events."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from uvicorn.config import Config
@@ -13,6 +13,8 @@ from uvicorn.server import ServerState
 
 from service import http_protocol
 from service.http_protocol import MAX_HEAD_BYTES, BoundedProtocol, most_connections
+
+ENCODE = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
 
 class Transport(asyncio.Transport):
@@ -61,6 +63,7 @@ def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 0)
     monkeypatch.setattr(http_protocol, "READ_SECONDS", 0)
     monkeypatch.setattr(http_protocol, "END_SECONDS", 0)
+    monkeypatch.setattr(http_protocol, "LAST_SECONDS", 0)
 
 
 def test_connection_that_never_speaks_is_ended() -> None:
@@ -160,7 +163,39 @@ def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
     asyncio.run(story())
 
 
-def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_ends_is_not() -> None:
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", ENCODE])
+@pytest.mark.parametrize("on_its_way", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", ENCODE])
+def test_request_that_is_on_its_way_when_the_server_ends_is_answered(
+    before: bytes, on_its_way: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HEAD_SECONDS", "END_SECONDS", "LAST_SECONDS"):
+        monkeypatch.setattr(http_protocol, name, 1000)
+
+    class Direct:
+        direct_answers: ClassVar = {b"/encode": lambda *_: (b"application/json", b"{}")}
+        __call__ = staticmethod(app)
+
+    async def story() -> None:
+        protocol, transport = connected(Direct())
+        protocol.data_received(before)
+        while before and b"HTTP/1.1 20" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        transport.written = b""
+        protocol.shutdown()
+        assert not transport.closed
+        protocol.data_received(on_its_way)
+        while not transport.closed:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert transport.written.startswith(b"HTTP/1.1 20")
+        assert b"\r\nconnection: close\r\n" in transport.written
+        protocol.connection_lost(None)
+
+    asyncio.run(asyncio.wait_for(story(), 10))
+
+
+def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_ends_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story() -> None:
         protocol, transport = connected()
         protocol.data_received(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nab")
@@ -169,9 +204,12 @@ def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_en
         await asyncio.wait_for(transport.aborted.wait(), 10)
         protocol.connection_lost(None)
 
+        for name in ("HEAD_SECONDS", "END_SECONDS"):
+            monkeypatch.setattr(http_protocol, name, 1000)
         protocol, transport = connected()
         protocol.shutdown()
-        assert transport.closed
+        while not transport.closed:  # noqa: ASYNC110
+            await asyncio.sleep(0)
         protocol.connection_lost(None)
         await asyncio.sleep(0.01)
         assert not transport.aborted.is_set()
