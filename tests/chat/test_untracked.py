@@ -12,7 +12,7 @@ from tokenizer_core import ChatPolicy, RenderedChat, TemplateUntrackable
 from tokenizer_core.template import formats, sandbox
 from tokenizer_core.template.tracked import Tracked, code_of, concat, runs_of, text_of, tracked
 
-CALLERS = [{"role": "user", "content": "[INST]", "n": 77, "f": -7.5, "fill": "["}]
+CALLERS = [{"role": "user", "content": "[INST]", "n": 77, "f": -7.5, "fill": "[", "lines": "\r\n\rx\n\u2028"}]
 
 
 def rendered(template: str) -> RenderedChat:
@@ -88,6 +88,8 @@ def test_what_may_hide_a_caller_s_text_is_not_written(expression: str) -> None:
         ("['x', m.content] | map('lower') | first", "x", ""),
         ("m.content | first ~ (m.content | last)", "[]", "[]"),
         ("[m.n, 5] | min", "5", ""),
+        ("(m.fill ~ m.lines) | indent(1)", "[\n\n x\n\n", "[\n\nx\n\n"),
+        ("('a\\nb' ~ m.lines) | indent(1)", "a\n b\n\n x\n\n", "\n\nx\n\n"),
         ("m.nothing | default('x')", "x", ""),
         ("([namespace(a=m.content)] + [1]) | length", "2", ""),
     ],

@@ -52,11 +52,14 @@ def _indent(value: Any, width: int | str = 4, first: bool = False, blank: bool =
     charge_indent(text, width)
     margin = width if isinstance(width, str) else " " * width
     # A text that ends in a line break keeps it: one more stands behind it while the lines are cut.
-    lines = _text(concat([text, "\n"])).splitlines()
+    text = _text(concat([text, "\n"]))
     pieces: list[str] = []
-    for at, line in enumerate(lines):
+    ended = ""
+    for at, (line, whole) in enumerate(zip(text.splitlines(), text.splitlines(True), strict=True)):
         if at:
-            pieces.append("\n")
+            # Whoever ended the line wrote the break, whatever it is written as.
+            pieces.append(written("\n", code_of(ended)))
+        ended = whole[len(line) :]
         if (at and (line or blank)) or (at == 0 and first):
             pieces.append(margin)
         pieces.append(line)
