@@ -19,7 +19,7 @@ const MAX_LITERAL: usize = 4096;
 const MAX_LITERALS: usize = 1 << 23;
 
 /// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals, save
-/// those of the ids in `kept`.
+/// those of the ids in `kept` that text can become.
 ///
 /// # Errors
 /// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (an empty literal), at
@@ -89,8 +89,8 @@ pub fn reserve<'a>(
                 if same_entry.is_some() { format!("it the id {id}") } else { "that id to another entry".to_owned() },
             ));
         }
-        let is_text = !key.0 && bytes == literal.as_bytes();
         let is_byte = !key.0 && bytes.len() == 1;
+        let is_text = !key.0 && str::from_utf8(bytes).is_ok();
         let stays = is_byte || merged.contains(&id) || is_text && kept.contains(&id);
         if !stays {
             left_out.insert(id);
@@ -157,6 +157,18 @@ mod tests {
         assert_eq!(refusal(&[(256, "<s>"), (257, "ab")]).0, Code::IdConflict);
         // The entry `é` is the byte 0xE9, not the two bytes of the letter.
         assert_eq!(refusal(&[(0xE9, "é")]), (Code::IdConflict, "added_tokens[0].id".into()));
+    }
+
+    /// The literal `Ã©` is how a file spells the entry of `é`, and `né` that of two bytes that no text ends with.
+    #[test]
+    fn an_entry_that_other_text_may_become_is_a_conflict() {
+        let mut tokens: Vec<(u32, Vec<u8>)> = (0..256).map(|id| (id, vec![id as u8])).collect();
+        tokens.extend([(256, "é".into()), (257, vec![b'n', 0xE9])]);
+        let vocabulary = Vocabulary::new(tokens, Vec::new(), Vec::new()).unwrap();
+        let added = [(256, "Ã©"), (257, "né")];
+        assert_eq!(reserve(&vocabulary, &added, &[257].into()).unwrap().id_limit(), 256);
+        let error = reserve(&vocabulary, &added, &[256, 257].into()).unwrap_err();
+        assert_eq!((error.code, error.place), (Code::IdConflict, Place::Field("added_tokens[0].id".into())));
     }
 
     #[test]
