@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -68,6 +69,8 @@ def read_input(file: str | None) -> tuple[bytes, str]:
 
 def read_file(file: str) -> bytes:
     """Read a file whole."""
+    if not file:
+        raise CommandError("unreadable_file", "the name of a file is empty")
     try:
         return Path(file).read_bytes()
     except OSError as error:
@@ -166,7 +169,9 @@ def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:
         if temporary.is_dir():
             shutil.rmtree(temporary, ignore_errors=True)
         else:
-            temporary.unlink(missing_ok=True)
+            # Where it could not be made, it may be no name at all; what is told is why it could not.
+            with suppress(OSError):
+                temporary.unlink()
 
 
 def write_report(folder: Path, files: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from service.cli import train_characters, train_report
+from service.cli import options, train_characters, train_report
 from service.cli.options import Parser, whole_number
 from service.cli.progress import Bar
 from service.cli.streams import (
@@ -53,8 +53,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "--threads", metavar="N", type=whole_number, default=0, help="for counting (default: all cores)"
     )
     parser.add_argument("--resume", action="store_true", help="continue an interrupted run, or begin if there is none")
-    parser.add_argument("--work", metavar="DIR", help="where an unfinished run is kept (default: OUTPUT.run)")
-    parser.add_argument("--save-counts", metavar="FILE", help="write the counted pieces too; .zst packs them")
+    parser.add_argument(
+        "--work", type=options.place, metavar="DIR", help="where an unfinished run is kept (default: OUTPUT.run)"
+    )
+    parser.add_argument(
+        "--save-counts", type=options.place, metavar="FILE", help="write the counted pieces too; .zst packs them"
+    )
     train_report.add_flags(parser)
     train_characters.add_flags(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -63,12 +67,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, publish and report."""
+    output = Path(args.output)
+    if output.name in ("", ".."):
+        raise usage(f"--output is a directory to make, which {args.output!r} cannot be; give it a name")
     if args.level == "characters":
         return train_characters.run(args)
     train_characters.require_bytes(args)
-    output = Path(args.output)
-    if not output.name:
-        raise usage(f"--output is a directory to make, which {args.output!r} cannot be; give it a name")
     folder = Path(args.report) if args.report is not None else output.with_name(f"{output.name}.report")
     work = Path(args.work) if args.work is not None else output.with_name(f"{output.name}.run")
     wanted = _recipe(args, work)

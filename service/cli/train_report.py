@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from service.cli import chart
+from service.cli.options import place
 from service.cli.streams import decode_utf8, printable, read_file, usage
 from tokenizer_core import Tokenizer, TrainingReport, fertility_by_language
 
@@ -52,7 +53,7 @@ class Evaluation:
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add what the report is about and where it goes."""
-    parser.add_argument("--report", metavar="DIR", help="where the report goes (default: OUTPUT.report)")
+    parser.add_argument("--report", type=place, metavar="DIR", help="where the report goes (default: OUTPUT.report)")
     parser.add_argument("--against", metavar="ARTIFACT", help="compare fertility with this artifact")
     parser.add_argument(
         "--fertility",

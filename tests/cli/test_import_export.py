@@ -80,6 +80,14 @@ def test_a_write_that_fails_leaves_nothing(content, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("content", [b"text", {"name": b"text"}])
+def test_a_place_below_a_file_is_told_by_its_own_name(tmp_path, content):
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match="file/x: not a directory") as caught:
+        create(tmp_path / "file" / "x", content)
+    assert caught.value.code == "unwritable_output"
+
+
 def write_plain(directory: Path) -> Path:
     return write_layout(directory, template=None)
 

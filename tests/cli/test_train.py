@@ -18,6 +18,8 @@ from tokenizer_core import Files, Recipe, Tokenizer
 from tokenizer_core import train as train_in_python
 from tokenizer_core import train_characters as characters_in_python
 
+WRITTEN = ("--work", "--report", "--save-counts")
+
 
 def test_an_artifact_is_the_one_that_python_trains(folder, capsysbinary):
     assert main(["train", *FLAGS, "-o", "mine", "--tie-break", "lowest_ids", "--min-frequency", "2"]) == 0
@@ -162,6 +164,9 @@ def test_a_huge_piece_is_warned_of_in_one_line(folder, capsysbinary):
         (["corpus", "-o", ""], "usage", 2, "--output is a directory to make"),
         (["corpus", "-o", "."], "usage", 2, "--output is a directory to make, which '.' cannot be"),
         (["corpus", "-o", "/", "--resume"], "usage", 2, "--output is a directory to make"),
+        (["corpus", "-o", "..", "--level", "characters"], "usage", 2, "--output is a directory to make, which '..'"),
+        *((["corpus", "-o", "x", flag, ""], "usage", 2, f"{flag}: it is empty") for flag in WRITTEN),
+        (["corpus", "-o", "x", "--settings", ""], "unreadable_file", 1, "the name of a file is empty"),
         (["corpus", "-o", "x", "--pattern", "gpt2", "--no-pattern"], "usage", 2, "exclude"),
         (["corpus", "-o", "x", "--vocab-size", "many"], "usage", 2, "--vocab-size"),
         (["corpus", "-o", "x", "--sizes", "300,"], "usage", 2, "--sizes"),
