@@ -57,6 +57,7 @@ def test_a_rendered_chat_takes_no_options() -> None:
 
 def test_work_of_chats_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "BASE_WORK", 1_000_000)
+    monkeypatch.setattr(meter, "CHAT_WORK", 200_000)
     tok = vocabularies.tokenizer("tiny").with_template(SLOW)
     renderer = tok.chat_renderer()
     for _ in range(2):
@@ -65,6 +66,16 @@ def test_work_of_chats_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> N
         _render_many(renderer)
     for _ in range(3):
         tok.render_chat(CHAT)
+
+
+def test_chats_behind_many_bring_less() -> None:
+    budget = meter.Budget(0)
+    for _ in range(16_384):
+        budget.grow(220)
+    assert budget.chats == 16_384
+    assert budget.seconds < 30
+    alone = meter.Meter(220)
+    assert budget.work > alone.work
 
 
 def test_time_of_chats_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +94,7 @@ def _render_many(renderer: ChatRenderer) -> None:
 
 @pytest.mark.parametrize("name", conversations.TEMPLATES)
 def test_a_chat_with_ten_tools_takes_no_more_than_it_brings(name: str) -> None:
-    """So there may be as many of them as a request holds."""
+    """So there may be hundreds of them in a request."""
     tok = vocabularies.tokenizer("tiny").with_template(conversations.source(name))
     tools = None if name == "llama-cpp-deepseek-r1" else conversations.TOOLS * 10
     renderer = tok.chat_renderer(tools=tools, template_args=ARGUMENTS)

@@ -26,10 +26,17 @@ WORK_PER_LATER_CHARACTER = 20
 BASE_SECONDS = 1.0
 SECONDS_PER_CHARACTER = 1e-6
 
-CHAT_WORK = 200_000
+CHAT_WORK = 2_000_000
 CHAT_SECONDS = 0.01
-"""What each chat of a request may need beside its characters, for tools that all of them are rendered with: of forty
-real templates nearly all take less for ten tools, and half of them a twentieth of it without."""
+"""What each chat of a request may need beside its characters, for what all of them are rendered with. Of forty real
+templates each takes less than a tenth of this work for ten tools, and half of them a twentieth of the time without. A
+document of 100,000 characters takes a quarter of the work, and 2 ms."""
+
+MANY_CHATS = 500
+LATER_CHAT_WORK = 50_000
+LATER_CHAT_SECONDS = 0.001
+"""What each chat behind so many brings: enough for short ones without tools. They come to 30 bytes of a request, and
+with 10 ms for each half a megabyte would be allowed minutes."""
 
 LOOK_SECONDS = 0.002
 """How often a rendering that shares the interpreter asks whether others wait."""
@@ -66,8 +73,9 @@ class Budget:
     def grow(self, size: int) -> None:
         """Allow what one more chat, of ``size`` characters, may need."""
         self.chats += 1
-        self.work += CHAT_WORK + _work(size)
-        self.seconds += CHAT_SECONDS + SECONDS_PER_CHARACTER * size
+        is_later = self.chats > MANY_CHATS
+        self.work += (LATER_CHAT_WORK if is_later else CHAT_WORK) + _work(size)
+        self.seconds += (LATER_CHAT_SECONDS if is_later else CHAT_SECONDS) + SECONDS_PER_CHARACTER * size
 
 
 def _work(size: int) -> int:
