@@ -12,6 +12,7 @@ import pytest
 
 from tests.data import needs_data, shared
 from tests.tiny_tokenizer import write_layout
+from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.checking import CheckReport, Status, check, check_artifact
 from tokenizer_core.checking.audit import NAMES
 from tokenizer_core.checking.report import MAX_EXAMPLES
@@ -118,6 +119,26 @@ def test_point_2_a_special_that_is_split_fails(sound):
 def test_point_3_merges_that_never_apply_fail(sound):
     single = Split(Pattern("regex", r"[\s\S]"))
     assert_only_failure(check(configured(sound, pretokenizer=(single,))), "fertility")
+
+
+def with_merges(tokenizer: Tokenizer, kept: float, *, whole: bool) -> Tokenizer:
+    """The same entries with the first of the merges alone; ``whole`` takes pieces that are entries as they are."""
+    vocabulary = tokenizer.parts.vocabulary
+    tokens = [(id, text) for id in range(vocabulary.id_limit) if (text := vocabulary.token_bytes(id)) is not None]
+    merges = vocabulary.merge_ids()
+    lossy = Vocabulary.from_tokens(tokens, merges[: int(kept * len(merges))])
+    return configured(Tokenizer(dataclasses.replace(tokenizer.parts, vocabulary=lossy)), ignore_merges=whole)
+
+
+@pytest.mark.parametrize(("kept", "whole"), [(0.0, False), (0.8, False), (0.0, True), (0.4, True)])
+def test_point_3_merges_that_were_lost_fail(sound, kept, whole):
+    report = check(with_merges(sound, kept, whole=whole))
+    assert_only_failure(report, "fertility")
+    assert "merges were lost" in outcome(report, "fertility").summary
+
+
+def test_point_3_words_that_are_taken_whole_need_no_merge(sound):
+    assert outcome(check(with_merges(sound, 0.6, whole=True)), "fertility").status is Status.PASSED
 
 
 def test_point_3_more_tokens_than_bytes_fail(sound):
