@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -88,6 +89,16 @@ def test_templates_in_a_folder_are_named_by_their_files(tmp_path):
     (tmp_path / "additional_chat_templates" / "rag.jinja").write_text("r")
     settings = hf_json.read(tmp_path).settings
     assert (settings.chat_template, settings.named_templates) == ("d", (("rag", "r"),))
+
+
+def test_a_template_whose_file_has_no_name_in_unicode_is_refused_by_its_file(tmp_path):
+    folder = tmp_path / "additional_chat_templates"
+    folder.mkdir()
+    try:
+        (folder / os.fsdecode(b"\xff.jinja")).write_text("r")
+    except OSError:
+        pytest.skip("names of files are UTF-8 here")
+    assert refusal(tmp_path) == ("invalid_file", "additional_chat_templates/\\udcff.jinja")
 
 
 def decoder(**changes):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import path_of
+from tokenizer_core.arguments import holds_surrogate, path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
@@ -177,7 +177,15 @@ def _named_templates(path: Path) -> dict[str, bytes]:
     folder = path / "additional_chat_templates"
     if not folder.is_dir():
         return {}
-    return {f"{folder.name}/{file.name}": files.read(file) for file in sorted(folder.glob("*.jinja"))}
+    found = {}
+    for file in sorted(folder.glob("*.jinja")):
+        if holds_surrogate(file.name):
+            raise InvalidArtifact(
+                f"the name of {folder.name}/{file.name} is not UTF-8, and names its template; give the file another",
+                field=f"{folder.name}/{file.name}",
+            )
+        found[f"{folder.name}/{file.name}"] = files.read(file)
+    return found
 
 
 def _with_provenance(parts: TokenizerParts, found: Mapping[str, bytes], name: str) -> TokenizerParts:
