@@ -119,6 +119,12 @@ class _Processes(Multiprocess):
             self._running.append(record)
         return record.levelno != logging.INFO
 
+    def terminate_all(self) -> None:
+        """End the processes; as long as this one listened, callers could connect, and nobody would answer them."""
+        for bound in self.sockets:
+            bound.close()
+        super().terminate_all()
+
     def keep_subprocess_alive(self) -> None:
         super().keep_subprocess_alive()
         if self._running and any(process.is_ready() for process in self.processes):

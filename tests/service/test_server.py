@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,19 @@ def server(run_server: RunServer) -> Iterator[Server]:
 def connect(server: Server) -> socket.socket:
     url = httpx.URL(server.url)
     return socket.create_connection((url.host, url.port or 80), timeout=30)
+
+
+def until_refused(server: Server, latest: float) -> None:
+    """Connect again and again; that this ends is what is claimed."""
+    while time.monotonic() < latest:
+        try:
+            connect(server).close()
+        except ConnectionRefusedError:
+            return
+        except ConnectionResetError:
+            # It came while the socket was closed.
+            continue
+    raise AssertionError("it still takes connections")
 
 
 def read_answer(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
@@ -100,6 +115,20 @@ def test_several_processes_on_a_unix_socket_say_that_they_run_once_they_answer(
         server.stop()
         assert server.process.returncode == 0
     assert not path.exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_that_ends_takes_no_connection_that_nobody_will_answer(run_server: RunServer, workers: int) -> None:
+    with run_server(workers=workers, worker=False) as server, connect(server) as held:
+        head = b"POST /count HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 14\r\n"
+        held.sendall(head + b"expect: 100-continue\r\n\r\n")
+        assert held.recv(100).startswith(b"HTTP/1.1 100 ")
+        server.process.send_signal(signal.SIGTERM)
+        # Less than a body may stand still for.
+        until_refused(server, time.monotonic() + 15)
+        held.sendall(b'{"text":"fox"}')
+        assert read_answer(held)[0] == 200
+        server.process.communicate(timeout=30)
 
 
 def test_processes_that_take_long_to_start_are_waited_for(
