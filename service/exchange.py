@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""
 
 UNMATCHED = "unmatched"
+
+
+def _is_here() -> bool:
+    return False
 
 
 @dataclass(slots=True)
@@ -24,6 +28,8 @@ class Exchange:
         unread: whether some of the body may not have been read.
         tokens: how many ids went in or out.
         tokenizer: the hash of the tokenizer that was used, or empty.
+        is_gone: tells, in any thread, whether the caller went away; it is never known of one that closes its sending
+            side alone.
     """
 
     method: str
@@ -37,3 +43,4 @@ class Exchange:
     unread: bool = True
     tokens: int = 0
     tokenizer: str = ""
+    is_gone: Callable[[], bool] = _is_here

@@ -56,6 +56,9 @@ WRITE_WHOLE = "tokd.write_whole"
 """The extension of ASGI by which a hot route writes a whole answer in one call. It is given media type and body, and
 tells whether it wrote them; if not, the messages of ASGI are still to be sent."""
 
+IS_GONE = "tokd.is_gone"
+"""The extension of ASGI that tells, in any thread, whether the connection of a request is lost."""
+
 
 _HOST = re.compile(rb"(\[[-!$&'()*+,.0-9:;=A-Z_a-z~%]+\]|([-!$&'()*+,.0-9;=A-Z_a-z~]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?")
 """``uri-host [ ":" port ]`` of RFC 9110, section 7.2."""
@@ -210,7 +213,10 @@ class BoundedProtocol(DirectProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        cycle.scope["extensions"] = {WRITE_WHOLE: {"send": partial(self._write_answer, cycle)}}
+        cycle.scope["extensions"] = {
+            WRITE_WHOLE: {"send": partial(self._write_answer, cycle)},
+            IS_GONE: {"ask": partial(getattr, cycle, "disconnected")},
+        }
         super()._start_asgi_task(cycle, app)
 
     def _write_answer(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:

@@ -25,7 +25,7 @@ from service.auth import NEEDS
 from service.direct import COPIED_BYTES, TRIED, Tried
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.exchange import Exchange, Headers
-from service.http_protocol import WRITE_WHOLE
+from service.http_protocol import IS_GONE, WRITE_WHOLE
 from service.json_body import declared_length, parser
 from service.limits import Disconnected, Limits
 from service.media import is_plain
@@ -153,6 +153,9 @@ class JsonRoute(APIRoute):
             return
         exchange: Exchange = scope["exchange"]
         exchange.route = self.path
+        extensions = scope.get("extensions") or {}
+        if IS_GONE in extensions:
+            exchange.is_gone = extensions[IS_GONE]["ask"]
         try:
             answer = await self._answer(scope, receive, exchange)
         except Disconnected:
@@ -163,8 +166,7 @@ class JsonRoute(APIRoute):
         exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
         exchange.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
-        extensions = scope.get("extensions")
-        if extensions is not None and len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
+        if len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
             # One write of one string, which a larger answer would have to be copied for.
             extension = extensions.get(WRITE_WHOLE)
             if extension is not None and extension["send"](answer.media_type, blocks[0]):
@@ -241,10 +243,17 @@ class JsonRoute(APIRoute):
         return request.heavy() or any(self.takes_long(reference, size) for reference in request.cut_by())
 
     def _counted(self, work: Callable[..., T], exchange: Exchange) -> Callable[..., T]:
-        """Return work whose answer counts as held from its first block on, and is refused before it is too large."""
+        """Return work whose answer counts as held from its first block on, and is refused before it is too large.
+
+        It is given up when something of it is told and its caller is gone: between chats, above all.
+        """
+
+        def grow(size: int) -> None:
+            if exchange.is_gone():
+                raise Disconnected
+            self.limits.grow(size, exchange)
 
         def run(*arguments: Any) -> T:
-            grow = partial(self.limits.grow, exchange=exchange)
             with told(grow):
                 done = work(*arguments)
             if isinstance(done, Answer):

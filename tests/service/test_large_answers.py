@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
 from collections.abc import Sequence
 
+import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from service.encoding import encode
 from service.errors import ServiceError
 from service.exchange import Exchange
+from service.http_protocol import IS_GONE
 from service.limits import Limits
 from service.loaded import Loaded
 from service.schemas import EncodeRequest
@@ -87,6 +91,27 @@ def test_chats_that_are_counted_are_not_kept(make_client: MakeClient, rendered: 
     body = {"messages": [[{"content": "a"}]] * 100, "documents": [{"text": "a" * 4_000 + "🙂"}]}
     counts = client.post("/count", json=body).json()["count"]
     assert (len(counts), len(set(counts)), len(rendered)) == (100, 1, 100)
+
+
+@pytest.mark.parametrize("path", ["/render", "/encode", "/offsets", "/count"])
+def test_the_next_chat_of_a_caller_who_is_gone_is_not_rendered(
+    make_client: MakeClient, rendered: list[str], path: str
+) -> None:
+    client = make_client()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["extensions"] = {IS_GONE: {"ask": lambda: len(rendered) > 3}}
+        await client.app(scope, receive, send)
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as many:
+            await many.post(path, json={"messages": [[{"role": "user", "content": "a"}]] * 100})
+
+    with pytest.raises(AssertionError):
+        # There is no answer.
+        asyncio.run(ask())
+    assert len(rendered) == 4
+    assert state_of(client).limits.held_bytes == 0
 
 
 @pytest.mark.parametrize("path", ["/render", "/encode", "/offsets", "/count"])
