@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
 import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests import tiny
 from tests.texts import ALPHABET
 from tests.vocabularies import tiny_tokenizer
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, train
 
 ROOT = Path(__file__).resolve().parent.parent
 MANY_BATCHES = """
@@ -127,3 +130,23 @@ def test_a_fork_waits_for_no_thread_that_was_about_to_make_what_is_made_at_first
 def test_batches_one_after_the_other_share_their_threads_and_a_process_ends_with_them() -> None:
     done = subprocess.run([sys.executable, "-c", MANY_BATCHES], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.parametrize("call", ["encode", "encode_batch", "count", "offsets", "pieces", "answer_texts"])
+def test_a_short_text_for_a_slow_expression_leaves_other_threads_alone(call: str) -> None:
+    # Steps of a fifth of a second, for a text of 300 bytes.
+    tokenizer = train(iter(["low lower"]), 258, pattern=r"(?!.*z)" * 300 + r"[\s\S]")
+    text = "a" * 300
+    given: dict[str, tuple[Any, ...]] = {
+        "encode_batch": ([text],),
+        "answer_texts": ("encode", json.dumps({"text": text}).encode(), b"{", None),
+    }
+    options = {"max_items": 1, "threads": 1} if call == "answer_texts" else {}
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(getattr(tokenizer, call), *given.get(call, (text,)), **options)
+        turns = 0
+        while not work.done():
+            time.sleep(0.001)
+            turns += 1
+    assert work.result() is not None
+    assert turns > 10

@@ -34,6 +34,17 @@ pub struct Config {
     pub suffix_ids: Vec<u32>,
 }
 
+impl Config {
+    /// Whether a stage looks for a regular expression that has no scanner.
+    pub fn has_expressions(&self) -> bool {
+        let replaces =
+            |stage: &NormalizerStage| matches!(stage, NormalizerStage::Replace { pattern: Pattern::Regex(_), .. });
+        let splits =
+            |stage: &PretokenizerStage| matches!(stage, PretokenizerStage::Split { pattern: Pattern::Regex(_), .. });
+        self.normalizer.iter().any(replaces) || self.pretokenizer.iter().any(splits)
+    }
+}
+
 /// One rewrite of the text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]

@@ -47,6 +47,7 @@ pub struct Pipeline {
     prefix_space: bool,
     prefix_ids: Vec<u32>,
     suffix_ids: Vec<u32>,
+    has_expressions: bool,
     scratch: ScratchPool,
 }
 
@@ -89,6 +90,7 @@ impl Pipeline {
             prefix_space: config.prefix_space,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
+            has_expressions: config.has_expressions(),
             scratch: ScratchPool::new(cache_bytes),
         })
     }
@@ -96,6 +98,11 @@ impl Pipeline {
     /// Which instructions are used.
     pub fn path(&self) -> Path {
         self.tables.path
+    }
+
+    /// Whether an expression that has no scanner looks at every text: no text is short enough to take no time.
+    pub fn has_expressions(&self) -> bool {
+        self.has_expressions
     }
 
     /// The bytes of every id, added tokens included.

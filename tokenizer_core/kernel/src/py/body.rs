@@ -5,7 +5,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use super::raise::{invalid_option, run};
+use super::raise::{invalid_option, run, run_on};
 use crate::body::{Answer, IdsLimits, IdsRequest, Route, TextRequest};
 use crate::encode::Pipeline;
 use crate::error::Result;
@@ -53,7 +53,7 @@ impl Asked<'_> {
                 return Err(invalid_option(py, message, "route"));
             }
         };
-        Ok(outcome(run(py, body.len(), || {
+        Ok(outcome(run_on(py, self.pipeline, body.len(), || {
             let Some(request) = TextRequest::read(body, route, max_items) else { return Ok(Outcome::NotOurs) };
             if let Some(elsewhere) = self.elsewhere(request.tokenizer()) {
                 return Ok(elsewhere);

@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 
 use super::array;
 use super::pipeline::Array;
-use super::raise::{exception, invalid_option, run};
+use super::raise::{exception, invalid_option, run_on};
 use super::text::utf8;
 use crate::decode::steps::Unit;
 use crate::encode::Pipeline;
@@ -31,7 +31,7 @@ pub fn encode<'py>(
         let message = "caller holds half-open spans in characters of the text, in order and disjoint".to_owned();
         return Err(invalid_option(py, message, "caller"));
     };
-    let (ids, spans, refused) = run(py, text.len(), || {
+    let (ids, spans, refused) = run_on(py, pipeline, text.len(), || {
         let mut offsets = Offsets::new(pipeline.tokens(), text, unit);
         let refused = pipeline.encode_chat(text, &caller, add_special_tokens, &mut offsets)?;
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use super::pipeline::{Array, PyPipeline, encoded, options};
-use super::raise::{exception, run};
+use super::raise::{exception, run_on};
 use super::text::utf8;
 use super::{arguments, array, decode};
 use crate::encode::Pipeline;
@@ -72,7 +72,7 @@ impl PyCodec {
             return array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?);
         }
         let mut ids = Near::new();
-        match run(py, text.len(), || pipeline.encode(text, options, &mut ids)) {
+        match run_on(py, pipeline, text.len(), || pipeline.encode(text, options, &mut ids)) {
             Ok(()) => Ok(PyArray1::from_slice(py, ids.as_slice())),
             Err(error) => Err(exception(py, &error, Some(text))),
         }
@@ -90,7 +90,7 @@ impl PyCodec {
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
         let text = &utf8(text, pipeline.path())?;
-        let count = run(py, text.len(), || {
+        let count = run_on(py, pipeline, text.len(), || {
             let mut count = Count::default();
             pipeline.encode(text, options, &mut count)?;
             Ok(count.0)

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::body::{Asked, Outcome};
-use super::raise::{exception, invalid_option, run};
+use super::raise::{exception, invalid_option, run, run_on};
 use super::text::{self, utf8};
 use super::{arguments, array, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
@@ -150,7 +150,7 @@ impl PyPipeline {
         let texts = text::all(&rows, self.0.path())?;
         let texts = texts.rows();
         let size = texts.iter().map(|text| text.len()).sum();
-        let batch = run(py, size, || self.0.encode_batch(&texts, options, threads))
+        let batch = run_on(py, &self.0, size, || self.0.encode_batch(&texts, options, threads))
             .map_err(|error| exception(py, &error, error.row.and_then(|row| texts.get(row).copied())))?;
         Ok((array::of_ids(py, batch.ids)?, PyArray1::from_vec(py, batch.row_offsets)))
     }
@@ -167,7 +167,7 @@ impl PyPipeline {
         let options = options(py, special_tokens, add_special_tokens)?;
         let unit = self::unit(py, unit)?;
         let text = &utf8(text, self.0.path())?;
-        let (ids, spans) = run(py, text.len(), || {
+        let (ids, spans) = run_on(py, &self.0, text.len(), || {
             let mut offsets = Offsets::new(self.0.tokens(), text, unit);
             self.0.encode(text, options, &mut offsets)?;
             Ok((offsets.ids, offsets.spans))
@@ -191,7 +191,7 @@ impl PyPipeline {
     fn pieces(&self, #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
         let py = text.py();
         let text = &utf8(text, self.0.path())?;
-        run(py, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
+        run_on(py, &self.0, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
     }
 
     #[pyo3(signature = (skip_special_tokens=false))]
@@ -213,7 +213,7 @@ pub(super) fn encoded<T: Send>(
     threads: usize,
     output: impl FnOnce(Buffer<u32>) -> T + Send,
 ) -> PyResult<T> {
-    run(py, text.len(), || {
+    run_on(py, pipeline, text.len(), || {
         let mut ids = Buffer::for_text(text.len());
         pipeline.encode_with_threads(text, options, threads, &mut ids)?;
         Ok(output(ids))

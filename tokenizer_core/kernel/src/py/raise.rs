@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::encode::Pipeline;
 use crate::error::{Code, Error, Place, Result};
 
 /// Below this many bytes of input the work takes less time than giving the GIL back could cost.
@@ -28,6 +29,17 @@ pub fn run<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T
 /// The exception for `error`; `text` is what its byte range points into.
 pub fn exception(py: Python<'_>, error: &Error, text: Option<&str>) -> PyErr {
     build(py, error, text).unwrap_or_else(|failure| failure)
+}
+
+/// As [`run`], for texts that `pipeline` reads: an expression can take a second for 2 KB, so the GIL is given back for
+/// any size.
+pub fn run_on<T: Send>(
+    py: Python<'_>,
+    pipeline: &Pipeline,
+    size: usize,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    run(py, if pipeline.has_expressions() { usize::MAX } else { size }, work)
 }
 
 fn build(py: Python<'_>, error: &Error, text: Option<&str>) -> PyResult<PyErr> {
