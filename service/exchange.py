@@ -11,7 +11,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 UNMATCHED = "unmatched"
 
 
-def _is_here() -> bool:
+def _never() -> bool:
     return False
 
 
@@ -43,4 +43,4 @@ class Exchange:
     unread: bool = True
     tokens: int = 0
     tokenizer: str = ""
-    is_gone: Callable[[], bool] = _is_here
+    is_gone: Callable[[], bool] = _never
