@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
+from python_multipart.multipart import parse_options_header
 
 from service.errors import ServiceError
 
@@ -23,8 +22,9 @@ MAX_BOUNDARY = 70
 _CRLF = "a delimiter is a line of its own, with CRLF before and after it"
 _IDENTITY = (b"", b"binary", b"8bit", b"7bit")
 _UTF8 = (b"", b"utf-8", b"utf8", b"us-ascii")
-_silent = logging.Logger("tokd.multipart", logging.CRITICAL + 1)
-"""The parser would log what callers send."""
+_BLANK = b"\r\n\r\n"
+_MAX_BLOCK = MAX_HEADERS * MAX_HEADER_BYTES
+_HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\x00]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,9 @@ def boundary_of(content_type: bytes) -> bytes:
 class Form:
     """Takes a body apart.
 
+    Where a delimiter ends matters as much as where it begins: the CRLF of the blank line below a part's headers may be
+    the delimiter's own (RFC 2046, section 5.1.1), and then the part is empty.
+
     Args:
         begin: called with every part; returns where its content goes.
         max_parts: more are refused.
@@ -72,33 +75,18 @@ class Form:
 
     def __init__(self, boundary: bytes, begin: Callable[[Part], Sink], *, max_parts: int) -> None:
         self._delimiter = b"--" + boundary
-        # A delimiter begins a line, as the beginning of the body does.
-        self._before = self._tail = b"\r\n"
-        self._in_preamble = True
+        line = re.escape(self._delimiter)
+        self._ends_part = re.compile(rb"\r\n" + line + rb"(?=--|\r\n|[ \t])")
+        self._misplaced = re.compile(rb"(?<!\r\n)" + line + rb"(?:--)?[\r\n]|" + line + rb"(?:\n|\r[^\n])")
         self._begin = begin
         self._max_parts = max_parts
         self._parts = 0
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._name = self._value = b""
-        self._sink: Sink | None = None
-        self._ended = False
-        self._parser = MultipartParser(
-            boundary,
-            {
-                "on_part_begin": self._on_part_begin,
-                "on_header_begin": self._on_header_begin,
-                "on_header_field": self._on_header_field,
-                "on_header_value": self._on_header_value,
-                "on_header_end": self._on_header_end,
-                "on_headers_finished": self._on_headers_finished,
-                "on_part_data": self._on_part_data,
-                "on_part_end": self._on_part_end,
-                "on_end": self._on_end,
-            },
-            max_header_count=MAX_HEADERS,
-            max_header_size=MAX_HEADER_BYTES,
-        )
-        self._parser.logger = _silent
+        # A delimiter begins a line, as the beginning of the body does.
+        self._rest = b"\r\n"
+        self._step = self._skip_preamble
+        self._sink: Sink
+        self._at = 0
+        self._seen = b""
 
     def feed(self, data: bytes) -> None:
         """Take some more of the body.
@@ -106,13 +94,9 @@ class Form:
         Errors:
             ``invalid_multipart``, ``too_many_parts``, and what ``begin`` and the sinks raise.
         """
-        if self._in_preamble:
-            data = self._skip_preamble(data)
-        self._refuse_misplaced(data)
-        try:
-            self._parser.write(data)
-        except FormParserError as error:
-            raise _invalid(f"the body is not what its boundary says: {str(error)[:80]}") from None
+        self._rest += data
+        while self._step():
+            pass
 
     def finish(self) -> None:
         """Take note that the body is complete.
@@ -120,80 +104,114 @@ class Form:
         Errors:
             ``invalid_multipart``: it is cut short.
         """
-        if not self._ended:
+        if self._step not in (self._begin_epilogue, self._skip_epilogue):
             raise _invalid("the body ends before its closing boundary")
 
-    def _skip_preamble(self, data: bytes) -> bytes:
-        """Return what comes from the first boundary on."""
-        before = self._before + data
-        at = before.find(self._delimiter, 0, len(b"\r\n" + self._delimiter) + MAX_PREAMBLE)
+    def _skip_preamble(self) -> bool:
+        most = len(b"\r\n" + self._delimiter) + MAX_PREAMBLE
+        at = self._rest.find(self._delimiter, 0, most)
         if at >= 0:
-            if not before.startswith(b"\r\n", at - 2):
+            if not self._rest.startswith(b"\r\n", at - 2):
                 raise _invalid(f"its boundary is first at byte {at - 2}, where no line begins; {_CRLF}")
-            self._in_preamble = False
-            return before[at:]
-        if len(before) >= len(b"\r\n" + self._delimiter) + MAX_PREAMBLE:
+            self._rest = self._rest[at + len(self._delimiter) :]
+            self._step = self._read_headers
+            return True
+        if len(self._rest) >= most:
             raise _invalid(f"its boundary is not in the first {MAX_PREAMBLE} bytes of the body")
-        self._before = before
-        return b""
+        return False
 
-    def _refuse_misplaced(self, data: bytes) -> None:
-        """Hold that no part goes on over a line that was meant to end it: what follows would be lost in it."""
-        seen, delimiter = self._tail + data, self._delimiter
-        if delimiter in seen:
-            # What is counted begins behind the first two bytes, which only tell how a line begins.
-            lost = seen.count(delimiter + b"\n", 2)
-            for end in (b"\r", b"--\r", b"--\n"):
-                lost += seen.count(delimiter + end, 2) - seen.count(b"\r\n" + delimiter + end)
-            if lost:
-                raise _invalid(f"its boundary ends a line that is no delimiter; {_CRLF}")
-        self._tail = seen[-len(b"\r\n" + delimiter + b"--") :]
-
-    def _on_part_begin(self) -> None:
+    def _read_headers(self) -> bool:
+        """Read from behind a delimiter to the end of the headers."""
+        if self._rest.startswith(b"--"):
+            self._rest = self._rest[2:]
+            self._step = self._begin_epilogue
+            return True
+        end = self._rest.find(_BLANK, 0, _MAX_BLOCK)
+        if end < 0:
+            if len(self._rest) >= _MAX_BLOCK:
+                raise _invalid("the headers of a part are too long")
+            return False
+        padding, *lines = self._rest[:end].split(b"\r\n")
+        if padding.strip(b" \t"):
+            raise _invalid(f"its boundary is followed by other characters; {_CRLF}")
         self._parts += 1
         if self._parts > self._max_parts:
             raise ServiceError("too_many_parts", f"the body has more than {self._max_parts} parts; send fewer")
-        self._headers = []
+        if any(line.startswith(self._delimiter) for line in lines):
+            raise _invalid("a part ends within its headers; a blank line ends them")
+        self._sink = self._begin(_part(_headers(lines)))
+        # The CRLF of the blank line is no content, and stays as what a delimiter may begin with.
+        self._rest = self._rest[end + len(b"\r\n") :]
+        self._at, self._seen = len(b"\r\n"), b""
+        self._step = self._read_content
+        return True
 
-    def _on_header_begin(self) -> None:
-        self._name = self._value = b""
-
-    def _on_header_field(self, data: bytes, start: int, end: int) -> None:
-        self._name += data[start:end]
-
-    def _on_header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _on_header_end(self) -> None:
-        self._headers.append((self._name.lower(), self._value))
-
-    def _on_headers_finished(self) -> None:
-        self._sink = self._begin(_part(self._headers))
-
-    def _on_part_data(self, data: bytes, start: int, end: int) -> None:
-        if self._sink is not None:
-            self._sink.write(data[start:end])
-
-    def _on_part_end(self) -> None:
-        if self._sink is not None:
+    def _read_content(self) -> bool:
+        found = self._ends_part.search(self._rest)
+        if found is None:
+            # What may yet be a delimiter waits, with all but the last of the two bytes that tell how it ends.
+            end = len(self._rest) - len(b"\r\n" + self._delimiter + b"-")
+            self._refuse_misplaced(self._seen + self._rest)
+        else:
+            end = found.start()
+            self._refuse_misplaced(self._seen + self._rest[: end + len(b"\r\n")])
+        if end > self._at:
+            self._sink.write(self._rest[self._at : end])
+        if found is not None:
             self._sink.close()
-            self._sink = None
+            self._rest = self._rest[found.end() :]
+            self._step = self._read_headers
+        elif end > self._at:
+            self._seen = (self._seen + self._rest[:end])[-len(b"\r\n" + self._delimiter + b"--") :]
+            self._rest, self._at = self._rest[end:], 0
+        return found is not None
 
-    def _on_end(self) -> None:
-        self._ended = True
+    def _refuse_misplaced(self, seen: bytes) -> None:
+        """Hold that no part goes on over a line that was meant to end it: what follows would be lost in it."""
+        if self._delimiter in seen and self._misplaced.search(seen):
+            raise _invalid(f"its boundary ends a line that is no delimiter; {_CRLF}")
+
+    def _begin_epilogue(self) -> bool:
+        if not self._rest:
+            return False
+        if self._rest[:1] not in b"\r\n \t":
+            raise _invalid(f"its closing boundary is followed by other characters; {_CRLF}")
+        self._seen = b""
+        self._step = self._skip_epilogue
+        return True
+
+    def _skip_epilogue(self) -> bool:
+        """Hold that no boundary comes again: then the closing one stood in a file, whose rest would be lost."""
+        seen = self._seen + self._rest
+        if self._delimiter in seen:
+            raise _invalid("its boundary comes again behind the closing one")
+        self._seen, self._rest = seen[1 - len(self._delimiter) :], b""
+        return False
 
 
-def _part(headers: list[tuple[bytes, bytes]]) -> Part:
-    found = dict(headers)
-    if len(found) < len(headers):
-        raise _invalid("a part has a header twice")
-    kind, options = parse_options_header(found.get(b"content-disposition", b"").decode("latin-1"))
+def _headers(lines: list[bytes]) -> dict[bytes, bytes]:
+    if len(lines) > MAX_HEADERS:
+        raise _invalid(f"a part has more than {MAX_HEADERS} headers")
+    found = {}
+    for line in lines:
+        header = _HEADER.fullmatch(line)
+        if header is None or len(line) > MAX_HEADER_BYTES:
+            raise _invalid(f"a part has a line that is no header of at most {MAX_HEADER_BYTES} bytes: name: value")
+        name = header[1].lower()
+        if name in found:
+            raise _invalid("a part has a header twice")
+        found[name] = header[2]
+    return found
+
+
+def _part(headers: dict[bytes, bytes]) -> Part:
+    kind, options = parse_options_header(headers.get(b"content-disposition", b"").decode("latin-1"))
     if kind != b"form-data" or not options.get(b"name"):
         raise _invalid("a part has no content-disposition: form-data with a name")
     name = options[b"name"].decode("utf-8", "replace")
-    if found.get(b"content-transfer-encoding", b"").strip().lower() not in _IDENTITY:
+    if headers.get(b"content-transfer-encoding", b"").strip().lower() not in _IDENTITY:
         raise ServiceError("unsupported_encoding", "a part must not be encoded; send its bytes as they are", name)
-    _, parameters = parse_options_header(found.get(b"content-type", b"").decode("latin-1"))
+    _, parameters = parse_options_header(headers.get(b"content-type", b"").decode("latin-1"))
     if parameters.get(b"charset", b"").lower() not in _UTF8:
         raise ServiceError("unsupported_charset", "a part must be UTF-8", name)
     filename = options.get(b"filename")

@@ -62,6 +62,26 @@ def test_several_files_keep_their_bytes_and_their_kinds(board: Board) -> None:
     assert [(board.store.directory / name).read_bytes() for name in board.files()] == contents
 
 
+class Kept:
+    def __init__(self, part: Part, closed: list[tuple[Part, bytes]]) -> None:
+        self.part, self.closed, self.content = part, closed, b""
+
+    def write(self, data: bytes) -> None:
+        self.content += data
+
+    def close(self) -> None:
+        self.closed.append((self.part, self.content))
+
+
+def parts_of(boundary: bytes, *chunks: bytes) -> list[tuple[Part, bytes]]:
+    found: list[tuple[Part, bytes]] = []
+    whole = Form(boundary, lambda part: Kept(part, found), max_parts=9)
+    for chunk in chunks:
+        whole.feed(chunk)
+    whole.finish()
+    return found
+
+
 class Nothing:
     def write(self, data: bytes) -> None: ...
 
@@ -80,26 +100,61 @@ def test_form_is_the_same_however_it_arrives_and_whatever_stands_before_it(step:
     contents = [b"a\r\n--xy\r\n-\r\n--" * 20, b"", b"\r\n--y", b"\r"]
     body, _ = form(*(("corpus", "a.txt", content) for content in contents))
     body = before + body
-    found: list[bytearray] = []
-    ended: list[int] = []
-
-    class Kept:
-        def __init__(self, part: Part) -> None:
-            assert part == Part("corpus", "a.txt")
-            found.append(bytearray())
-
-        def write(self, data: bytes) -> None:
-            found[-1].extend(data)
-
-        def close(self) -> None:
-            ended.append(len(found))
-
-    whole = Form(b"x", Kept, max_parts=4)
     with pytest.raises(ServiceError, match="ends before"):
-        whole.finish()
-    feed(whole, body, step)
-    whole.finish()
-    assert (found, ended) == (contents, [1, 2, 3, 4])
+        parts_of(b"x")
+    chunks = (body[at : at + step] for at in range(0, len(body), step))
+    assert parts_of(b"x", *chunks) == [(Part("corpus", "a.txt"), content) for content in contents]
+
+
+def cut_anywhere(body: bytes) -> Iterator[tuple[bytes, bytes]]:
+    return ((body[:at], body[at:]) for at in range(len(body)))
+
+
+NAMED = b"content-disposition: form-data; name="
+SETTINGS_PART = b"--x\r\n" + NAMED + b'"settings"\r\n\r\n{"vocab_size": 260}\r\n'
+
+
+@pytest.mark.parametrize("before", [b"", b"A form.\r\n"])
+def test_part_that_is_empty_takes_nothing_of_the_next(before: bytes) -> None:
+    empty = b"--x\r\n" + NAMED + b'"name"\r\n\r\n'
+    body = before + empty + SETTINGS_PART + empty + empty + b"--x--"
+    name = (Part("name", None), b"")
+    found = [name, (Part("settings", None), b'{"vocab_size": 260}'), name, name]
+    for chunks in cut_anywhere(body):
+        assert parts_of(b"x", *chunks) == found
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"--x\r\n--x\r\n",
+        b"\r\n--x\r\n--x\r\n",
+        b"--x\n",
+        b"--x\r",
+        b"\r\n--x\rtext",
+        b"text--x\r\n",
+        b"text--x",
+        b"\r\n--x text",
+        b"--x--text",
+        b"--x--\r\ntext",
+    ],
+)
+def test_part_with_a_boundary_in_it_is_refused_wherever_the_body_is_cut(wrong: bytes) -> None:
+    body = b"--x\r\n" + NAMED + b'"name"\r\n\r\n' + wrong + b"\r\n" + SETTINGS_PART + b"--x--\r\n"
+    for chunks in cut_anywhere(body):
+        with pytest.raises(ServiceError) as caught:
+            parts_of(b"x", *chunks)
+        assert caught.value.code == "invalid_multipart"
+
+
+@pytest.mark.parametrize("boundary", ["-", "--", "---", "x--", "--x"])
+def test_boundary_may_have_dashes_at_its_ends(boundary: str) -> None:
+    contents = [b"low lower\r\n-\r\n", b"", b"-", b"\r\n--", b"newest"]
+    if boundary == "-":
+        contents.remove(b"\r\n--")
+    body, _ = form(*zip(["corpus"] * 5, ["a.txt"] * 5, contents, strict=False), boundary=boundary)
+    for chunks in cut_anywhere(body):
+        assert parts_of(boundary.encode(), *chunks) == [(Part("corpus", "a.txt"), content) for content in contents]
 
 
 @pytest.mark.parametrize("step", [1, 64, 1 << 20])
