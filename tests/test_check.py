@@ -169,9 +169,52 @@ def test_point_4_a_named_token_that_is_no_added_token_fails(sound):
     assert outcome(report, "template").evidence["missing"] == ["bos_token"]
 
 
-@pytest.mark.parametrize("template", ["{# <|ghost|> #}<|im_start|>", "{% if x != '<|NONE|>' %}<|im_start|>{% endif %}"])
-def test_point_4_comments_and_sentinels_are_not_written(sound, template):
-    assert outcome(check(accompanied(sound, chat_template=template)), "template").status is Status.PASSED
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{# <|ghost|> #}<|im_start|>",
+        "{% if x != '<|NONE|>' %}<|im_start|>{% endif %}",
+        "{% if '<|think|>' in x %}{{ x.split('<|think|>')[1] }}{{ x.removeprefix('<s>') }}{% endif %}",
+        "{{ x | replace('<|think|>', '') | trim('<|a|>') }}{{ x.replace('<|think|>', '<|im_end|>') }}",
+        "{% if x is eq '<|think|>' or x.startswith('<bos>') %}{{ raise_exception('no <|image|>') }}{% endif %}",
+        "{% for y in x | rejectattr('role', 'equalto', '<|zzz|>') %}{{ y.role == eos_token }}{% endfor %}",
+        "{% macro of(x) %}{{ '<|NONE|>' }}{% endmacro %}{% if of(x) != '<|NONE|>' %}{{ of(x) }}{% endif %}",
+        "{% set y = '<|NONE|>' %}{% if x %}{% set y = x %}{% endif %}{% if y != '<|NONE|>' %}{{ y }}{% endif %}",
+    ],
+)
+def test_point_4_what_is_compared_or_looked_for_is_not_written(sound, template):
+    point = outcome(check(accompanied(sound, eos="</s>", chat_template=template)), "template")
+    assert point.status is Status.PASSED, point
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% if x == '<|zzz|>' %}{% endif %}<|zzz|>{{ x }}",
+        "{% if '<|zzz|>' in x %}{{ '<|zzz|>' + x }}{% endif %}",
+        "{{ x.split('<|a|>') | join('<|zzz|>') }}",
+        "{{ x.replace('<|a|>', '<|zzz|>') }}",
+        "{{ x | replace('<|a|>', '<|zzz|>') }}",
+        "{% macro of(x) %}<|zzz|>{{ x }}{% endmacro %}{{ of(x) }}",
+        "{% if x == '<|zzz|>' %}{% endif %}{% set y = '<|zzz|>' ~ x %}{{ y }}",
+    ],
+)
+def test_point_4_what_is_compared_in_one_place_is_written_in_another(sound, template):
+    assert outcome(check(accompanied(sound, chat_template=template)), "template").evidence["missing"] == ["<|zzz|>"]
+
+
+def test_point_4_every_template_counts_and_is_named(sound):
+    bad = (("rag", "<|im_start|>"), ("tool_use", "<|eot_id|>{{ messages[0].content }}"))
+    for default in (None, sound.settings.chat_template):
+        report = check(accompanied(sound, chat_template=default, named_templates=bad))
+        assert_only_failure(report, "template")
+        point = outcome(report, "template")
+        assert point.summary == "template tool_use writes what is no added token: <|eot_id|>"
+        assert point.evidence["templates"] == {"tool_use": ["<|eot_id|>"]}
+
+
+def test_point_4_a_template_that_does_not_compile_fails(sound):
+    assert_only_failure(check(accompanied(sound, chat_template="{% if %}")), "template")
 
 
 def test_point_5_a_literal_that_is_taken_silently_fails(sound):

@@ -203,6 +203,11 @@ class Template:
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)
 
+    def parsed(self) -> jinja2.nodes.Template:
+        """Parse the source again, into the tree that a rendering walks."""
+        with _failures("does not compile", "does not compile"):
+            return PlainEnvironment().parse(self.source)
+
     def render(self, origins: Origins, messages: list[dict[str, Any]], shared: Shared) -> Rendering:
         """Render tracked messages, and once more without origins to see that the text is the same.
 
