@@ -65,6 +65,9 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
 
 def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequest:
     metadata: dict[bytes, bytes] = schema.metadata or {}
+    # pyarrow makes a dictionary of the first of each key: options under a second would be read by nobody.
+    if not schema.equals(schema.with_metadata(metadata), check_metadata=True):
+        raise _wrong("its schema's metadata has a key twice")
     for key in metadata:
         if key != OPTIONS and key.strip().lower() == OPTIONS:
             # Other keys are those of whatever made the stream; this one would be options that nobody reads.

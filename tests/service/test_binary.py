@@ -201,6 +201,15 @@ def test_options_under_another_spelling_of_their_key_are_not_left_out(
         assert "write 'tokd'" in assert_problem(answer, "unknown_field", "metadata")["detail"]
 
 
+@pytest.mark.parametrize("key", ["tokd", "pandas"])
+def test_key_that_is_twice_in_the_metadata_is_refused(client: TestClient, key: str) -> None:
+    metadata = pa.KeyValueMetadata([("tokd", '{"return": ["count"]}'), (key, "{}"), (key, "{}")])
+    schema = pa.schema([("text", pa.string())], metadata=metadata)
+    sink = io.BytesIO()
+    pa.ipc.new_stream(sink, schema).close()
+    assert "a key twice" in assert_problem(post(client, sink.getvalue()), "invalid_arrow")["detail"]
+
+
 def test_limits_hold_for_streams(make_client: MakeClient) -> None:
     client = make_client(max_items=4, max_body_bytes=2000)
     assert post(client, stream(["a"] * 4)).status_code == 200
