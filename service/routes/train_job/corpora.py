@@ -19,7 +19,7 @@ import orjson
 
 from service.errors import ServiceError, quote
 from service.routes.train_job.recipes import MAX_RECIPE_BYTES
-from service.routes.train_job.uploads import too_large, written
+from service.routes.train_job.uploads import require_readable, too_large, written
 from service.schemas import CorpusRequest
 from service.settings import Settings
 from service.trained import jobs_directory
@@ -57,8 +57,14 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
         path = f"corpus.{kind}[{index}]"
         if kind == "files":
             _check_file(entry, path, local)
+            # A directory may be called so; of a name that is too long Path.is_file raises.
+            if os.path.isfile(entry):  # noqa: PTH113
+                require_readable(entry, corpus.format, path)
         else:
             _check_url(entry, path, settings.corpus_schemes)
+            found = urlsplit(entry)
+            if found.scheme in ("http", "https"):
+                require_readable(found.path, corpus.format, path)
 
 
 def described(corpus: CorpusRequest) -> dict[str, Any]:

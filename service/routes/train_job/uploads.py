@@ -112,6 +112,8 @@ class Upload:
         if "format" not in words and not all(stored.says_what for stored in self.files):
             detail = "the name of the file does not say what is in it; send format: text, jsonl or parquet"
             raise ServiceError("invalid_value", detail, "corpus")
+        for stored in self.files:
+            require_readable(stored.suffix, words.get("format"), "corpus")
         options: dict[str, Any] = {name: words[name] for name in _OPTIONS if name in words}
         return {"paths": [str(stored.path) for stored in self.files], **options}
 
@@ -131,6 +133,9 @@ class Upload:
         name = ".txt" if filename is None else filename
         found = _SUFFIX.search(name)
         suffix = "" if found is None else found[0].lower()
+        form = self.fields.get("format")
+        # A format that comes behind the file is too late: nobody waits for gigabytes that no run reads.
+        require_readable(suffix, None if form is None else form.decode("utf-8", "replace"), "corpus")
         path = self.directory / f"corpus-{len(self.files):04d}{suffix}"
         stored = Stored(path, suffix, path.open("xb"), says_what=bool(found and found[1]))
         self.files.append(stored)
@@ -211,6 +216,18 @@ async def _receive(
             await desk.run(upload.feed, b"".join(waiting))
             waiting, gathered = [], 0
     await desk.run(upload.finish)
+
+
+def require_readable(name: str, form: str | None, path: str) -> None:
+    """Hold that a file, by its name and the format that is said, is no Parquet file in a compression: no run reads one.
+
+    Errors:
+        ``invalid_value``
+    """
+    packed = {None: (".parquet.gz", ".parquet.zst"), "parquet": (".gz", ".zst")}
+    if name.lower().endswith(packed.get(form, ())):
+        detail = "a Parquet file is compressed inside, not as a whole; send it as it is, or first a format"
+        raise ServiceError("invalid_value", detail, path)
 
 
 def require_room(directory: Path, size: int, min_free_bytes: int) -> None:

@@ -208,6 +208,22 @@ def test_url_of_an_allowed_scheme_is_taken(make_board: MakeBoard) -> None:
     assert (corpus["paths"], corpus["column"]) == (urls, "body")
 
 
+def test_parquet_in_a_compression_is_refused_where_its_name_tells(make_board: MakeBoard, tmp_path: Path) -> None:
+    board = make_board(corpus_roots=(str(tmp_path),), corpus_schemes=("https",))
+    (tmp_path / "a.parquet.gz").write_bytes(b"")
+    (tmp_path / "b.parquet.gz").mkdir()
+    (tmp_path / "b.parquet.gz" / "c.txt").write_text("text")
+    for corpus in (
+        {"files": [f"{tmp_path}/a.parquet.gz"]},
+        {"urls": ["https://example.org/a.parquet.zst?b=c"]},
+        {"urls": ["https://example.org/a.gz"], "format": "parquet"},
+    ):
+        (kind,) = corpus.keys() & {"files", "urls"}
+        refused(board, {"corpus": corpus, "settings": SETTINGS}, "invalid_value", f"corpus.{kind}[0]")
+    board.submit({"corpus": {"files": [f"{tmp_path}/b.parquet.gz"]}, "settings": SETTINGS})
+    board.submit({"corpus": {"files": [f"{tmp_path}/a.parquet.gz"], "format": "text"}, "settings": SETTINGS})
+
+
 @pytest.mark.parametrize(
     ("settings", "code", "path"),
     [

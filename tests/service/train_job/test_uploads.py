@@ -227,6 +227,24 @@ def test_file_whose_name_says_nothing_needs_a_format(board: Board) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.parquet.gz", None), ("a.PARQUET.ZST", None), ("a.parquet.gz", "parquet"), ("a.gz", "parquet")],
+)
+@pytest.mark.parametrize("format_first", [True, False])
+def test_parquet_in_a_compression_is_refused_as_no_run_reads_it(
+    refusing: Board, name: str, form: str | None, format_first: bool
+) -> None:
+    parts = [("corpus", name, CORPUS)] + ([] if form is None else [("format", None, form.encode())])
+    answer = post(refusing, *(reversed(parts) if format_first else parts), settings_part())
+    refused(refusing, answer, "invalid_value", "corpus")
+
+
+def test_text_in_a_compression_may_be_called_parquet_when_its_format_is_said(board: Board) -> None:
+    parts = [("format", None, b"text"), ("corpus", "a.parquet.gz", CORPUS), settings_part()]
+    assert post(board, *parts).status_code == 202
+
+
+@pytest.mark.parametrize(
     ("parts", "code", "path"),
     [
         ([settings_part()], "missing_field", "corpus"),
