@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 import pytest
 
 from tests import vocabularies
 from tests.chat import conversations
-from tokenizer_core import ChatRenderer, InvalidOption, TemplateLimit
+from tokenizer_core import ChatRenderer, InvalidOption, RenderedChat, TemplateLimit, TokdError
 from tokenizer_core.template import Origins, meter
 
 CHAT = [{"role": "user", "content": "What is the weather like in Zürich?"}]
@@ -34,6 +36,15 @@ def test_chats_that_are_rendered_together_are_as_those_that_are_alone() -> None:
         assert encoded.ids.tolist() == tok.encode_chat(chat, **options).ids.tolist()
         offsets, rendered = tok.chat_offsets(together)
         assert (offsets.ids.tolist(), rendered) == (encoded.ids.tolist(), together)
+
+
+@pytest.mark.parametrize("template", conversations.TEMPLATES)
+def test_real_templates_keep_nothing_of_one_chat_for_the_next(template: str) -> None:
+    tok = conversations.tokenizer(template)
+    options: dict[str, Any] = {"tools": conversations.TOOLS, "template_args": ARGUMENTS}
+    renderer = tok.chat_renderer(**options)
+    for chat in (*conversations.CONVERSATIONS.values(), *conversations.CONVERSATIONS.values()):
+        assert _outcome(renderer.render, chat) == _outcome(tok.chat_renderer(**options).render, chat)
 
 
 def test_what_chats_share_is_tracked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +96,13 @@ def test_time_of_chats_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> N
     renderer = vocabularies.tokenizer("tiny").with_template(SLOW).chat_renderer()
     with pytest.raises(TemplateLimit, match=r"takes too long.*send fewer chats"):
         _render_many(renderer)
+
+
+def _outcome(render: Callable[[list[dict[str, Any]]], RenderedChat], chat: list[dict[str, Any]]) -> object:
+    try:
+        return astuple(render(chat))
+    except TokdError as error:
+        return error.code, error.message, error.place
 
 
 def _render_many(renderer: ChatRenderer) -> None:
