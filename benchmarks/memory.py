@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import load, machine, report, servers
+from service.capacity.memory import TRIM_SECONDS
 from service.cli import chart
-from service.memory import TRIM_SECONDS
 
 STRETCHES = 10
 CONNECTIONS = 8

@@ -17,22 +17,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access_log import AccessLog
-from service.answers import Answer
+from service.answers.writing import Answer
 from service.auth import NEEDS, OPEN, Guard, Need
-from service.direct import AnswerNow, Tried, Whole
+from service.capacity.limits import Limits
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.exchange import Exchange, Headers
+from service.http.direct import AnswerNow, Tried, Whole
 from service.jobs import JobStore
-from service.limits import Limits
-from service.metrics import Metrics
-from service.registry import Registry
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm
 from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas import ProblemAnswer, under_limits
 from service.settings import Settings
 from service.state import State
+from service.telemetry.access_log import AccessLog
+from service.telemetry.metrics import Metrics
+from service.tokenizers.registry import Registry
 from tokenizer_core import VERSION, TokdError
 
 _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))

@@ -20,13 +20,13 @@ from uvicorn.supervisors import Multiprocess
 
 from service.app import create_app
 from service.auth import Guard, require_keys
-from service.http_protocol import END_SECONDS, BoundedProtocol
+from service.capacity.memory import give_back_large
+from service.http.protocol import END_SECONDS, BoundedProtocol
 from service.jobs import JobStore
 from service.jobs.beside import worker_beside
-from service.memory import give_back_large
-from service.metrics import DIRECTORY_VARIABLE
-from service.registry import Registry
 from service.settings import InvalidSetting, Settings
+from service.telemetry.metrics import DIRECTORY_VARIABLE
+from service.tokenizers.registry import Registry
 
 KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = END_SECONDS + 2

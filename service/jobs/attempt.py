@@ -28,9 +28,9 @@ from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
 from service.jobs.port import JobsUnavailable
 from service.jobs.states import Event, Stage
-from service.leash import lower
+from service.training.leash import lower
 
-TRAINING = (sys.executable, "-m", "service.training_process")
+TRAINING = (sys.executable, "-m", "service.training.process")
 BEAT_SECONDS = 0.5
 """Between two heartbeats: a cancelled job goes on for no longer."""
 

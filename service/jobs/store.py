@@ -21,7 +21,7 @@ from service.jobs.port import IdempotencyConflict, JobFinished, QueueFull, Unkno
 from service.jobs.states import Event, Stage, State, stages_of, state_of
 from service.jobs.table import JOBS, STATUS, Database, Now, changed, job_of, status_of, translated
 from service.settings import InvalidSetting, Settings
-from service.trained import jobs_directory, trained_directory
+from service.tokenizers.trained import jobs_directory, trained_directory
 
 FILE = "jobs.sqlite"
 QUEUE_RETRY_SECONDS = 30

@@ -19,7 +19,7 @@ from service.jobs.limits import JobLimits
 from service.jobs.port import JobsUnavailable
 from service.jobs.store import JobStore, is_id
 from service.settings import Settings
-from service.trained import trained_directory
+from service.tokenizers.trained import trained_directory
 
 IDLE_SECONDS = 0.5
 SWEEP_SECONDS = 60.0

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 import tokenizer_core
-from service.loaded import Loaded
+from service.capacity.threads import saturated
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.tokenizers import Reference, find
 from service.schemas import CheckAnswer
 from service.state import State
-from service.threads import saturated
+from service.tokenizers.loaded import Loaded
 
 EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows of the model's embedding table.")]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import chats, encoding
-from service.answers import Answer
+from service.answers import chats, encoding
+from service.answers.shortcut import to_texts
+from service.answers.writing import Answer
 from service.routes.json_route import post
 from service.schemas import CountAnswer, CountRequest
-from service.shortcut import to_texts
 from service.state import State
 
 

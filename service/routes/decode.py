@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import decoding
-from service.answers import Answer
+from service.answers import decoding
+from service.answers.shortcut import to_ids
+from service.answers.writing import Answer
 from service.routes.json_route import post
 from service.schemas import DecodeAnswer, DecodeRequest
-from service.shortcut import to_ids
 from service.state import State
 
 

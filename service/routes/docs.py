@@ -11,7 +11,7 @@ import orjson
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
-from service.docs_page import POLICY, page
+from service.routes.docs_page import POLICY, page
 from service.state import State
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from service import arrow, chats, encoding, media, octets
-from service.answers import Answer, Writer, write
+from service.answers import arrow, chats, encoding, octets
+from service.answers.shortcut import to_texts
+from service.answers.writing import Answer, Writer, write
+from service.bodies import media
+from service.bodies.json_body import parser, require_json
 from service.errors import ServiceError
 from service.exchange import Headers
-from service.json_body import parser, require_json
 from service.routes.json_route import PROBLEM_RESPONSES, Choose, Responses, Way, post
 from service.schemas import EncodeAnswer, EncodeRequest
-from service.shortcut import to_texts
 from service.state import State
 
 _BYTES = {"schema": {"type": "string", "format": "binary"}}

@@ -8,10 +8,10 @@ from fastapi import FastAPI, Response
 from starlette.concurrency import run_in_threadpool
 
 from service.jobs import JobsUnavailable
-from service.metrics import MEDIA_TYPE
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.schemas import Health
 from service.state import State
+from service.telemetry.metrics import MEDIA_TYPE
 
 
 def mount(app: FastAPI, state: State) -> None:

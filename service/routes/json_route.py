@@ -2,7 +2,7 @@
 
 Routes are declared as any other, so models and documentation are FastAPI's. What is skipped at run time is solving
 dependencies, ``await request.json()`` and building an answer from models; of what is common even the model of the body
-(``service.shortcut``). Work that is large leaves the event loop; the kernel releases the GIL.
+(``service.answers.shortcut``). Work that is large leaves the event loop; the kernel releases the GIL.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.answers import BLOCK_BYTES, Answer, Block, told
+from service.answers.shortcut import Shortcut
+from service.answers.writing import BLOCK_BYTES, Answer, Block, told
 from service.auth import NEEDS
-from service.direct import COPIED_BYTES, TRIED, Tried
+from service.bodies.json_body import declared_length, parser
+from service.bodies.media import is_plain
+from service.capacity.limits import Disconnected, Limits
+from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.exchange import Exchange, Headers
-from service.http_protocol import IS_GONE, WRITE_WHOLE
-from service.json_body import declared_length, parser
-from service.limits import Disconnected, Limits
-from service.media import is_plain
-from service.registry import Unopened
+from service.http.direct import COPIED_BYTES, TRIED, Tried
+from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.schemas import RequestBody
-from service.shortcut import Shortcut
 from service.state import State
-from service.threads import saturated
+from service.tokenizers.registry import Unopened
 
 T = TypeVar("T")
 _OPENINGS = 3

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service.answers import Answer
-from service.offsets import offsets_of_chats, offsets_of_texts
+from service.answers.offsets import offsets_of_chats, offsets_of_texts
+from service.answers.shortcut import to_texts
+from service.answers.writing import Answer
 from service.routes.json_route import post
 from service.schemas import OffsetsAnswer, OffsetsRequest
-from service.shortcut import to_texts
 from service.state import State
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service import chats
-from service.answers import Answer
+from service.answers import chats
+from service.answers.writing import Answer
 from service.routes.json_route import post
 from service.schemas import RenderAnswer, RenderRequest
 from service.state import State

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path
 
-from service.loaded import Loaded
 from service.routes.json_route import PROBLEM_RESPONSES, when_opened
 from service.schemas import TokenizerInfo, TokenizerList
 from service.state import State
+from service.tokenizers.loaded import Loaded
 
 Reference = Annotated[str, Path(description="A name, a hash (`sha256:` and 64 digits) or `name@hash`.")]
 

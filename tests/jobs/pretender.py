@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from service.leash import Leash, Teller, bow_to_others
+from service.training.leash import Leash, Teller, bow_to_others
 from tests.jobs.waiting import is_alive
 
 PHASES = ("counting", "merging", "publishing", "committing")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
-from service.leash import lower
 from service.settings import Settings
+from service.training.leash import lower
 
 
 def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
@@ -36,8 +36,8 @@ def test_a_process_that_is_gone_cannot_be_lowered_and_nobody_minds() -> None:
 
 def test_a_process_that_trains_goes_first_when_memory_is_short_and_ends_with_its_worker() -> None:
     asked = (
-        "import ctypes, pathlib; from service.leash import bow_to_others; bow_to_others(); signal = ctypes.c_int(); "
-        "ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); "
+        "import ctypes, pathlib; from service.training.leash import bow_to_others; bow_to_others(); "
+        "signal = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); "
         "print(pathlib.Path('/proc/self/oom_score_adj').read_text().strip(), signal.value)"
     )
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=60, check=True)

@@ -16,8 +16,8 @@ import pytest
 from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
-from service.places import first_of, put_into_place
-from service.trained import Trained
+from service.tokenizers.places import first_of, put_into_place
+from service.tokenizers.trained import Trained
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
 from tokenizer_core import Recipe, Tokenizer, TrainingRun, train
@@ -273,7 +273,7 @@ FULL = """
 import errno, os, sys
 from pathlib import Path
 import tokenizer_core.formats.publish as publish
-import service.training_process
+import service.training.process
 
 write = publish.write_new
 marker = Path(sys.argv[-1]).parent.parent / "was-full"
@@ -285,7 +285,7 @@ def full(path, parts):
     write(path, parts)
 
 publish.write_new = full
-sys.exit(service.training_process.main())
+sys.exit(service.training.process.main())
 """
 
 

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from service import access_log
-from service.access_log import AccessLog
 from service.exchange import Exchange
+from service.telemetry import access_log
+from service.telemetry.access_log import AccessLog
 from tests.service.conftest import RunServer
 
 

@@ -16,8 +16,8 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from service.auth import entry, new_key
-from service.direct import MOST_IN_A_ROW, TRIED
-from service.http_protocol import BoundedProtocol
+from service.http.direct import MOST_IN_A_ROW, TRIED
+from service.http.protocol import BoundedProtocol
 from tests.service.conftest import MakeClient, RunServer
 from tests.service.test_http_protocol import Transport
 from tests.service.test_shortcut import COMMON, LIMITS, exchange

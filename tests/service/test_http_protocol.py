@@ -11,8 +11,8 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from service import http_protocol
-from service.http_protocol import MAX_HEAD_BYTES, BoundedProtocol, most_connections
+from service.http import protocol as http_protocol
+from service.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, most_connections
 
 ENCODE = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 

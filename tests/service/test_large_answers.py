@@ -10,14 +10,14 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from service.encoding import encode
+from service.answers.encoding import encode
+from service.capacity.limits import Limits
 from service.errors import ServiceError
 from service.exchange import Exchange
-from service.http_protocol import IS_GONE
-from service.limits import Limits
-from service.loaded import Loaded
+from service.http.protocol import IS_GONE
 from service.schemas import EncodeRequest
 from service.settings import Settings
+from service.tokenizers.loaded import Loaded
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import ChatRenderer, Message, RenderedChat, Tokenizer

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.limits import Disconnected, Limits
+from service.capacity.limits import Disconnected, Limits
 from service.schemas import INLINE_ITEMS
 from service.schemas.requests import INLINE_WIDTH
 from service.settings import Settings

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from service import memory
+from service.capacity import memory
+from service.capacity.limits import Limits
 from service.exchange import Exchange
-from service.limits import Limits
 from service.settings import Settings
 from tests.service.conftest import ROOT, RunServer, Server
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Histogram
 
+from service.capacity.limits import Limits
 from service.exchange import Exchange
-from service.limits import Limits
-from service.metrics import _SECONDS, Metrics
 from service.settings import Settings
+from service.telemetry.metrics import _SECONDS, Metrics
 from tests.service.conftest import TEXTS, MakeClient, state_of
 from tokenizer_core import Tokenizer, train
 

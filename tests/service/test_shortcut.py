@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from service.json_body import UNCHECKED_BYTES
+from service.bodies.json_body import UNCHECKED_BYTES
 from service.routes.json_route import JsonRoute
 from tests.service.conftest import TEXTS, MakeClient, RunServer, app_of
 from tokenizer_core import Tokenizer

@@ -13,13 +13,13 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service import media
-from service.encoding import encode
-from service.loaded import Loaded
+from service.answers.encoding import encode
+from service.bodies import media
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, OffsetsRequest, Part
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest
-from service.text_cache import TextCache, TextKey
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.text_cache import TextCache, TextKey
 from tests.service.conftest import TEXTS, MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer

@@ -13,10 +13,10 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.registry import Registry
 from service.schemas import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
-from service.trained import Trained
+from service.tokenizers.registry import Registry
+from service.tokenizers.trained import Trained
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 from tokenizer_core import ArtifactNotFound, Tokenizer, template, train

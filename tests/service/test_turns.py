@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from service import turns
+from service.capacity import turns
+from service.capacity.turns import MOST_FIRST, Line, Turns
 from service.settings import Settings
-from service.turns import MOST_FIRST, Line, Turns
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tests.service.test_limits import Gate, drive
@@ -139,9 +139,9 @@ def test_saturated_renderings_are_refused_and_texts_are_not(
     client = make_client(max_renderings=1, max_queue=1)
     limits = state_of(client).limits
     gate = Gate()
-    from service import chats
+    from service.answers import chats
 
-    monkeypatch.setattr("service.chats.count", gate.wrap(chats.count))
+    monkeypatch.setattr("service.answers.chats.count", gate.wrap(chats.count))
 
     async def story(many: httpx.AsyncClient) -> None:
         body = {"messages": CHAT}

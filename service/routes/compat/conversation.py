@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from service import chats
+from service.answers import chats
 from service.errors import ServiceError, quote
-from service.loaded import Loaded
 from service.schemas.fields import Object
+from service.tokenizers.loaded import Loaded
 from tokenizer_core import RenderedChat
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](.*)", re.DOTALL)

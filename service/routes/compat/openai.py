@@ -8,15 +8,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from service.answers import Answer
+from service.answers.writing import Answer
 from service.errors import ServiceError
-from service.loaded import Loaded
 from service.routes.compat import openai_items, prompts
 from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
+from service.tokenizers.loaded import Loaded
 
 _CODES = {
     "missing_field": "missing_required_parameter",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from service.bodies.json_body import refuse_many_values
 from service.errors import ServiceError
-from service.json_body import refuse_many_values
 from service.routes.compat.conversation import (
     BETWEEN,
     Conversation,

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from service.answers import Answer, Blocks, TokenStrings
-from service.encoding import Ids
+from service.answers.encoding import Ids
+from service.answers.writing import Answer, Blocks, TokenStrings
 from service.errors import ServiceError, from_core
-from service.loaded import Loaded
+from service.tokenizers.loaded import Loaded
 from tokenizer_core import TokdError
 
 UNKNOWN_LENGTH = (1 << 31) - 1

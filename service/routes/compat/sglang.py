@@ -9,16 +9,16 @@ import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from service.answers import Answer
+from service.answers.writing import Answer
 from service.errors import ServiceError
-from service.loaded import Loaded
-from service.registry import Registry
 from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.registry import Registry
 
 DEFAULT_MODEL = "default"
 """What SGLang's clients call whatever is served."""

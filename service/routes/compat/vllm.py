@@ -10,17 +10,17 @@ import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from service import chats
-from service.answers import Answer, TokenStrings
-from service.encoding import Ids
+from service.answers import chats
+from service.answers.encoding import Ids
+from service.answers.writing import Answer, TokenStrings
 from service.errors import ServiceError
-from service.loaded import Loaded
 from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
 from service.state import State
+from service.tokenizers.loaded import Loaded
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]

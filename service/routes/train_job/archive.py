@@ -14,13 +14,13 @@ from fastapi.responses import Response, StreamingResponse
 from service.errors import ServiceError
 from service.jobs import Artifact, JobStatus
 from service.jobs import State as JobState
-from service.places import MANIFEST
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller
 from service.routes.train_job.jobs import JobId
 from service.schemas import JobReport
 from service.state import State
-from service.trained import trained_directory
+from service.tokenizers.places import MANIFEST
+from service.tokenizers.trained import trained_directory
 
 BLOCK_BYTES = 256 << 10
 _LEVEL = 6

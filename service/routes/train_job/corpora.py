@@ -22,7 +22,7 @@ from service.routes.train_job.recipes import MAX_RECIPE_BYTES
 from service.routes.train_job.uploads import require_readable, too_large, written
 from service.schemas import CorpusRequest
 from service.settings import Settings
-from service.trained import jobs_directory
+from service.tokenizers.trained import jobs_directory
 from tokenizer_core import Bounds, CorpusForbidden
 
 NEVER = frozenset(("", "file", "local", "memory", "data", "dir", "filecache", "simplecache", "blockcache", "cached"))

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from service.auth import LOCAL, Identity, is_own_page
+from service.capacity.threads import Threads
 from service.errors import ServiceError
 from service.jobs import EXTENDS_AS, Job, Jobs, JobStatus
 from service.schemas import TrainingSettings
 from service.state import State
-from service.threads import Threads
 
 THREADS = 8
 

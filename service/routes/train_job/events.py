@@ -13,13 +13,13 @@ from fastapi import FastAPI, Header, Request
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from service.capacity.threads import saturated
 from service.jobs import JobStatus, JobsUnavailable, UnknownJob
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller, summary
 from service.routes.train_job.jobs import JobId
 from service.state import State
-from service.threads import saturated
 
 MAX_STREAMS = 64
 """Streams of one process at once."""

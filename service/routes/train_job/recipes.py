@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
+from service.bodies.json_body import parser
 from service.errors import ServiceError
 from service.jobs import EXTENDS_AS
-from service.json_body import parser
-from service.loaded import Loaded
-from service.registry import Unopened
 from service.schemas import TrainingSettings
 from service.state import State
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.registry import Unopened
 from tokenizer_core import InvalidSettings, Recipe, TokdError
 
 MAX_RECIPE_BYTES = 1 << 20

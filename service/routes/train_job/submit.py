@@ -14,12 +14,13 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive
 
 from service.auth import Identity
+from service.bodies.json_body import declared_length, parser, require_json
+from service.bodies.multipart import boundary_of
+from service.capacity.limits import Disconnected
+from service.capacity.threads import saturated
 from service.errors import ServiceError
 from service.exchange import Exchange
 from service.jobs import Job, JobRequest, Prepared
-from service.json_body import declared_length, parser, require_json
-from service.limits import Disconnected
-from service.multipart import boundary_of
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job import corpora
 from service.routes.train_job.desk import Desk, caller, place, whole
@@ -28,7 +29,6 @@ from service.routes.train_job.recipes import Recipes
 from service.routes.train_job.uploads import Upload, receive_upload, require_room
 from service.schemas import JobAnswer, TrainJobRequest
 from service.state import State
-from service.threads import saturated
 
 MULTIPART = b"multipart/form-data"
 MAX_UPLOADS = 8

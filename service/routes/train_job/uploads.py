@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 from starlette.types import Receive
 
+from service.bodies.multipart import Form, Part
+from service.capacity.limits import Disconnected
 from service.errors import ServiceError, quote
 from service.exchange import Exchange
-from service.limits import Disconnected
-from service.multipart import Form, Part
 from service.routes.train_job.desk import Desk
 from service.settings import Settings
 

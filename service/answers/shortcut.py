@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.answers import Answer, Block
+from service.answers.writing import Answer, Block
+from service.bodies.json_body import MAX_COST, VALUE_COST
 from service.errors import ServiceError
-from service.json_body import MAX_COST, VALUE_COST
-from service.loaded import Loaded
-from service.registry import Registry, Unopened
 from service.schemas import INLINE_ITEMS
 from service.settings import Settings
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.registry import Registry, Unopened
 from tokenizer_core import TextRoute
 
 Shortcut = Callable[[bytes, bool], Answer | None]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
-from service.loaded import Loaded
-from service.places import first_of
 from service.settings import Settings
-from service.text_cache import TextCache
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.places import first_of
+from service.tokenizers.text_cache import TextCache
 from tokenizer_core import ArtifactError, ArtifactNotFound, HashMismatch, Tokenizer
 
 _log = logging.getLogger("tokd")

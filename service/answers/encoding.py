@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.answers import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
+from service.answers.writing import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
 from service.errors import ServiceError, from_core
-from service.loaded import Loaded
 from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import TextOrChatRequest
-from service.text_cache import TextKey
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.text_cache import TextKey
 from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]

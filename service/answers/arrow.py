@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from service import media
-from service.answers import Answer, Rows
+from service.answers.writing import Answer, Rows
+from service.bodies import media
 from service.errors import ServiceError, quote
-from service.loaded import Loaded
 from service.schemas import EncodeRequest
+from service.tokenizers.loaded import Loaded
 
 OPTIONS = b"tokd"
 """The key of the options in the metadata of a schema; answers have ``tokenizer`` there, and of chats ``template``."""

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TypeVar
 
+from service.capacity.threads import Threads
 from service.settings import Settings
-from service.threads import Threads
 from tokenizer_core import in_turns
 
 T = TypeVar("T")

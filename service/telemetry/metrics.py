@@ -16,10 +16,10 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from service.capacity.limits import Limits
 from service.exchange import Exchange
-from service.limits import Limits
-from service.loaded import Loaded
-from service.text_cache import TextCache
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.text_cache import TextCache
 from tokenizer_core import Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.answers import Answer
+from service.answers.writing import Answer
 from service.errors import ServiceError, from_core
-from service.loaded import Loaded
 from service.schemas import DecodeRequest
+from service.tokenizers.loaded import Loaded
 from tokenizer_core import TokdError
 
 

@@ -1,4 +1,4 @@
-"""The process that trains one job: ``python -m service.training_process FILE``, started and watched by a worker.
+"""The process that trains one job: ``python -m service.training.process FILE``, started and watched by a worker.
 
 It tells its phases, its progress, that it is ``ready`` to put the artifact into place, and at the end ``published`` or
 ``failed``.
@@ -18,8 +18,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from service.leash import Leash, Teller, bow_to_others
-from service.places import put_into_place
+from service.tokenizers.places import put_into_place
+from service.training.leash import Leash, Teller, bow_to_others
 from tokenizer_core import (
     Bounds,
     Progress,

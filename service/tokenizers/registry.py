@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from service.errors import ServiceError, quote
-from service.loaded import Loaded
 from service.settings import InvalidSetting, Settings
-from service.text_cache import TextCache
-from service.trained import Trained, trained_directory
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.text_cache import TextCache
+from service.tokenizers.trained import Trained, trained_directory
 from tokenizer_core import Tokenizer
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"

@@ -19,9 +19,9 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from service.direct import DirectProtocol
+from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
-from service.threads import saturated
+from service.http.direct import DirectProtocol
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""

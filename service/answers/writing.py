@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.loaded import Loaded
+from service.tokenizers.loaded import Loaded
 
 BLOCK_BYTES = 256 << 10
 """What is handed to a connection in one go."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from service import media
-from service.answers import Answer, Rows
+from service.answers.writing import Answer, Rows
+from service.bodies import media
 from service.errors import ServiceError
-from service.loaded import Loaded
+from service.tokenizers.loaded import Loaded
 
 ROW_LENGTHS = "tokd-row-lengths"
 TOKENIZER = "tokd-tokenizer"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.text_cache import TextCache
+from service.tokenizers.text_cache import TextCache
 from tokenizer_core import Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from starlette.types import Receive
 
+from service.capacity.memory import Trimmer
+from service.capacity.threads import Threads, saturated
+from service.capacity.turns import Turns
 from service.errors import ServiceError
 from service.exchange import Exchange
-from service.memory import Trimmer
 from service.settings import Settings
-from service.threads import Threads, saturated
-from service.turns import Turns
 
 T = TypeVar("T")
 
