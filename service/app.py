@@ -27,7 +27,8 @@ from service.jobs import JobStore
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm
 from service.routes.json_route import JsonRoute, refuse, send_refusal
-from service.schemas import ProblemAnswer, under_limits
+from service.schemas.answers import ProblemAnswer
+from service.schemas.requests import under_limits
 from service.settings import Settings
 from service.state import State
 from service.telemetry.access_log import AccessLog

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from service.auth import Guard
 from service.capacity.limits import Limits
 from service.jobs import Jobs
-from service.schemas import Requests
+from service.schemas.requests import Requests
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics

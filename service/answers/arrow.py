@@ -16,7 +16,7 @@ import numpy as np
 from service.answers.writing import Answer, Rows
 from service.bodies import media
 from service.errors import ServiceError, quote
-from service.schemas import EncodeRequest
+from service.schemas.requests import EncodeRequest
 from service.tokenizers.loaded import Loaded
 
 OPTIONS = b"tokd"

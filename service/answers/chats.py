@@ -13,8 +13,7 @@ from service.answers import encoding
 from service.answers.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
 from service.answers.writing import Answer, Rows, Writer, hold, write
 from service.errors import ServiceError, from_core
-from service.schemas import ChatOptions, CountRequest, EncodeRequest, RenderRequest
-from service.schemas.requests import TextOrChatRequest
+from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded
 from tokenizer_core import (

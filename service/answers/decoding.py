@@ -12,7 +12,7 @@ import orjson
 
 from service.answers.writing import Answer
 from service.errors import ServiceError, from_core
-from service.schemas import DecodeRequest
+from service.schemas.requests import DecodeRequest
 from service.tokenizers.loaded import Loaded
 from tokenizer_core import TokdError
 

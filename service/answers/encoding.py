@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from service.answers.writing import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
 from service.errors import ServiceError, from_core
-from service.schemas import ChatOptions, CountRequest, EncodeRequest, TextRequest
 from service.schemas.fields import CHAT_PARTS
-from service.schemas.requests import TextOrChatRequest
+from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
 from service.tokenizers.loaded import Loaded
 from service.tokenizers.text_cache import TextKey
 from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, padded_width, shape_rows

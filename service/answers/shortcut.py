@@ -13,7 +13,7 @@ from collections.abc import Callable
 from service.answers.writing import Answer, Block
 from service.bodies.json_body import MAX_COST, VALUE_COST
 from service.errors import ServiceError
-from service.schemas import INLINE_ITEMS
+from service.schemas.requests import INLINE_ITEMS
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded
 from service.tokenizers.registry import Registry, Unopened

@@ -10,7 +10,7 @@ import tokenizer_core
 from service.capacity.threads import saturated
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.tokenizers import Reference, find
-from service.schemas import CheckAnswer
+from service.schemas.answers import CheckAnswer
 from service.state import State
 from service.tokenizers.loaded import Loaded
 

@@ -8,7 +8,8 @@ from service.answers import chats, encoding
 from service.answers.shortcut import to_texts
 from service.answers.writing import Answer
 from service.routes.json_route import post
-from service.schemas import CountAnswer, CountRequest
+from service.schemas.answers import CountAnswer
+from service.schemas.requests import CountRequest
 from service.state import State
 
 

@@ -8,7 +8,8 @@ from service.answers import decoding
 from service.answers.shortcut import to_ids
 from service.answers.writing import Answer
 from service.routes.json_route import post
-from service.schemas import DecodeAnswer, DecodeRequest
+from service.schemas.answers import DecodeAnswer
+from service.schemas.requests import DecodeRequest
 from service.state import State
 
 

@@ -15,7 +15,8 @@ from service.bodies.json_body import parser, require_json
 from service.errors import ServiceError
 from service.exchange import Headers
 from service.routes.json_route import PROBLEM_RESPONSES, Choose, Responses, Way, post
-from service.schemas import EncodeAnswer, EncodeRequest
+from service.schemas.answers import EncodeAnswer
+from service.schemas.requests import EncodeRequest
 from service.state import State
 
 _BYTES = {"schema": {"type": "string", "format": "binary"}}

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from service.jobs import JobsUnavailable
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.schemas import Health
+from service.schemas.answers import Health
 from service.state import State
 from service.telemetry.metrics import MEDIA_TYPE
 

@@ -31,7 +31,7 @@ from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, 
 from service.exchange import Exchange, Headers
 from service.http.direct import COPIED_BYTES, TRIED, Tried
 from service.http.protocol import IS_GONE, WRITE_WHOLE
-from service.schemas import RequestBody
+from service.schemas.requests import RequestBody
 from service.state import State
 from service.tokenizers.registry import Unopened
 

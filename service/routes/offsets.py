@@ -8,7 +8,8 @@ from service.answers.offsets import offsets_of_chats, offsets_of_texts
 from service.answers.shortcut import to_texts
 from service.answers.writing import Answer
 from service.routes.json_route import post
-from service.schemas import OffsetsAnswer, OffsetsRequest
+from service.schemas.answers import OffsetsAnswer
+from service.schemas.requests import OffsetsRequest
 from service.state import State
 
 

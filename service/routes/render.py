@@ -7,7 +7,8 @@ from fastapi import FastAPI
 from service.answers import chats
 from service.answers.writing import Answer
 from service.routes.json_route import post
-from service.schemas import RenderAnswer, RenderRequest
+from service.schemas.answers import RenderAnswer
+from service.schemas.requests import RenderRequest
 from service.state import State
 
 

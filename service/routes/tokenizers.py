@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Path
 
 from service.routes.json_route import PROBLEM_RESPONSES, when_opened
-from service.schemas import TokenizerInfo, TokenizerList
+from service.schemas.answers import TokenizerInfo, TokenizerList
 from service.state import State
 from service.tokenizers.loaded import Loaded
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from service.schemas import CountAnswer, EncodeAnswer, RenderAnswer
+from service.schemas.answers import CountAnswer, EncodeAnswer, RenderAnswer
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
 

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.schemas import DecodeAnswer
+from service.schemas.answers import DecodeAnswer
 from tokenizer_core import Tokenizer
 
 

@@ -13,7 +13,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.schemas import INLINE_ITEMS, CountAnswer, EncodeAnswer
+from service.schemas.answers import CountAnswer, EncodeAnswer
+from service.schemas.requests import INLINE_ITEMS
 from tests.service.conftest import MakeClient
 from tokenizer_core import Tokenizer
 

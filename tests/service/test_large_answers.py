@@ -15,7 +15,7 @@ from service.capacity.limits import Limits
 from service.errors import ServiceError
 from service.exchange import Exchange
 from service.http.protocol import IS_GONE
-from service.schemas import EncodeRequest
+from service.schemas.requests import EncodeRequest
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded
 from tests.service.conftest import MakeClient, state_of

@@ -14,8 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.capacity.limits import Disconnected, Limits
-from service.schemas import INLINE_ITEMS
-from service.schemas.requests import INLINE_WIDTH
+from service.schemas.requests import INLINE_ITEMS, INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem

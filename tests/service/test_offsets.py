@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.schemas import OffsetsAnswer
+from service.schemas.answers import OffsetsAnswer
 from tokenizer_core import Tokenizer, overlapping
 
 TEXT = "naïve 🙂👍🏽 the fox"

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from service.bodies import media
 from service.routes.compat import anthropic, openai, sglang, vllm
-from service.schemas import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
+from service.schemas.answers import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
 from tests.service.conftest import MakeClient
 
 ANSWERS = {

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from service.answers.encoding import encode
 from service.bodies import media
-from service.schemas import ChatOptions, CountRequest, EncodeRequest, OffsetsRequest, Part
-from service.schemas.fields import CHAT_PARTS
-from service.schemas.requests import TextOrChatRequest
+from service.schemas.fields import CHAT_PARTS, Part
+from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, OffsetsRequest, TextOrChatRequest
 from service.tokenizers.loaded import Loaded
 from service.tokenizers.text_cache import TextCache, TextKey
 from tests.service.conftest import TEXTS, MakeClient, state_of

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.schemas import CheckAnswer, TokenizerInfo, TokenizerList
+from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
 from service.tokenizers.registry import Registry
 from service.tokenizers.trained import Trained

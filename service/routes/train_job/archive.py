@@ -17,7 +17,7 @@ from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller
 from service.routes.train_job.jobs import JobId
-from service.schemas import JobReport
+from service.schemas.training import JobReport
 from service.state import State
 from service.tokenizers.places import MANIFEST
 from service.tokenizers.trained import trained_directory

@@ -20,7 +20,7 @@ import orjson
 from service.errors import ServiceError, quote
 from service.routes.train_job.recipes import MAX_RECIPE_BYTES
 from service.routes.train_job.uploads import require_readable, too_large, written
-from service.schemas import CorpusRequest
+from service.schemas.training import CorpusRequest
 from service.settings import Settings
 from service.tokenizers.trained import jobs_directory
 from tokenizer_core import Bounds, CorpusForbidden

@@ -13,7 +13,7 @@ from service.auth import LOCAL, Identity, is_own_page
 from service.capacity.threads import Threads
 from service.errors import ServiceError
 from service.jobs import EXTENDS_AS, Job, Jobs, JobStatus
-from service.schemas import TrainingSettings
+from service.schemas.training import TrainingSettings
 from service.state import State
 
 THREADS = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.schemas import TrainingSettings, TrainJobRequest
+from service.schemas.training import TrainingSettings, TrainJobRequest
 
 _REFERENCE = "#/components/schemas/{model}"
 _TEXT = {"type": "string"}

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.desk import Desk, caller, summary, whole
-from service.schemas import JobAnswer, JobList
+from service.schemas.training import JobAnswer, JobList
 from service.state import State
 
 MAX_PAGE = 200

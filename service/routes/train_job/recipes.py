@@ -10,7 +10,7 @@ import orjson
 from service.bodies.json_body import parser
 from service.errors import ServiceError
 from service.jobs import EXTENDS_AS
-from service.schemas import TrainingSettings
+from service.schemas.training import TrainingSettings
 from service.state import State
 from service.tokenizers.loaded import Loaded
 from service.tokenizers.registry import Unopened

@@ -27,7 +27,7 @@ from service.routes.train_job.desk import Desk, caller, place, whole
 from service.routes.train_job.documented import REQUEST_BODY
 from service.routes.train_job.recipes import Recipes
 from service.routes.train_job.uploads import Upload, receive_upload, require_room
-from service.schemas import JobAnswer, TrainJobRequest
+from service.schemas.training import JobAnswer, TrainJobRequest
 from service.state import State
 
 MULTIPART = b"multipart/form-data"

@@ -11,7 +11,7 @@ import pytest
 from service.jobs import Artifact, JobError, JobProgress, JobRequest
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
-from service.schemas import TrainingSettings
+from service.schemas.training import TrainingSettings
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
 

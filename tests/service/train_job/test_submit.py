@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.schemas import TrainingSettings, TrainJobRequest
+from service.schemas.training import TrainingSettings, TrainJobRequest
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form
