@@ -23,7 +23,7 @@ def incremental_counts(words: Mapping[bytes, int], order: Order) -> Iterator[tup
     while counts:
         best = min(counts, key=lambda pair: order.key(pair, counts[pair]))
         yield best, counts[best]
-        order.born(best[0] + best[1])
+        order.add(best[0] + best[1])
         for number, (word, times) in enumerate(split):
             if best in neighbours(word):
                 changed = merged(word, best)

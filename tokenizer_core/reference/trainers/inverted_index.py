@@ -50,5 +50,5 @@ def inverted_index(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[P
     while index.counts:
         best = min(index.counts, key=lambda pair: order.key(pair, index.counts[pair]))
         yield best, index.counts[best]
-        order.born(best[0] + best[1])
+        order.add(best[0] + best[1])
         index.merge(best)

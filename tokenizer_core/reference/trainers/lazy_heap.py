@@ -58,6 +58,6 @@ def lazy_heap(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[Pair, 
     heap = LazyHeap(index.counts, order)
     while (best := heap.pop()) is not None:
         yield best, index.counts[best]
-        order.born(best[0] + best[1])
+        order.add(best[0] + best[1])
         for pair in index.merge(best):
             heap.push(pair)

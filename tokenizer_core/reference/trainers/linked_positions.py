@@ -8,19 +8,23 @@ byte. As in Larsson and Moffat, "Offline Dictionary-Based Compression" (1999).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tokenizer_core.reference.trainers.lazy_heap import LazyHeap
 from tokenizer_core.reference.trainers.order import Order, Pair
 
 
 class Links:
-    """Tokens and their neighbours by place, the count of every pair, and the places where it stands."""
+    """Tokens and their neighbours by place, the count of every pair, and the places where it stands.
 
-    def __init__(self, words: Mapping[bytes, int]) -> None:
+    Args:
+        words: each with the number of times that it counts.
+    """
+
+    def __init__(self, words: Iterable[tuple[bytes, int]]) -> None:
         self.tokens: list[bytes | None] = [None]
         self.times = [0]
-        for word, times in words.items():
+        for word, times in words:
             self.tokens += [*(bytes([byte]) for byte in word), None]
             self.times += [times] * (len(word) + 1)
         self.left = [place - 1 for place in range(len(self.tokens))]
@@ -63,10 +67,10 @@ class Links:
 
 def linked_positions(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[Pair, int]]:
     """Yield every merge with its count."""
-    links = Links(words)
+    links = Links(words.items())
     heap = LazyHeap(links.counts, order)
     while (best := heap.pop()) is not None:
         yield best, links.counts[best]
-        order.born(best[0] + best[1])
+        order.add(best[0] + best[1])
         for pair in links.merge(best):
             heap.push(pair)

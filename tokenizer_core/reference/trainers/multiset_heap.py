@@ -7,7 +7,7 @@ most frequent element.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from tokenizer_core.reference.trainers.linked_positions import Links
 from tokenizer_core.reference.trainers.order import Order, Pair
@@ -68,11 +68,10 @@ class MultisetHeap:
 
 def multiset_heap(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[Pair, int]]:
     """Yield every merge with its count."""
-    links = Links(words)
+    links = Links(words.items())
     heap = MultisetHeap(links.counts, order)
     while (best := heap.first()) is not None:
         yield best, links.counts[best]
-        order.born(best[0] + best[1])
-        changed: Iterable[Pair] = links.merge(best)
-        for pair in changed:
+        order.add(best[0] + best[1])
+        for pair in links.merge(best):
             heap.set(pair, links.counts[pair])

@@ -27,7 +27,7 @@ def naive_recount(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[Pa
             return
         best = min(counts, key=lambda pair: order.key(pair, counts[pair]))
         yield best, counts[best]
-        order.born(best[0] + best[1])
+        order.add(best[0] + best[1])
         split = [(merged(word, best), times) for word, times in split]
 
 

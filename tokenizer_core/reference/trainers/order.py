@@ -11,7 +11,7 @@ Trainer = Callable[[Mapping[bytes, int], "Order"], Iterator[tuple[Pair, int]]]
 
 
 class Order:
-    """Compare pairs by a named rule, and give every token its id: the bytes in GPT-2's order, then as they are born."""
+    """Compare pairs by a named rule, and give every token its id: the bytes in GPT-2's order, then products as made."""
 
     def __init__(self, tie_break: str = "lexicographic_low") -> None:
         characters = byte_to_character()
@@ -23,10 +23,9 @@ class Order:
         }
         self._key = keys[tie_break]
 
-    def born(self, token: bytes) -> bytes:
+    def add(self, token: bytes) -> None:
         """Give a product its id, if no other merge has made the same token before."""
         self.ids.setdefault(token, len(self.ids))
-        return token
 
     def key(self, pair: Pair, count: int) -> tuple[object, ...]:
         """Return what is least for the pair to be merged first."""

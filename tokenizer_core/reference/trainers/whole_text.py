@@ -44,27 +44,12 @@ class Buckets:
         return min(self._buckets[self._highest], key=lambda pair: order.key(pair, 0))
 
 
-class Text(Links):
-    """Words as often as they occur, each time with weight 1."""
-
-    def __init__(self, words: Mapping[bytes, int]) -> None:
-        super().__init__({})
-        self.tokens = [None]
-        for word, times in words.items():
-            self.tokens += [*(bytes([byte]) for byte in word), None] * times
-        self.times = [1] * len(self.tokens)
-        self.left = [place - 1 for place in range(len(self.tokens))]
-        self.right = [place + 1 for place in range(len(self.tokens))]
-        for place in range(1, len(self.tokens) - 1):
-            self._count(place, 1)
-
-
 def whole_text(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[Pair, int]]:
     """Yield every merge with its count."""
-    text = Text(words)
+    text = Links((word, 1) for word, times in words.items() for _ in range(times))
     buckets = Buckets(text.counts)
     while (best := buckets.first(order)) is not None:
         yield best, text.counts[best]
-        order.born(best[0] + best[1])
+        order.add(best[0] + best[1])
         for pair in text.merge(best):
             buckets.set(pair, text.counts[pair])
