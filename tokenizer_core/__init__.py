@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, keep_outputs
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
+from tokenizer_core.config import AddedToken, PipelineConfig, Rewriting, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
+    from tokenizer_core.corpus.reading import CorpusFormat
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.costs import Fertility, fertility, fertility_by_language
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from tokenizer_core.training.recipe import Recipe
     from tokenizer_core.training.report import TrainingReport
     from tokenizer_core.training.run import TrainingRun
-    from tokenizer_core.training.settings import TrainSettings
+    from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
     from tokenizer_core.training.train import counted, extend, train, train_sizes
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "CheckReport",
     "CorpusError",
     "CorpusForbidden",
+    "CorpusFormat",
     "CorpusNotFound",
     "CorpusTooLarge",
     "Counts",
@@ -90,6 +92,7 @@ __all__ = [
     "Fertility",
     "Files",
     "HashMismatch",
+    "IdLayout",
     "InputError",
     "InternalError",
     "InvalidArtifact",
@@ -108,6 +111,7 @@ __all__ = [
     "RenderingOptions",
     "ReservedLiteral",
     "ReservedSpan",
+    "Rewriting",
     "Row",
     "Settings",
     "Side",
@@ -120,6 +124,7 @@ __all__ = [
     "TemplateMissing",
     "TemplateUntrackable",
     "TextRoute",
+    "TieBreak",
     "TokdError",
     "Tokenizer",
     "TrainSettings",
@@ -159,6 +164,7 @@ _LATER = {
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),
+        "corpus.reading": ("CorpusFormat",),
         "corpus.sample": ("sample_corpus",),
         "costs": ("Fertility", "fertility", "fertility_by_language"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
@@ -172,7 +178,7 @@ _LATER = {
         "training.recipe": ("Recipe",),
         "training.report": ("TrainingReport",),
         "training.run": ("TrainingRun",),
-        "training.settings": ("TrainSettings",),
+        "training.settings": ("IdLayout", "TieBreak", "TrainSettings"),
         "training.train": ("counted", "extend", "train", "train_sizes"),
     }.items()
     for name in names

@@ -13,12 +13,12 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from service.cli import chart
-from service.cli.options import TIE_BREAKS, Parser, whole_number
+from service.cli.options import Parser, whole_number
 from service.cli.streams import CommandError, note, printable, usage, write_json, write_line, write_report
-from tokenizer_core import InvalidCorpus, sample_corpus
+from tokenizer_core import InvalidCorpus, TieBreak, sample_corpus
 
 CLIMB = "tokenizer_core.reference.trainers.climb"
 
@@ -52,7 +52,8 @@ def add(benchmarks: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--vocab-size", metavar="N", type=whole_number, default=VOCAB_SIZE, help="tokens (default: %(default)s)"
     )
-    parser.add_argument("--tie-break", choices=TIE_BREAKS, default=TIE_BREAKS[0], help="default: %(default)s")
+    rules = get_args(TieBreak)
+    parser.add_argument("--tie-break", choices=rules, default=rules[0], help="default: %(default)s")
     parser.add_argument(
         "--limit", metavar="SECONDS", type=whole_number, default=LIMIT, help="for each rung (default: %(default)s)"
     )

@@ -12,9 +12,6 @@ DEFAULT_ARTIFACT = "artifacts/base"
 
 POLICIES = ("reject", "text", "parse")
 
-TIE_BREAKS = ("lexicographic_low", "lexicographic_high", "lowest_ids")
-"""The first is the default."""
-
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error of the command; options are never abbreviated."""

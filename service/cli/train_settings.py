@@ -6,14 +6,20 @@ import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from service.cli.options import TIE_BREAKS, whole_number
+from service.cli.options import whole_number
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
-from tokenizer_core import InvalidOption, InvalidSettings, Recipe, TokdError
-
-FORMATS = ("text", "jsonl", "parquet", "counts")
-LAYOUTS = ("specials_first", "specials_last")
+from tokenizer_core import (
+    CorpusFormat,
+    IdLayout,
+    InvalidOption,
+    InvalidSettings,
+    Recipe,
+    Rewriting,
+    TieBreak,
+    TokdError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,7 @@ class Flag:
     Attributes:
         field: as the settings file and the errors call it.
         kind: reads the text; ``None`` for a switch, which turns the setting on.
+        choices: a ``Literal`` of all that it may be.
         many: may be given several times.
     """
 
@@ -30,7 +37,7 @@ class Flag:
     metavar: str
     help: str
     kind: Callable[[str], Any] | None = str
-    choices: tuple[str, ...] | None = None
+    choices: Any = None
     many: bool = False
     flag: str = ""
 
@@ -51,14 +58,14 @@ def numbers(text: str) -> list[int]:
 
 
 FLAGS = (
-    Flag("corpus.format", "FORMAT", "what the files are, whatever their names", choices=FORMATS),
+    Flag("corpus.format", "FORMAT", "what the files are, whatever their names", choices=CorpusFormat),
     Flag("corpus.field", "NAME", "the field of a line of JSON that holds the text (default: text)"),
     Flag("corpus.column", "NAME", "the column of a Parquet file that holds the text (default: text)"),
     Flag("replace_invalid", "", "bytes that are not UTF-8 become U+FFFD, rather than an error", kind=None),
     Flag("vocab_size", "N", "tokens in all (default: 32000)", kind=count),
     Flag("sizes", "N,N", "more sizes to make in the same run, each the beginning of the next larger", kind=numbers),
     Flag("pattern", "PATTERN", "a known name or a regular expression that cuts pieces (default: cl100k_base)"),
-    Flag("normalizer", "NAME", "nfc, nfd, nfkc, nfkd, lowercase or strip_accents; several are done in turn", many=True),
+    Flag("normalizer", "NAME", f"one of {', '.join(get_args(Rewriting))}; several are done in turn", many=True),
     Flag(
         "special_tokens",
         "LITERAL",
@@ -66,9 +73,9 @@ FLAGS = (
         many=True,
         flag="special-token",
     ),
-    Flag("id_layout", "LAYOUT", "where the ids of special tokens are (default: specials_last)", choices=LAYOUTS),
+    Flag("id_layout", "LAYOUT", "where the ids of special tokens are (default: specials_last)", choices=IdLayout),
     Flag(
-        "tie_break", "RULE", "which of equally frequent pairs is first (default: lexicographic_low)", choices=TIE_BREAKS
+        "tie_break", "RULE", "which of equally frequent pairs is first (default: lexicographic_low)", choices=TieBreak
     ),
     Flag("min_frequency", "N", "a pair that occurs less often is not merged (default: 1)", kind=count),
     Flag("max_token_length", "BYTES", "longer tokens are not made", kind=count),
@@ -90,7 +97,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         if one.kind is None:
             parser.add_argument(one.name, action="store_true", **options)
         elif one.choices is not None:
-            parser.add_argument(one.name, choices=one.choices, **options)
+            parser.add_argument(one.name, choices=get_args(one.choices), **options)
         else:
             action = "append" if one.many else "store"
             parser.add_argument(one.name, metavar=one.metavar, type=one.kind, action=action, **options)

@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.requests import Example, RequestBody
+from tokenizer_core import CorpusFormat, IdLayout, Rewriting, TieBreak
 
 MAX_NAMES = 10_000
 """Most files or URLs, and most special tokens, of one job."""
 
 Count = Annotated[int, Field(ge=0, le=(1 << 32) - 1)]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Format = Literal["text", "jsonl", "parquet", "counts"]
 
 
 class CorpusRequest(BaseModel):
@@ -29,7 +29,7 @@ class CorpusRequest(BaseModel):
     urls: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
         None, description="URLs of files, of one of the server's `corpus_schemes`."
     )
-    format: Format | None = Field(None, description="What the files are; by default their names say it.")
+    format: CorpusFormat | None = Field(None, description="What the files are; by default their names say it.")
     field: str = Field("text", description="Of a line of JSON, where its text is.")
     column: str = Field("text", description="Of a Parquet file, where its texts are.")
 
@@ -43,19 +43,17 @@ class TrainingSettings(BaseModel):
     pattern: str | None = Field(
         "cl100k_base", description="Of the pretokenizer: a known name or a regular expression; null cuts nothing."
     )
-    normalizer: list[Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]] = Field(
-        [], description="Rewrites of the text, in order."
-    )
+    normalizer: list[Rewriting] = Field([], description="Rewrites of the text, in order.")
     special_tokens: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(
         [], description="Literals that end a document, are never counted, and get ids of their own."
     )
-    tie_break: Literal["lexicographic_low", "lexicographic_high", "lowest_ids"] = Field(
+    tie_break: TieBreak = Field(
         "lexicographic_low", description="Which of several equally frequent pairs is merged first."
     )
     min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
     max_token_length: Count | None = Field(None, description="In bytes.")
     max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
-    id_layout: Literal["specials_first", "specials_last"] = Field(
+    id_layout: IdLayout = Field(
         "specials_last", description="Whether special tokens have the lowest or the highest ids."
     )
     initial_merges: list[tuple[str, str]] = Field(

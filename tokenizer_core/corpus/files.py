@@ -22,12 +22,12 @@ from urllib.parse import urlsplit
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds, Place, not_found
 from tokenizer_core.corpus.names import name_files
-from tokenizer_core.corpus.reading import BLOCK, Compression, Format, Pause, Source, needed, unreadable
+from tokenizer_core.corpus.reading import BLOCK, Compression, CorpusFormat, Pause, Source, needed, unreadable
 from tokenizer_core.corpus.roots import RealRoots, is_below
 from tokenizer_core.corpus.web_files import WebFile, spooled
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption, shown
 
-_FORMATS: dict[str, Format] = {
+_FORMATS: dict[str, CorpusFormat] = {
     ".txt": "text",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -48,7 +48,7 @@ class Files:
     """
 
     paths: tuple[str | os.PathLike[str], ...]
-    format: Format | None = None
+    format: CorpusFormat | None = None
     field: str = "text"
     column: str = "text"
 
@@ -58,7 +58,7 @@ class Files:
             raise InvalidOption("paths is a list of paths", field="corpus.paths")
         object.__setattr__(self, "paths", tuple(given))
         if self.format is not None:
-            check_choice(self.format, Format, "corpus.format")
+            check_choice(self.format, CorpusFormat, "corpus.format")
         for name in ("field", "column"):
             text = getattr(self, name)
             if not isinstance(text, str) or holds_surrogate(text):
@@ -140,7 +140,7 @@ def batches(documents: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _kind(name: str, files: Files) -> tuple[Format | None, Compression]:
+def _kind(name: str, files: Files) -> tuple[CorpusFormat | None, Compression]:
     """Read the format and the compression from a file's name."""
     path = PurePath(name.lower())
     suffix = path.suffix

@@ -16,7 +16,7 @@ import zstandard
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 
-Format = Literal["text", "jsonl", "parquet", "counts"]
+CorpusFormat = Literal["text", "jsonl", "parquet", "counts"]
 Compression = Literal["", ".gz", ".zst"]
 Pause = Callable[[], object]
 """Called now and then by what takes long; what it raises ends that."""
@@ -43,7 +43,7 @@ class Source:
     """
 
     name: str
-    format: Format
+    format: CorpusFormat
     compression: Compression
     size: int | None
     open: Callable[[], IO[bytes]]

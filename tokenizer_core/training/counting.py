@@ -22,7 +22,7 @@ import zstandard
 from tokenizer_core._kernel import Counter, PieceCounts
 from tokenizer_core.arguments import place_of
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
-from tokenizer_core.corpus.reading import Format, Meter, Source, blocks, lines, rows
+from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, lines, rows
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
 from tokenizer_core.durable import replace
 from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
@@ -315,7 +315,7 @@ class _Run:
                     )
                     self.damage = InvalidCorpus(f"{found}; count again, or leave that out", file=source.name)
 
-    def feed(self, format: Format, parts: Iterator[bytes]) -> None:
+    def feed(self, format: CorpusFormat, parts: Iterator[bytes]) -> None:
         """Take the bytes of a file of text or lines."""
         for block in self._while_well(parts):
             if format == "text":
