@@ -17,9 +17,10 @@ import pytest
 from pydantic import BaseModel
 
 import tokenizer_core
-from service import schemas, settings
+from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
+from service.schemas import requests, training
 from tokenizer_core.errors import CLASS_OF_CODE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -156,14 +157,14 @@ def test_every_route_is_documented() -> None:
 @pytest.mark.parametrize(
     ("route", "model"),
     [
-        ("POST /encode", schemas.EncodeRequest),
-        ("POST /decode", schemas.DecodeRequest),
-        ("POST /offsets", schemas.OffsetsRequest),
-        ("POST /count", schemas.CountRequest),
-        ("POST /render", schemas.RenderRequest),
-        ("POST /train-job", schemas.TrainJobRequest),
-        ("POST /train-job", schemas.CorpusRequest),
-        ("POST /train-job", schemas.TrainingSettings),
+        ("POST /encode", requests.EncodeRequest),
+        ("POST /decode", requests.DecodeRequest),
+        ("POST /offsets", requests.OffsetsRequest),
+        ("POST /count", requests.CountRequest),
+        ("POST /render", requests.RenderRequest),
+        ("POST /train-job", training.TrainJobRequest),
+        ("POST /train-job", training.CorpusRequest),
+        ("POST /train-job", training.TrainingSettings),
     ],
 )
 def test_every_option_of_a_route_is_documented(route: str, model: type[BaseModel]) -> None:

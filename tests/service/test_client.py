@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from service import client as client_module
-from service import schemas
 from service.client import (
     AsyncClient,
     Call,
@@ -32,6 +31,7 @@ from service.client import (
     jobs,
 )
 from service.errors import PROBLEMS
+from service.schemas import requests
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import (
     InputError,
@@ -131,19 +131,19 @@ def test_arrow_is_asked_as_json_is(ask: Ask) -> None:
 
 
 CHAT = {"text", "messages"}
-OF_CHATS = {*schemas.ChatOptions.model_fields, "train_on"}
+OF_CHATS = {*requests.ChatOptions.model_fields, "train_on"}
 
 
 @pytest.mark.parametrize(
     ("options", "model", "without"),
     [
-        (calls.EncodeOptions, schemas.EncodeRequest, CHAT | OF_CHATS),
-        (calls.EncodeChatOptions, schemas.EncodeRequest, CHAT),
-        (calls.ChatOptions, schemas.RenderRequest, CHAT),
-        (calls.CountChatOptions, schemas.CountRequest, {*CHAT, "add_special_tokens"}),
-        (calls.TextOptions, schemas.CountRequest, CHAT | OF_CHATS),
-        (calls.OffsetsOptions, schemas.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
-        (calls.StreamOptions, schemas.DecodeRequest, {"ids"}),
+        (calls.EncodeOptions, requests.EncodeRequest, CHAT | OF_CHATS),
+        (calls.EncodeChatOptions, requests.EncodeRequest, CHAT),
+        (calls.ChatOptions, requests.RenderRequest, CHAT),
+        (calls.CountChatOptions, requests.CountRequest, {*CHAT, "add_special_tokens"}),
+        (calls.TextOptions, requests.CountRequest, CHAT | OF_CHATS),
+        (calls.OffsetsOptions, requests.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
+        (calls.StreamOptions, requests.DecodeRequest, {"ids"}),
     ],
 )
 def test_options_of_methods_are_those_of_routes(options: Any, model: Any, without: set[str]) -> None:
