@@ -49,7 +49,7 @@ class Worker:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._shop = Workshop(
             leases=self._leases,
-            limits=JobLimits.of(settings),
+            limits=JobLimits(settings),
             files=self._store.directory,
             target=trained_directory(settings),
             stopping=self._stop.is_set,

@@ -55,6 +55,6 @@ def test_every_disk_that_a_job_writes_to_needs_room(monkeypatch: pytest.MonkeyPa
     free = {"full": 99, "roomy": 100}
     usage = namedtuple("usage", ["free"])
     monkeypatch.setattr("service.jobs.limits.shutil.disk_usage", lambda path: usage(free[path.name]))
-    limits = JobLimits.of(Settings(min_free_bytes=100))
+    limits = JobLimits(Settings(min_free_bytes=100))
     for names, error in ((["roomy"], None), (["roomy", "full"], DISK_FULL), (["full", "roomy"], DISK_FULL)):
         assert limits.over_disk(map(Path, names)) == error

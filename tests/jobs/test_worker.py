@@ -311,7 +311,7 @@ def test_a_process_is_told_to_end_before_its_lease_does(
     assert lease is not None
     copied = tmp_path / "order.json"
     command = (sys.executable, "-c", f"import shutil, sys; shutil.copy(sys.argv[1], {str(copied)!r})")
-    limits = JobLimits.of(make_settings())
+    limits = JobLimits(make_settings())
     shop = Workshop(leases, limits, bench.store.directory, bench.trained, stopping=lambda: False, command=command)
     attempt(shop, lease)
     assert json.loads(copied.read_text())["until"] <= lease.until - leases.seconds / 10
