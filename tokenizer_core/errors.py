@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import copyreg
 import reprlib
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 
@@ -238,32 +239,11 @@ class InternalError(TokdError):
     codes = ("internal",)
 
 
-CLASS_OF_CODE: dict[str, type[TokdError]] = {
-    code: cls
-    for cls in (
-        InvalidUnicode,
-        InvalidOption,
-        InvalidSettings,
-        ReservedLiteral,
-        StepLimit,
-        TemplateFailed,
-        TemplateLimit,
-        TemplateMissing,
-        TemplateUntrackable,
-        UncoveredText,
-        UnknownTokenId,
-        CorpusForbidden,
-        CorpusNotFound,
-        CorpusTooLarge,
-        EmptyCorpus,
-        InvalidCorpus,
-        Cancelled,
-        ArtifactNotFound,
-        HashMismatch,
-        InvalidArtifact,
-        Unsupported,
-        InternalError,
-    )
-    for code in cls.codes
-}
+def _below(cls: type[TokdError]) -> Iterator[type[TokdError]]:
+    for kind in cls.__subclasses__():
+        yield kind
+        yield from _below(kind)
+
+
+CLASS_OF_CODE: dict[str, type[TokdError]] = {code: kind for kind in _below(TokdError) for code in kind.codes}
 """The class that carries a code; the kernel raises through this table."""
