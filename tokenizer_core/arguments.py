@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
 from types import UnionType
@@ -31,6 +30,11 @@ def integer_of(value: object, field: str, least: int | None = None) -> int:
         bound = "" if least is None else f" from {least} on"
         raise InvalidOption(f"{field} is a whole number{bound}, not {shown(value)}", field=field)
     return number
+
+
+def optional_integer(value: object, field: str, least: int | None = None) -> int | None:
+    """Return ``None`` as it is, and anything else as ``integer_of`` does."""
+    return None if value is None else integer_of(value, field, least)
 
 
 def holds_surrogate(text: str) -> bool:
@@ -93,8 +97,8 @@ def holds_items(value: Any) -> bool:
     return True
 
 
-def several(values: Any, field: str) -> tuple[Any, ...]:
-    """Return what a list or tuple holds.
+def tuple_of(values: Any, field: str) -> tuple[Any, ...]:
+    """Return a list or tuple as a tuple.
 
     Raises:
         InvalidOption: it is neither.
@@ -104,15 +108,14 @@ def several(values: Any, field: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def check_call(value: Callable[..., object] | None, field: str) -> None:
-    """Refuse what cannot be called and is not ``None``.
+def check_call(value: object, field: str) -> None:
+    """Refuse anything but ``None`` or what can be called.
 
     Raises:
         InvalidOption
     """
-    given: Any = value
-    if given is not None and not callable(given):
-        raise InvalidOption(f"{field} is a function, not {shown(given)}", field=field)
+    if value is not None and not callable(value):
+        raise InvalidOption(f"{field} is a function, not {shown(value)}", field=field)
 
 
 def check_request(body: object, head: object, reference: object, **bounds: object) -> None:
@@ -130,23 +133,22 @@ def check_request(body: object, head: object, reference: object, **bounds: objec
             raise InvalidOption(f"{field} is below 2 ** 64, not {shown(value)}", field=field)
 
 
-def path_of(value: str | os.PathLike[str], field: str = "path") -> Path:
-    """Return a path.
+def path_of(value: object, field: str = "path") -> Path:
+    """Return a path as a ``Path``.
 
     Raises:
-        InvalidOption: it is no path.
+        InvalidOption: ``value`` is not a path, or is empty.
     """
-    given: Any = value
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {shown(given)}", field=field)
+        raise InvalidOption(f"{field} is a path as a string or a pathlib.Path, not {shown(value)}", field=field)
     if not text:
         raise InvalidOption(f'{field} is empty; the working directory is "."', field=field)
     return Path(text)
 
 
-def place_of(value: str | os.PathLike[str], field: str = "path") -> Path:
-    """Return a path that a file can have.
+def place_of(value: object, field: str = "path") -> Path:
+    """Return a path that a file can have, as a ``Path``.
 
     Raises:
         InvalidOption: no file can be called so.

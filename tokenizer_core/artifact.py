@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,8 +39,6 @@ _STRANGERS = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_
 
 _MAX_REPLACED = 16
 """A reader that finds its directory emptied by a writer begins again, this often at most."""
-
-_HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def tokenizer_hash(parts: TokenizerParts) -> str:
@@ -175,7 +172,7 @@ def _pinned(expected: Fields, directory: int) -> dict[str, str]:
         if file in present and file not in hashes:
             raise InvalidArtifact(f"{file} is in the directory, but the manifest does not pin it", field=file)
     for file, hash in hashes.items():
-        if _HASH.fullmatch(hash) is None:
+        if not files.is_hash(hash):
             raise InvalidArtifact("a hash is sha256: and 64 hexadecimal digits", field=expected.at(file))
     return hashes
 

@@ -9,8 +9,9 @@ from typing import Any, TypedDict
 
 from jinja2.exceptions import TemplateError
 
+from tokenizer_core.arguments import check_flag
 from tokenizer_core.config import Settings
-from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing, shown
+from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
 from tokenizer_core.template import Origins, Rendering, Shared, Span, Template, bare, compiled, taken
 
 Message = Mapping[str, Any]
@@ -78,14 +79,15 @@ class ChatRenderer:
         template_args: Mapping[str, Any] | None = None,
         template: str | None = None,
     ) -> None:
-        _check_options(add_generation_prompt, continue_final_message, template_args, template)
+        check_flag(add_generation_prompt, "add_generation_prompt")
+        check_flag(continue_final_message, "continue_final_message")
         if continue_final_message and add_generation_prompt:
             raise InvalidOption(
                 "continue_final_message goes on with the last message and add_generation_prompt begins another; "
                 "choose one",
                 field="continue_final_message",
             )
-        _check_shared(tools, documents, template_args or {})
+        _check_shared(tools, documents, template_args)
         self._template = _template(settings, template, tools is not None)
         self._specials = _special_tokens(settings)
         self._tools, self._documents, self._args = tools, documents, template_args
@@ -128,20 +130,6 @@ class ChatRenderer:
         return Shared(origins, variables)
 
 
-def _check_options(begins: object, continues: object, template_args: object, template: object) -> None:
-    """Refuse options of another type: ``"false"`` is true, and pairs are no object."""
-    for name, value in (("add_generation_prompt", begins), ("continue_final_message", continues)):
-        if not isinstance(value, bool):
-            raise InvalidOption(f"{name} is True or False, not {shown(value)}", field=name)
-    if not isinstance(template_args, Mapping | None):
-        raise InvalidOption(
-            f"template_args is an object of variables by name, not {type(template_args).__name__}",
-            field="template_args",
-        )
-    if not isinstance(template, str | None):
-        raise InvalidOption(f"template is the name of a template, not {type(template).__name__}", field="template")
-
-
 def _check_messages(messages: Any) -> None:
     if not _is_list(messages) or not messages:
         raise InvalidOption("messages is a list with at least one message", field="messages")
@@ -160,14 +148,19 @@ def _check_objects(name: str, values: Sequence[Any]) -> None:
             raise InvalidOption(f"{name}[{at}] is no object", field=f"{name}[{at}]")
 
 
-def _check_shared(tools: Any, documents: Any, template_args: Mapping[str, Any]) -> None:
+def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
     for name, values in (("tools", tools), ("documents", documents)):
         if values is None:
             continue
         if not _is_list(values):
             raise InvalidOption(f"{name} is a list of objects", field=name)
         _check_objects(name, values)
-    for name in template_args:
+    if not isinstance(template_args, Mapping | None):
+        raise InvalidOption(
+            f"template_args is an object of variables by name, not {type(template_args).__name__}",
+            field="template_args",
+        )
+    for name in template_args or ():
         if name in _RESERVED:
             raise InvalidOption(
                 f"template_args cannot set {name!r}; it is an option of its own or the tokenizer's",
@@ -201,8 +194,10 @@ def _place(error: TemplateFailed, messages: Sequence[Message]) -> None:
             return
 
 
-def _template(settings: Settings, name: str | None, has_tools: bool) -> Template:
+def _template(settings: Settings, name: Any, has_tools: bool) -> Template:
     """Choose by name, or as Hugging Face does."""
+    if not isinstance(name, str | None):
+        raise InvalidOption(f"template is the name of a template, not {type(name).__name__}", field="template")
     sources = settings.templates
     if not sources:
         raise TemplateMissing("the tokenizer has no chat template; encode a text, or give the tokenizer a template")

@@ -14,7 +14,15 @@ from typing import Any, Literal
 
 from tokenizer_core import patterns
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import check_choice, check_flag, check_kind, check_unicode, integer_of, several
+from tokenizer_core.arguments import (
+    check_choice,
+    check_flag,
+    check_kind,
+    check_unicode,
+    integer_of,
+    optional_integer,
+    tuple_of,
+)
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
@@ -180,6 +188,8 @@ class Digits:
 NormalizerStage = Rewrite | Replace | Prepend | Strip
 PretokenizerStage = Split | Digits
 
+ADDED_TOKEN_FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedToken:
@@ -200,19 +210,11 @@ class AddedToken:
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", integer_of(self.id, "id"))
         check_unicode(self.content, "content")
-        for flag in ("special", "lstrip", "rstrip", "single_word", "normalized"):
+        for flag in ADDED_TOKEN_FLAGS:
             check_flag(getattr(self, flag), flag)
 
     def _json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "content": self.content,
-            "special": self.special,
-            "lstrip": self.lstrip,
-            "rstrip": self.rstrip,
-            "single_word": self.single_word,
-            "normalized": self.normalized,
-        }
+        return {"id": self.id, "content": self.content, **{flag: getattr(self, flag) for flag in ADDED_TOKEN_FLAGS}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,12 +235,12 @@ class PipelineConfig:
             ("pretokenizer", PretokenizerStage),
             ("added_tokens", AddedToken),
         ):
-            stages = several(getattr(self, name), name)
+            stages = tuple_of(getattr(self, name), name)
             for index, stage in enumerate(stages):
                 check_kind(stage, kind, f"{name}[{index}]")
             object.__setattr__(self, name, stages)
         for name in ("prefix_ids", "suffix_ids"):
-            ids = several(getattr(self, name), name)
+            ids = tuple_of(getattr(self, name), name)
             ids = tuple(integer_of(id, f"{name}[{index}]") for index, id in enumerate(ids))
             object.__setattr__(self, name, ids)
         for flag in ("prefix_space", "ignore_merges"):
@@ -301,10 +303,9 @@ class Settings:
                 check_unicode(value, name)
         check_choice(self.padding_side, Side, "padding_side")
         check_choice(self.truncation_side, Side, "truncation_side")
-        if self.model_max_length is not None:
-            object.__setattr__(self, "model_max_length", integer_of(self.model_max_length, "model_max_length"))
-        for index, pair in enumerate(several(self.named_templates, "named_templates")):
-            if len(several(pair, place := f"named_templates[{index}]")) != 2:
+        object.__setattr__(self, "model_max_length", optional_integer(self.model_max_length, "model_max_length"))
+        for index, pair in enumerate(tuple_of(self.named_templates, "named_templates")):
+            if len(tuple_of(pair, place := f"named_templates[{index}]")) != 2:
                 raise InvalidOption(f"{place} is a name and a template, not {len(pair)} parts", field=place)
             for text in pair:
                 check_unicode(text, place)

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.arguments import check_choice, integer_of
+from tokenizer_core.arguments import check_choice, integer_of, optional_integer
 from tokenizer_core.config import Side
 from tokenizer_core.errors import InvalidOption, shown
 
@@ -141,8 +141,8 @@ def padded_width(
         InvalidOption: with the field: ``lengths``, ``padding``, ``max_length`` or ``pad_to_multiple_of``.
     """
     check_choice(padding, Padding, "padding")
-    max_length = _optional(max_length, "max_length", 0)
-    pad_to_multiple_of = _optional(pad_to_multiple_of, "pad_to_multiple_of", 1)
+    max_length = optional_integer(max_length, "max_length", 0)
+    pad_to_multiple_of = optional_integer(pad_to_multiple_of, "pad_to_multiple_of", 1)
     if padding == "none":
         if pad_to_multiple_of is not None:
             raise InvalidOption(
@@ -209,9 +209,9 @@ def shape_rows(
     """
     check_choice(padding_side, Side, "padding_side")
     check_choice(truncation_side, Side, "truncation_side")
-    max_length = _optional(max_length, "max_length", 0)
-    pad_to_multiple_of = _optional(pad_to_multiple_of, "pad_to_multiple_of", 1)
-    pad_id = _optional(pad_id, "pad_id", 0)
+    max_length = optional_integer(max_length, "max_length", 0)
+    pad_to_multiple_of = optional_integer(pad_to_multiple_of, "pad_to_multiple_of", 1)
+    pad_id = optional_integer(pad_id, "pad_id", 0)
     prefix, suffix = integer_of(prefix, "prefix", 0), integer_of(suffix, "suffix", 0)
     given: object = rows
     if isinstance(given, str | bytes | bytearray) or not isinstance(given, Sequence):
@@ -253,7 +253,3 @@ def _pad(row: Ids, cut: Cut, width: int, side: Side, pad_id: int | None, prefix:
     if side == "left":
         return Row(np.concatenate((pad, row)), cut, missing, 0, prefix, suffix)
     return Row(np.concatenate((row, pad)), cut, 0, missing, prefix, suffix)
-
-
-def _optional(value: int | None, field: str, least: int) -> int | None:
-    return None if value is None else integer_of(value, field, least)

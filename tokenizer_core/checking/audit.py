@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tokenizer_core.arguments import check_kind, path_of, whole_number
+from tokenizer_core.arguments import check_kind, optional_integer, path_of
 from tokenizer_core.checking.atomic_specials import atomic_specials
 from tokenizer_core.checking.determinism import determinism
 from tokenizer_core.checking.embedding import embedding
@@ -18,7 +18,7 @@ from tokenizer_core.checking.reserved_literals import reserved_literals
 from tokenizer_core.checking.round_trip import round_trip
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
-from tokenizer_core.errors import HashMismatch, InvalidOption, TokdError, shown
+from tokenizer_core.errors import HashMismatch, TokdError
 from tokenizer_core.tokenizer import Tokenizer
 
 NAMES = (
@@ -49,7 +49,7 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
             point is that point's failure.
     """
     check_kind(tokenizer, Tokenizer, "tokenizer")
-    rows = _rows(embedding_rows)
+    rows = optional_integer(embedding_rows, "embedding_rows", 1)
     directory = None if path is None else path_of(path)
     findings = (
         _guard(lambda: round_trip(tokenizer)),
@@ -73,7 +73,7 @@ def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> Ch
     Raises:
         ArtifactNotFound, InvalidArtifact, Unsupported, and InvalidOption as of ``check``
     """
-    rows = _rows(embedding_rows)
+    rows = optional_integer(embedding_rows, "embedding_rows", 1)
     try:
         tokenizer = Tokenizer.open(path)
     except HashMismatch as error:
@@ -82,15 +82,6 @@ def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> Ch
         findings = tuple(broken if name == "file hashes" else unread for name in NAMES)
         return _report(None, Path(path).resolve().name, findings)
     return check(tokenizer, path=path, embedding_rows=rows)
-
-
-def _rows(given: int | None) -> int | None:
-    """Return the rows of an embedding as Python's own integer, if any are given."""
-    rows = whole_number(given)
-    if given is not None and (rows is None or rows < 1):
-        message = f"embedding_rows is a whole number and must be 1 or more, not {shown(given)}"
-        raise InvalidOption(message, field="embedding_rows")
-    return rows
 
 
 def _guard(point: Callable[[], Finding]) -> Finding:

@@ -15,7 +15,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from tokenizer_core.arguments import check_flag, check_kind, check_unicode, integer_of, path_of, several
+from tokenizer_core.arguments import check_flag, check_kind, check_unicode, optional_integer, path_of, tuple_of
 from tokenizer_core.corpus.roots import RealRoots
 from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarge, InvalidCorpus
 
@@ -81,7 +81,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         for name in ("roots", "closed"):
-            paths = several(getattr(self, name), name)
+            paths = tuple_of(getattr(self, name), name)
             object.__setattr__(self, name, tuple(path_of(path, f"{name}[{at}]") for at, path in enumerate(paths)))
         if self.uploads is not None:
             object.__setattr__(self, "uploads", path_of(self.uploads, "uploads"))
@@ -89,8 +89,7 @@ class Bounds:
         for scheme in self.schemes:
             check_unicode(scheme, "schemes")
         object.__setattr__(self, "schemes", frozenset(self.schemes))
-        if self.max_bytes is not None:
-            object.__setattr__(self, "max_bytes", integer_of(self.max_bytes, "max_bytes", 0))
+        object.__setattr__(self, "max_bytes", optional_integer(self.max_bytes, "max_bytes", 0))
         check_flag(self.public_addresses_only, "public_addresses_only")
 
     def real_roots(self) -> RealRoots:

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core.arguments import holds_surrogate, whole_number
-from tokenizer_core.config import AddedToken
+from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 from tokenizer_core.formats.fields import Fields, identifier
 
 if TYPE_CHECKING:
     from tokenizer_core._kernel import Vocabulary
-
-FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 
 def read_added_token(value: object, path: str, *, id: int | None = None) -> AddedToken:
@@ -21,7 +19,7 @@ def read_added_token(value: object, path: str, *, id: int | None = None) -> Adde
     fields = Fields(value, path)
     number = identifier(fields.any("id"), fields.at("id")) if id is None else id
     content = fields.take("content", str)
-    flags = {flag: fields.take(flag, bool) for flag in FLAGS}
+    flags = {flag: fields.take(flag, bool) for flag in ADDED_TOKEN_FLAGS}
     fields.finish()
     return AddedToken(id=number, content=content, **flags)
 

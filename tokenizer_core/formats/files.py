@@ -78,6 +78,11 @@ def sha256(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
+def is_hash(text: str) -> bool:
+    """Tell whether a text is of the form of ``sha256``."""
+    return re.fullmatch(r"sha256:[0-9a-f]{64}", text) is not None
+
+
 def parse_json(data: bytes, field: str) -> Any:
     """Parse a small JSON file; duplicate keys, ``NaN``, lone surrogates and other encodings are refused.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tokenizer_core.config import AddedToken
+from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import files
-from tokenizer_core.formats.added import FLAGS, read_added_token
+from tokenizer_core.formats.added import read_added_token
 from tokenizer_core.formats.fields import Fields, identifier
 
 CONFIG, TOKENS_MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
@@ -39,7 +39,7 @@ def take_literal(fields: Fields, key: str) -> str | None:
     token = Fields(value, fields.at(key))
     token.optional("__type", str)
     literal = token.take("content", str)
-    for flag in FLAGS:
+    for flag in ADDED_TOKEN_FLAGS:
         token.take(flag, bool, False)
     token.finish()
     return literal

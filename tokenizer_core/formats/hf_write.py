@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tokenizer_core.config import (
+    ADDED_TOKEN_FLAGS,
     AddedToken,
     Digits,
     NormalizerStage,
@@ -20,7 +21,7 @@ from tokenizer_core.config import (
     TokenizerParts,
 )
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats.added import FLAGS, given_ids
+from tokenizer_core.formats.added import given_ids
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import BEHAVIORS, REWRITES, default_pair
 from tokenizer_core.patterns import PATTERNS
@@ -88,7 +89,7 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
 
 
 def _added(token: AddedToken) -> dict[str, Any]:
-    return {"content": token.content, **{flag: getattr(token, flag) for flag in FLAGS}}
+    return {"content": token.content, **{flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS}}
 
 
 def _sequence(stages: list[dict[str, Any]], list_key: str) -> dict[str, Any] | None:

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from tokenizer_core._kernel import VERSION, Vocabulary
 from tokenizer_core.arguments import holds_items
-from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
+from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Counts, Rules
 from tokenizer_core.training.learning import Goal, Learned, Start
@@ -23,6 +24,9 @@ HUGE_PIECE = 100_000
 
 MAX_SIZES = 64
 """Vocabularies of one run."""
+
+EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length")
+"""The settings that can be chosen when a tokenizer is extended: the others are as it has them."""
 
 
 class TrainingWarning(UserWarning):
@@ -104,15 +108,14 @@ class NewVocabulary:
             [(id, token) for id, token in enumerate(tokens, shift)],
             [(left + shift, right + shift, product + shift) for left, right, product in merges],
         )
-        added = tuple(AddedToken(id=id, content=literal, special=True) for id, literal in enumerate(literals, first))
+        added = special({literal: id for id, literal in enumerate(literals, first)})
         config = replace(settings.pipeline(), added_tokens=added)
         made = {
             "tokens": len(tokens) - len(learned.start.tokens),
             "merges": len(merges) - len(learned.start.merges),
         }
-        vocabulary = vocabulary.reserve([(token.id, token.content) for token in added])
         provenance = _provenance(settings.to_dict(), corpus, made)
-        return Tokenizer(TokenizerParts(vocabulary, config, name="trained", provenance=provenance))
+        return Tokenizer(TokenizerParts(reserve(vocabulary, added), config, name="trained", provenance=provenance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +186,7 @@ class LongerVocabulary:
             list(zip(ids, learned.tokens, strict=True)),
             [(ids[left], ids[right], ids[product]) for left, right, product in learned.first(len(ids))],
         )
-        kept = {"vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length"}
-        settings = {key: value for key, value in self.settings.to_dict().items() if key in kept}
+        settings = {name: getattr(self.settings, name) for name in EXTENDING}
         provenance = _provenance(settings, corpus, made) | {"extends": self.tokenizer.hash}
         return [self.tokenizer.with_parts(replace(parts, vocabulary=vocabulary, provenance=provenance))]
 

@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import check_flag, check_kind, check_unicode, path_of, place_of, several
+from tokenizer_core.arguments import check_flag, check_kind, check_unicode, path_of, place_of, tuple_of
 from tokenizer_core.corpus.files import Files
 from tokenizer_core.errors import (
     HashMismatch,
@@ -25,18 +24,15 @@ from tokenizer_core.errors import (
     TemplateLimit,
     shown,
 )
-from tokenizer_core.formats.files import check_name
+from tokenizer_core.formats.files import check_name, is_hash
 from tokenizer_core.template import Template
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan
+from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, NewVocabulary, Plan
 from tokenizer_core.training.settings import TrainSettings
 
 _SETTINGS = tuple(field.name for field in fields(TrainSettings))
-_EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length")
-"""What can be chosen when an artifact is extended: the rest is as it has it."""
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
 """What changes no id of a text."""
-_HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +72,7 @@ class Recipe:
                 check_name(self.name)
             check_kind(self.settings, TrainSettings, "settings")
             if not isinstance(self.corpus, Files):
-                texts = several(self.corpus, "corpus")
+                texts = tuple_of(self.corpus, "corpus")
                 for index, text in enumerate(texts):
                     check_unicode(text, f"corpus.texts[{index}]")
                 object.__setattr__(self, "corpus", texts)
@@ -129,7 +125,7 @@ class Recipe:
         extends = _optional(given, "extends", str)
         chosen = {key: given[key] for key in _SETTINGS if key in given}
         if extends is not None:
-            for key in chosen.keys() - set(_EXTENDING):
+            for key in chosen.keys() - set(EXTENDING):
                 raise InvalidSettings(f"{key} is as the artifact has it; leave it away, or extends", field=key)
             chosen["pattern"] = None
         if "initial_merges" in chosen:
@@ -154,7 +150,7 @@ class Recipe:
         settings = self.settings.to_dict()
         settings["initial_merges"] = [[_entry(left), _entry(right)] for left, right in self.settings.initial_merges]
         if self.extends is not None:
-            settings = {key: settings[key] for key in _EXTENDING}
+            settings = {key: settings[key] for key in EXTENDING}
         return {"corpus": _corpus_dict(self.corpus), **settings} | {
             "sizes": list(self.sizes),
             "extends": self.extends,
@@ -173,7 +169,7 @@ class Recipe:
         """
         if self.extends is None:
             return NewVocabulary(self.settings, (self.settings.vocab_size, *self.sizes))
-        chosen = {key: getattr(self.settings, key) for key in _EXTENDING if key != "vocab_size"}
+        chosen = {key: getattr(self.settings, key) for key in EXTENDING if key != "vocab_size"}
         tokenizer = Tokenizer.open(self.extends)
         if self.extends_hash not in (None, tokenizer.hash):
             raise HashMismatch(
@@ -215,7 +211,7 @@ class Recipe:
         check_unicode(hash, "extends_hash")
         if self.extends is None:
             raise InvalidSettings("extends_hash is that of what extends names", field="extends_hash")
-        if _HASH.fullmatch(hash) is None:
+        if not is_hash(hash):
             raise InvalidSettings("a hash is sha256: and 64 hexadecimal digits", field="extends_hash")
 
     def _check_roles(self, literals: Collection[str]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tokenizer_core import durable
 from tokenizer_core._kernel import VERSION
-from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of, several
+from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of, tuple_of
 from tokenizer_core.artifact import holds
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
@@ -95,7 +95,7 @@ class TrainingRun:
         self._bounds = bounds
         self._report = on_progress
         self._shard_bytes = integer_of(shard_bytes, "shard_bytes", 1)
-        places = (place_of(path, f"left_out[{at}]") for at, path in enumerate(several(left_out, "left_out")))
+        places = (place_of(path, f"left_out[{at}]") for at, path in enumerate(tuple_of(left_out, "left_out")))
         self._left_out = (self._directory, *places)
         self._plan: Plan = recipe.plan()
         self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)

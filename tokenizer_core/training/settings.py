@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.arguments import check_choice, holds_surrogate, integer_of
-from tokenizer_core.config import AddedToken, Pattern, PipelineConfig, Rewrite, Rewriting, Split
+from tokenizer_core.arguments import check_choice, check_flag, integer_of
+from tokenizer_core.config import Pattern, PipelineConfig, Rewrite, Rewriting, Split
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
+from tokenizer_core.formats.added import reserve, special
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
 IdLayout = Literal["specials_first", "specials_last"]
@@ -101,42 +102,37 @@ class TrainSettings:
         }
 
     def _check_types(self) -> None:
-        numbers = {"vocab_size", "min_frequency"}
-        optional = {"max_token_length", "max_piece_length"}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in numbers | optional:
-                if value is None and field.name in optional:
-                    continue
-                whole = integer_of(value, field.name)
-                if abs(whole) >= 1 << 32:
-                    raise InvalidOption(f"{field.name} is 0 or more and less than 2 ** 32", field=field.name)
-                object.__setattr__(self, field.name, whole)
-            elif field.name in ("normalizer", "special_tokens"):
-                listed = isinstance(value, Sequence) and not isinstance(value, str)
-                if not listed or not all(isinstance(item, str) for item in value):
-                    raise InvalidOption(f"{field.name} is a sequence of strings", field=field.name)
-                object.__setattr__(self, field.name, tuple(value))
-            elif field.name == "pattern" and not isinstance(value, str | None):
-                raise InvalidOption(f"pattern is a string or nothing, not {type(value).__name__}", field="pattern")
-            elif field.name == "initial_merges":
-                if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_VOCAB_SIZE:
-                    message = f"initial_merges is a sequence of at most {MAX_VOCAB_SIZE} pairs of bytes"
-                    raise InvalidOption(message, field="initial_merges")
-                object.__setattr__(self, field.name, tuple(value))
-            elif field.name == "sixteen_bit" and not isinstance(value, bool):
-                raise InvalidOption(f"sixteen_bit is true or false, not {shown(value)}", field="sixteen_bit")
+        given: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("vocab_size", "min_frequency", "max_token_length", "max_piece_length"):
+            if given[name] is None and name.startswith("max_"):
+                continue
+            number = integer_of(given[name], name)
+            if abs(number) >= 1 << 32:
+                raise InvalidOption(f"{name} is 0 or more and less than 2 ** 32", field=name)
+            object.__setattr__(self, name, number)
+        for name in ("normalizer", "special_tokens"):
+            words = given[name]
+            is_listed = isinstance(words, Sequence) and not isinstance(words, str)
+            if not is_listed or not all(isinstance(word, str) for word in words):
+                raise InvalidOption(f"{name} is a sequence of strings", field=name)
+            object.__setattr__(self, name, tuple(words))
+        if not isinstance(given["pattern"], str | None):
+            kind = type(given["pattern"]).__name__
+            raise InvalidOption(f"pattern is a string or nothing, not {kind}", field="pattern")
+        merges = given["initial_merges"]
+        if not isinstance(merges, Sequence) or isinstance(merges, str) or len(merges) > MAX_VOCAB_SIZE:
+            message = f"initial_merges is a sequence of at most {MAX_VOCAB_SIZE} pairs of bytes"
+            raise InvalidOption(message, field="initial_merges")
+        object.__setattr__(self, "initial_merges", tuple(merges))
+        check_flag(self.sixteen_bit, "sixteen_bit")
 
     def _check_special_tokens(self) -> None:
+        """Refuse what would be lost in a mapping, or would read as a byte; the rest is for ``_check_pipeline``."""
         seen: set[str] = set()
         for index, literal in enumerate(self.special_tokens):
             field = f"special_tokens[{index}]"
-            if not literal:
-                raise InvalidOption("a special token is empty; give it a text", field=field)
             if literal in seen:
                 raise InvalidOption(f"the special token {literal[:80]!r} stands twice", field=field)
-            if holds_surrogate(literal):
-                raise InvalidOption("a special token holds a lone surrogate, which no text does", field=field)
             if len(literal) == 1 and ord(literal) < 0x180:
                 raise InvalidOption(
                     f"the special token {literal!r} is the name of a byte in tokenizer.json; take a longer one",
@@ -172,17 +168,13 @@ class TrainSettings:
     def _check_pipeline(self, tokens: Sequence[bytes]) -> None:
         """Compile the pattern, the normalizer and the special tokens."""
         vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), [])
-        added = tuple(
-            AddedToken(id=id, content=literal, special=True)
-            for id, literal in enumerate(self.special_tokens, len(tokens))
-        )
         try:
             Pipeline(vocabulary, self.pipeline().to_json())
         except (ArtifactError, InvalidUnicode) as error:
             raise InvalidOption(error.message, field="pattern") from error
         try:
-            vocabulary = vocabulary.reserve([(token.id, token.content) for token in added])
-            Pipeline(vocabulary, replace(self.pipeline(), added_tokens=added).to_json())
+            added = special({literal: id for id, literal in enumerate(self.special_tokens, len(tokens))})
+            Pipeline(reserve(vocabulary, added), replace(self.pipeline(), added_tokens=added).to_json())
         except ArtifactError as error:
             place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
             message = error.message
