@@ -7,9 +7,9 @@ hidden by fewer questions; quiet and busy stretches take turns.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
-import re
 import sys
 import tempfile
 import threading
@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks import machine, report, servers
+from benchmarks import load, machine, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.train import mixed
 from benchmarks.trainers import SEPARATOR
@@ -53,19 +53,13 @@ async def one_connection(port: int, bodies: list[bytes], stop: threading.Event, 
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     pace = CONNECTIONS / PER_SECOND
     due = time.perf_counter() + random.random() * pace
-    at = 0
+    requests = itertools.cycle([load.request("/encode", body) for body in bodies])
     while not stop.is_set():
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        body = bodies[at % len(bodies)]
-        head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
-        writer.write(head % len(body) + body)
-        answer = await reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"(?i)content-length: *(\d+)", answer)
-        await reader.readexactly(int(length[1]) if length else 0)
+        is_answered = await load.ask(reader, writer, next(requests))
         into.seconds.append(time.perf_counter() - due)
-        into.errors += b" 200 " not in answer[:16]
+        into.errors += not is_answered
         due += pace
-        at += 1
     writer.close()
 
 
