@@ -7,9 +7,9 @@ from typing import Any
 
 from service.errors import ServiceError
 from service.routes.compat.conversation import (
-    BETWEEN,
     Conversation,
     function,
+    joined_text,
     kind_of,
     objects_of,
     refused,
@@ -18,6 +18,7 @@ from service.routes.compat.conversation import (
 from service.schemas.fields import Object
 
 _ROLES = ("user", "assistant", "system")
+_TEXTS = {"text": "text"}
 
 
 def read(system: str | list[Object] | None, messages: list[Object]) -> Conversation:
@@ -28,7 +29,7 @@ def read(system: str | list[Object] | None, messages: list[Object]) -> Conversat
     """
     conversation = Conversation(joined=True)
     if system is not None:
-        conversation.say("system", _texts(system, "system"), "system")
+        conversation.say("system", joined_text(system, "system", _TEXTS, "a block"), "system")
     for at, message in enumerate(messages):
         place = f"messages[{at}]"
         role = text_of(message, "role", place)
@@ -78,20 +79,7 @@ def _add(conversation: Conversation, role: str, block: Mapping[str, Any], place:
         conversation.call(text_of(block, "id", place), text_of(block, "name", place), arguments, place)
     elif kind == "tool_result" and role == "user":
         content = block.get("content")
-        text = "" if content is None else _texts(content, f"{place}.content")
+        text = "" if content is None else joined_text(content, f"{place}.content", _TEXTS, "a block")
         conversation.answer(text_of(block, "tool_use_id", place), text, place)
     else:
         raise refused(f"a block in a message of role {role}", kind, place)
-
-
-def _texts(content: object, place: str) -> str:
-    """Join blocks of text."""
-    if isinstance(content, str):
-        return content
-    texts = []
-    for at, block in enumerate(objects_of(content, place)):
-        kind = kind_of(block, f"{place}[{at}]")
-        if kind != "text":
-            raise refused("a block", kind, f"{place}[{at}]")
-        texts.append(text_of(block, "text", f"{place}[{at}]"))
-    return BETWEEN.join(texts)

@@ -126,6 +126,27 @@ def objects_of(value: object, place: str) -> list[Object]:
     return value
 
 
+def joined_text(content: object, place: str, fields: Mapping[str, str], part: str) -> str:
+    """Join the texts of parts; a string is taken as it is.
+
+    Args:
+        fields: the field that holds the text, by the types of part that are text.
+        part: what an error calls a part.
+
+    Errors:
+        ``invalid_option`` for a part of another type; ``missing_field``, ``invalid_type``
+    """
+    if isinstance(content, str):
+        return content
+    texts = []
+    for at, item in enumerate(objects_of(content, place)):
+        kind = kind_of(item, f"{place}[{at}]")
+        if kind not in fields:
+            raise refused(part, kind, f"{place}[{at}]")
+        texts.append(text_of(item, fields[kind], f"{place}[{at}]"))
+    return BETWEEN.join(texts)
+
+
 def refused(what: str, kind: str, place: str) -> ServiceError:
     """Refuse by its name what cannot be counted; leaving it out would be a wrong count."""
     return ServiceError(

@@ -8,12 +8,11 @@ from typing import Any
 from service.bodies.json_body import refuse_many_values
 from service.errors import ServiceError
 from service.routes.compat.conversation import (
-    BETWEEN,
     Conversation,
     arguments_of,
     function,
+    joined_text,
     kind_of,
-    objects_of,
     refused,
     text_of,
 )
@@ -108,14 +107,6 @@ def _think(conversation: Conversation, item: Mapping[str, Any], place: str) -> N
 
 
 def _text(content: object, place: str) -> str:
-    if isinstance(content, str):
-        return content
     if content is None:
         raise ServiceError("missing_field", "this field is required", place)
-    texts = []
-    for at, part in enumerate(objects_of(content, place)):
-        kind = kind_of(part, f"{place}[{at}]")
-        if kind not in _TEXTS:
-            raise refused("a part", kind, f"{place}[{at}]")
-        texts.append(text_of(part, _TEXTS[kind], f"{place}[{at}]"))
-    return BETWEEN.join(texts)
+    return joined_text(content, place, _TEXTS, "a part")
