@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -26,6 +25,7 @@ import orjson
 from service.client import calls
 from service.client import jobs as job_calls
 from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
+from service.client.arguments import address, attempts, carrier, headers_of, patience
 from service.client.calls import Call
 from service.client.errors import (
     Forbidden,
@@ -39,10 +39,9 @@ from service.client.errors import (
     from_answer,
     no_answer,
     no_tokd,
-    retry_after,
 )
-from service.client.given import address, attempts, carrier, headers_of, patience
-from service.client.jobs import EventReader, growing_pause
+from service.client.jobs import EventReader
+from service.client.pauses import pause_after
 from tokenizer_core import InvalidOption
 
 __all__ = [
@@ -71,12 +70,7 @@ __all__ = [
 URL = "http://127.0.0.1:8000"
 SECONDS = 30.0
 TRIES = 3
-MAX_PAUSE = 30.0
-"""Seconds: a service that asks for a longer pause is not asked again."""
-
 QUIET_SECONDS = 60.0
-_SPREAD = 0.25
-"""Callers who were turned away together come back spread over this part of the pause, not all at once."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -178,7 +172,7 @@ class Client(_Methods):
                     answer = self._http.send(request)
                 except httpx.RequestError as error:
                     raise no_answer(error) from error
-                seconds = _pause(answer, attempt, self._tries)
+                seconds = pause_after(answer, attempt, self._tries)
                 if seconds is None:
                     break
                 time.sleep(seconds)
@@ -189,7 +183,6 @@ class Client(_Methods):
         reader = EventReader(job_id, self._tries)
         while True:
             _require_open(self._http)
-            asked = 0.0
             try:
                 with self._http.stream("GET", reader.path, headers=reader.headers, timeout=self._patience) as answer:
                     if answer.status_code == 204:
@@ -205,14 +198,10 @@ class Client(_Methods):
                         reader.ended()
                     else:
                         answer.read()
-                        pause = None if reader.gives_up() else _pause(answer, 1, 2)
-                        if pause is None:
-                            raise from_answer(answer)
-                        asked = pause
+                        reader.refused(answer)
             except httpx.RequestError as error:
-                if reader.gives_up():
-                    raise no_answer(error) from error
-            time.sleep(max(asked, reader.pause))
+                reader.lost(error)
+            time.sleep(reader.pause)
 
     def wait(self, job_id: str) -> Job:
         """Return a job when it has ended, however it ended."""
@@ -263,7 +252,7 @@ class AsyncClient(_Methods):
                     answer = await self._http.send(request)
                 except httpx.RequestError as error:
                     raise no_answer(error) from error
-                seconds = _pause(answer, attempt, self._tries)
+                seconds = pause_after(answer, attempt, self._tries)
                 if seconds is None:
                     break
                 await asyncio.sleep(seconds)
@@ -274,7 +263,6 @@ class AsyncClient(_Methods):
         reader = EventReader(job_id, self._tries)
         while True:
             _require_open(self._http)
-            asked = 0.0
             try:
                 async with self._http.stream(
                     "GET", reader.path, headers=reader.headers, timeout=self._patience
@@ -292,14 +280,10 @@ class AsyncClient(_Methods):
                         reader.ended()
                     else:
                         await answer.aread()
-                        pause = None if reader.gives_up() else _pause(answer, 1, 2)
-                        if pause is None:
-                            raise from_answer(answer)
-                        asked = pause
+                        reader.refused(answer)
             except httpx.RequestError as error:
-                if reader.gives_up():
-                    raise no_answer(error) from error
-            await asyncio.sleep(max(asked, reader.pause))
+                reader.lost(error)
+            await asyncio.sleep(reader.pause)
 
     async def wait(self, job_id: str) -> Job:
         """Return a job when it has ended, however it ended."""
@@ -349,18 +333,6 @@ def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
 def _file_name(path: Path) -> str:
     # Names of files are bytes, which need not be text; a form holds text.
     return path.name.encode(errors="replace").decode()
-
-
-def _pause(answer: httpx.Response, attempt: int, tries: int) -> float | None:
-    """Return the seconds to wait before the request is sent again, or ``None`` if the answer stands."""
-    if answer.status_code != 503 or attempt >= tries:
-        return None
-    seconds = retry_after(answer)
-    if seconds is None:
-        seconds = growing_pause(attempt, MAX_PAUSE)
-    if seconds > MAX_PAUSE:
-        return None
-    return seconds * random.uniform(1, 1 + _SPREAD)  # noqa: S311 - no secret
 
 
 def _read(call: Call[T], answer: httpx.Response) -> T:

@@ -1,4 +1,4 @@
-"""What a caller gives to a client, in the forms that HTTP takes, or refused by its name."""
+"""Check what callers pass to a client and bring it into the form that HTTP takes; every refusal names the argument."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ _OWN = ("content-length", "content-type", "transfer-encoding")
 SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
 
-def address(url: str) -> httpx.URL:
+def address(url: Any) -> httpx.URL:
     """Read where the service listens.
 
     Raises:
         InvalidOption
     """
-    given: Any = url
-    if not isinstance(given, str | httpx.URL):
-        raise InvalidOption(f"url is a string, not {type(given).__name__}", field="url")
+    if not isinstance(url, str | httpx.URL):
+        raise InvalidOption(f"url is a string, not {type(url).__name__}", field="url")
     try:
         parsed = httpx.URL(url)
         # What a system is asked for has labels of 1 to 63 bytes; asked for another, it fails in its own way.
@@ -61,16 +60,15 @@ def carrier(transport: S, kind: type) -> S:
     return transport
 
 
-def headers_of(headers: Mapping[str, str] | None, key: str | None) -> dict[str, str]:
+def headers_of(headers: Any, key: str | None) -> dict[str, str]:
     """Return the headers of every request.
 
     Raises:
         InvalidOption
     """
-    given: Any = {} if headers is None else headers
-    if not isinstance(given, Mapping):
-        raise InvalidOption(f"headers are values by name, not {type(given).__name__}", field="headers")
-    sent = {header(name, "headers"): header(value, "headers") for name, value in given.items()}
+    if not isinstance(headers, Mapping | None):
+        raise InvalidOption(f"headers are values by name, not {type(headers).__name__}", field="headers")
+    sent = {header(name, "headers"): header(value, "headers") for name, value in (headers or {}).items()}
     for name in sent:
         if not _NAME.fullmatch(name):
             raise InvalidOption("a name in headers has a space, a colon or another sign that none has", field="headers")
@@ -93,30 +91,28 @@ def header(value: Any, field: str) -> str:
     return value
 
 
-def patience(timeout: float) -> float:
+def patience(timeout: Any) -> float:
     """Return how long to wait, in seconds.
 
     Raises:
         InvalidOption: no system waits so long.
     """
-    given: Any = timeout
-    is_number = isinstance(given, Real) and not isinstance(given, bool)
+    is_number = isinstance(timeout, Real) and not isinstance(timeout, bool)
     # A fraction may be above 0 and so small that its float is not.
-    if not is_number or not 0 < given <= TIMEOUT_MAX or not float(given):
+    if not is_number or not 0 < timeout <= TIMEOUT_MAX or not float(timeout):
         raise InvalidOption(f"timeout is a number of seconds above 0 and up to {TIMEOUT_MAX:.0f}", field="timeout")
-    return float(given)
+    return float(timeout)
 
 
-def attempts(tries: int) -> int:
+def attempts(tries: object) -> int:
     """Return how often a request is sent.
 
     Raises:
         InvalidOption
     """
-    given: Any = tries
-    if isinstance(given, bool) or not isinstance(given, Integral):
-        raise InvalidOption(f"tries is a whole number, not {type(given).__name__}", field="tries")
-    return int(given)
+    if isinstance(tries, bool) or not isinstance(tries, Integral):
+        raise InvalidOption(f"tries is a whole number, not {type(tries).__name__}", field="tries")
+    return int(tries)
 
 
 def file_of(value: Any) -> Path:
@@ -154,15 +150,14 @@ def several(values: S, field: str = "texts") -> S:
     return values
 
 
-def one(text: str) -> str:
+def one(text: object) -> str:
     """Refuse what is not one text: the answer for several would be read as that of one.
 
     Raises:
         InvalidOption
     """
-    given: Any = text
-    if not isinstance(given, str):
-        kind = type(given).__name__
+    if not isinstance(text, str):
+        kind = type(text).__name__
         raise InvalidOption(f"text is a string, not {kind}; several go to the method that ends in _batch", field="text")
     return text
 
@@ -182,7 +177,7 @@ def one_list(values: S, field: str, instead: str) -> S:
     return values
 
 
-def in_path(value: str, field: str) -> str:
+def in_path(value: object, field: str) -> str:
     """Return what stands in a path or a query, escaped.
 
     Raises:
@@ -195,16 +190,15 @@ def in_path(value: str, field: str) -> str:
     return part
 
 
-def encoded(value: str, field: str) -> bytes:
+def encoded(value: object, field: str) -> bytes:
     """Return a text as UTF-8.
 
     Raises:
         InvalidOption, InvalidUnicode
     """
-    given: Any = value
-    if not isinstance(given, str):
-        raise InvalidOption(f"{field} is a string, not {type(given).__name__}", field=field)
+    if not isinstance(value, str):
+        raise InvalidOption(f"{field} is a string, not {type(value).__name__}", field=field)
     try:
-        return given.encode()
+        return value.encode()
     except UnicodeEncodeError as error:
         raise InvalidUnicode(SURROGATE, field=field) from error

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
-from service.client.given import SURROGATE, in_path, one, one_list, several
+from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
 

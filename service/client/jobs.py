@@ -12,13 +12,13 @@ import httpx
 import orjson
 
 from service.client.answers import Job, JobPage
+from service.client.arguments import encoded, file_of, header, in_path, several
 from service.client.calls import Call, written_whole
-from service.client.errors import ServerFault, no_tokd
-from service.client.given import encoded, file_of, header, in_path, several
+from service.client.errors import ServerFault, from_answer, no_answer, no_tokd
+from service.client.pauses import growing_pause, pause_after
 from tokenizer_core import InvalidOption
 
 EVENTS = "text/event-stream"
-FIRST_PAUSE = 0.5
 LAST_PAUSE = 5.0
 RESTART_SECONDS = 60.0
 """A server that told something may be away for so long, as one is that is restarted."""
@@ -114,12 +114,6 @@ def place(job_id: str) -> str:
     return f"/train-job/{in_path(job_id, 'job_id')}"
 
 
-def growing_pause(failures: int, most: float) -> float:
-    """Return the seconds to wait after so many failures in a row: twice as long after each, up to ``most``."""
-    # There is no number for 2.0 ** 1024.
-    return min(FIRST_PAUSE * 2.0 ** min(max(failures - 1, 0), 60), most)
-
-
 class EventReader:
     """Reads a stream of events line by line, over any number of connections.
 
@@ -138,11 +132,12 @@ class EventReader:
         self._until = 0.0
         self._fields: dict[str, str] = {}
         self._told = False
+        self._asked = 0.0
 
     @property
     def pause(self) -> float:
         """Seconds to wait before the next connection."""
-        return growing_pause(self._failures, LAST_PAUSE)
+        return max(self._asked, growing_pause(self._failures, LAST_PAUSE))
 
     def begin(self, answer: httpx.Response) -> None:
         """Take the answer whose lines follow.
@@ -152,7 +147,7 @@ class EventReader:
         """
         if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != EVENTS:
             raise no_tokd(answer)
-        self._told = False
+        self._told, self._asked = False, 0.0
 
     def push(self, line: str) -> Job | None:
         """Take a line; return the job when an event is complete."""
@@ -173,7 +168,28 @@ class EventReader:
             message = f"{self.path} tells events that are not tokd's; check the address"
             raise ServerFault(message, code="internal", status=200) from None
 
-    def gives_up(self) -> bool:
+    def refused(self, answer: httpx.Response) -> None:
+        """Take an answer other than a stream: a saturated service is asked again after a pause.
+
+        Raises:
+            TokdError: the answer stands.
+        """
+        pause = None if self._gives_up() else pause_after(answer, 1, 2)
+        if pause is None:
+            raise from_answer(answer)
+        self._asked = pause
+
+    def lost(self, error: httpx.RequestError) -> None:
+        """Take the failure of a connection.
+
+        Raises:
+            Unreachable: so many connections in a row told nothing.
+        """
+        self._asked = 0.0
+        if self._gives_up():
+            raise no_answer(error) from error
+
+    def _gives_up(self) -> bool:
         """Forget the event that was not complete, and tell whether enough connections in a row told nothing."""
         self._fields = {}
         self._failures += 1
@@ -186,7 +202,7 @@ class EventReader:
             ServerFault: so many streams in a row told nothing.
         """
         self._fields = {}
-        if not self._told and self.gives_up():
+        if not self._told and self._gives_up():
             message = f"{self.path} ended without an event, at every try; check the address and what stands before it"
             raise ServerFault(message, code="internal", status=200)
 
