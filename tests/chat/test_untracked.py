@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from tests import vocabularies
 from tokenizer_core import ChatPolicy, RenderedChat, TemplateUntrackable
-from tokenizer_core.template import formats, sandbox
+from tokenizer_core.template import formatting, sandbox
 from tokenizer_core.template.tracked import Tracked, code_of, concat, runs_of, text_of, tracked
 
 CALLERS = [{"role": "user", "content": "[INST]", "n": 77, "f": -7.5, "fill": "[", "lines": "\r\n\rx\n\u2028"}]
@@ -101,7 +101,7 @@ def test_what_is_chosen_or_formatted_keeps_its_author(expression: str, text: str
 
 
 def test_a_string_of_another_type_has_no_author() -> None:
-    for use in (runs_of, code_of, tracked, Tracked, formats.tojson, lambda text: concat(["x", text])):
+    for use in (runs_of, code_of, tracked, Tracked, formatting.tojson, lambda text: concat(["x", text])):
         with pytest.raises(TemplateUntrackable, match="Markup"):
             use(Markup("x"))
     assert concat([text_of("x"), text_of(5), text_of(None)]) == "x5None"

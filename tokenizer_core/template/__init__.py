@@ -1,7 +1,8 @@
 """Chat templates: Jinja as Hugging Face runs it, within bounds, with the origin of every character.
 
-``meter`` bounds what a rendering costs, ``tracked`` is text with origins, ``formats`` and ``string_filters`` keep them,
-``sandbox`` is Jinja's environment, ``render`` puts a template and messages together, ``turn`` shares the interpreter.
+``meter`` bounds what a rendering costs, ``tracked`` is text with origins, ``formatting`` and ``string_filters`` keep
+them, ``sandbox`` is Jinja's environment, ``render`` puts a template and messages together, ``turn`` shares the
+interpreter.
 """
 
 from tokenizer_core.template.render import Origins, Rendering, Shared, Span, Template, compiled

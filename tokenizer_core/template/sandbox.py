@@ -17,7 +17,7 @@ from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from tokenizer_core.errors import TemplateFailed, TemplateLimit, TemplateUntrackable
-from tokenizer_core.template import formats, meter
+from tokenizer_core.template import formatting, meter
 from tokenizer_core.template.growth import (
     charge_filter,
     charge_indent,
@@ -224,7 +224,7 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
         self.filters["join"] = _join
         for name, function in (
             ("format", _format),
-            ("tojson", formats.plain_json),
+            ("tojson", formatting.plain_json),
             ("_ticking", _ticking),
             ("_built", meter.weigh),
             ("_cut", _slice),
@@ -292,7 +292,7 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
     def call_binop(self, context: runtime.Context, operator: str, left: Any, right: Any) -> Any:
         meter.charge(meter.OBJECT)
         if operator == "%" and isinstance(left, str):
-            right = formats.charged_values(left, right)
+            right = formatting.charged_values(left, right)
         elif operator == "*":
             charge_product(left, right)
         elif operator == "**":
@@ -315,9 +315,9 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
         """Fill the braces of a template."""
         meter.charge(len(template))
         if isinstance(template, Markup):
-            formatter = formats.ChargedEscapeFormatter(self, escape=template.escape)
+            formatter = formatting.ChargedEscapeFormatter(self, escape=template.escape)
             return type(template)(formatter.vformat(template, args, kwargs))
-        return formats.ChargedFormatter(self).vformat(template, args, kwargs)
+        return formatting.ChargedFormatter(self).vformat(template, args, kwargs)
 
 
 class _Growth(NodeTransformer):
@@ -473,7 +473,7 @@ def _format(value: Any, *args: Any, **kwargs: Any) -> str:
         raise jinja2.exceptions.FilterArgumentError("can't handle positional and keyword arguments at the same time")
     meter.charge_weight(value)
     template = value if isinstance(value, str) else str(value)
-    text: str = template % formats.charged_values(template, kwargs or args)
+    text: str = template % formatting.charged_values(template, kwargs or args)
     return text
 
 

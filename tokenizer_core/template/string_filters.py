@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2.filters import do_title
 
-from tokenizer_core.template import formats, meter
+from tokenizer_core.template import formatting, meter
 from tokenizer_core.template.growth import charge_indent
 from tokenizer_core.template.tracked import Tracked, bare, code_of, concat, text_of, tracked, written
 
@@ -67,7 +67,7 @@ def _indent(value: Any, width: int | str = 4, first: bool = False, blank: bool =
 
 
 def _format(value: Any, *args: Any, **kwargs: Any) -> str:
-    return formats.percent(_string(value), kwargs or args)
+    return formatting.percent(_string(value), kwargs or args)
 
 
 STRING_FILTERS: dict[str, Callable[..., Any]] = {
@@ -80,7 +80,7 @@ STRING_FILTERS: dict[str, Callable[..., Any]] = {
     "safe": _string,
     "string": _string,
     "title": _title,
-    "tojson": formats.tojson,
+    "tojson": formatting.tojson,
     "trim": _trim,
     "upper": _method("upper"),
 }

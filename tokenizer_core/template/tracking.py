@@ -11,7 +11,7 @@ from jinja2.filters import make_attrgetter
 from jinja2.sandbox import safe_range
 
 from tokenizer_core.errors import TemplateUntrackable
-from tokenizer_core.template import formats, meter
+from tokenizer_core.template import formatting, meter
 from tokenizer_core.template.growth import charge_filter, ticking
 from tokenizer_core.template.sandbox import NATIVE_FILTERS, PlainEnvironment, contextual, made
 from tokenizer_core.template.string_filters import STRING_FILTERS
@@ -65,7 +65,7 @@ class TrackingEnvironment(PlainEnvironment):
     def call_binop(self, context: runtime.Context, operator: str, left: Any, right: Any) -> Any:
         if isinstance(left, str):
             if operator == "%":
-                return formats.percent(left, right)
+                return formatting.percent(left, right)
             if operator == "+" and isinstance(right, str):
                 return concat([left, right])
         if isinstance(right, str) and operator == "*":
@@ -76,7 +76,7 @@ class TrackingEnvironment(PlainEnvironment):
         return number(result, code_of((left, right))) if isinstance(result, _NUMBERS) else result
 
     def formatted(self, template: str, args: Any, kwargs: Any) -> str:
-        return formats.braces(template, args, kwargs, formats.ChargedFormatter(self))
+        return formatting.braces(template, args, kwargs, formatting.ChargedFormatter(self))
 
 
 def _native(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
