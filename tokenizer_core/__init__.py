@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from tokenizer_core.shaping import Cut, Padding, Row, padded_width, shape_rows
     from tokenizer_core.template import Span, Turn, in_turns
     from tokenizer_core.training.characters import CharacterMerges, train_characters
-    from tokenizer_core.training.counting import Counts
+    from tokenizer_core.training.counts import Counts
     from tokenizer_core.training.plans import TrainingWarning
     from tokenizer_core.training.progress import Progress
     from tokenizer_core.training.recipe import Recipe
@@ -172,7 +172,7 @@ _LATER = {
         "shaping": ("Cut", "Padding", "Row", "padded_width", "shape_rows"),
         "template": ("Span", "Turn", "in_turns"),
         "training.characters": ("CharacterMerges", "train_characters"),
-        "training.counting": ("Counts",),
+        "training.counts": ("Counts",),
         "training.plans": ("TrainingWarning",),
         "training.progress": ("Progress",),
         "training.recipe": ("Recipe",),

@@ -21,7 +21,7 @@ from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whol
 from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.vocab_merges import merge_line
-from tokenizer_core.training.counting import Counts
+from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.progress import Report, Watch
 from tokenizer_core.training.settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 from tokenizer_core.training.train import counted

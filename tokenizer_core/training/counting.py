@@ -1,39 +1,23 @@
-"""Count the pieces of a corpus, and keep the counts in a file.
-
-A counts file is text: a line of JSON that says how the counts were made, then a line for each piece: its count, a tab,
-and the piece as a JSON string. The first line may be missing, so that anything that can count can write such a file.
-"""
+"""Count the pieces of a corpus: of files, of a segment of one, or of documents as strings."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import zstandard
-
 from tokenizer_core._kernel import Counter, PieceCounts
-from tokenizer_core.arguments import place_of
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
 from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, lines, rows
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
-from tokenizer_core.durable import replace
-from tokenizer_core.errors import CorpusError, EmptyCorpus, InvalidCorpus, InvalidUnicode, TokdError
+from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
+from tokenizer_core.training.counts import Counts, check_header, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Watch
 
 Item = TypeVar("Item")
-
-HEADER = "tokd counts 1"
-
-_LINES = 1 << 14
-"""Pieces written at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,71 +39,6 @@ class Rules:
     def header(self) -> dict[str, Any]:
         """Return what a counts file says of them."""
         return {"config": json.loads(self.config), "special_tokens": list(self.special_tokens)}
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The distinct pieces of a corpus and how often each occurs.
-
-    Attributes:
-        config: the pipeline that cut them, as canonical JSON.
-        special_tokens: the literals that were left out.
-        max_piece_length: in bytes; longer pieces were left out.
-        documents, text_bytes: of the corpus.
-        unpacked: bytes of its files, unpacked.
-    """
-
-    pieces: PieceCounts
-    config: str
-    special_tokens: tuple[str, ...]
-    max_piece_length: int | None = None
-    documents: int = 0
-    text_bytes: int = 0
-    unpacked: int = 0
-
-    @cached_property
-    def hash(self) -> str:
-        """``sha256:`` over every piece and its count: equal for equal corpora, whatever their files and their order."""
-        digest = hashlib.sha256()
-        for part in self._lines():
-            digest.update(part)
-        return f"sha256:{digest.hexdigest()}"
-
-    def save(self, path: str | Path, **more: Any) -> None:
-        """Write a counts file, packed if its name ends in ``.zst``; it appears whole or not at all.
-
-        Args:
-            more: for its first line.
-        """
-        path = place_of(path)
-        parts = chain((self._header(more),), self._lines())
-        replace(path, _packed(parts) if path.suffix == ".zst" else parts)
-
-    def summary(self) -> dict[str, Any]:
-        """Say what was counted."""
-        return {
-            "hash": self.hash,
-            "documents": self.documents,
-            "bytes": self.text_bytes,
-            "pieces": self.pieces.total,
-            "distinct_pieces": len(self.pieces),
-            "left_out": self.pieces.left_out,
-        }
-
-    def _header(self, more: dict[str, Any]) -> bytes:
-        header = more | {
-            "format": HEADER,
-            "config": json.loads(self.config),
-            "special_tokens": list(self.special_tokens),
-            "documents": self.documents,
-            "bytes": self.text_bytes,
-            "unpacked": self.unpacked,
-            "distinct_pieces": len(self.pieces),
-        }
-        return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
-
-    def _lines(self) -> Iterator[bytes]:
-        return (self.pieces.lines(start, start + _LINES) for start in range(0, len(self.pieces), _LINES))
 
 
 def count(
@@ -221,32 +140,6 @@ def _finished(
         raise _named(error, found) from error
 
 
-def require_pieces(counts: Counts) -> None:
-    """Hold that there is something to learn from.
-
-    Raises:
-        EmptyCorpus
-    """
-    if len(counts.pieces):
-        return
-    if counts.pieces.left_out:
-        raise EmptyCorpus(
-            f"every piece of the corpus is longer than {counts.max_piece_length} bytes and left out; allow longer ones",
-            field="max_piece_length",
-        )
-    raise EmptyCorpus("there is no text in the corpus", field="corpus")
-
-
-def read_header(path: Path) -> dict[str, Any] | None:
-    """Return what the first line of a counts file of this package says; ``None`` if there is no such file."""
-    try:
-        with path.open("rb") as file:
-            header = json.loads(file.readline())
-    except (FileNotFoundError, ValueError):
-        return None
-    return header if isinstance(header, dict) and header.get("format") == HEADER else None
-
-
 def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_piece_length: int | None) -> Counts:
     """Count strings, which are taken in the caller's thread: an iterator may belong to it."""
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
@@ -297,23 +190,7 @@ class _Run:
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":
-                line, distinct = 1, None
-                for block in self._while_well(lines(source, self.meter, self.watch.check)):
-                    if line == 1 and block.startswith(b"{"):
-                        first, _, rest = block.partition(b"\n")
-                        header = _check_header(source.name, first, self.rules.header())
-                        self.documents += header["documents"]
-                        self.text_bytes += header["bytes"]
-                        distinct = header.get("distinct_pieces")
-                        self.counter.add_counts(rest, 2)
-                    else:
-                        self.counter.add_counts(block, line)
-                    line += block.count(b"\n")
-                if distinct not in (None, line - 2) and self.damage is None:
-                    found = (
-                        f"{source.name} has {line - 2} whole lines of the {distinct} pieces that its first one tells"
-                    )
-                    self.damage = InvalidCorpus(f"{found}; count again, or leave that out", file=source.name)
+                self._take_counts(source)
 
     def feed(self, format: CorpusFormat, parts: Iterator[bytes]) -> None:
         """Take the bytes of a file of text or lines."""
@@ -327,6 +204,23 @@ class _Run:
         else:
             self.counter.end_lines()
 
+    def _take_counts(self, source: Source) -> None:
+        line, distinct = 1, None
+        for block in self._while_well(lines(source, self.meter, self.watch.check)):
+            if line == 1 and block.startswith(b"{"):
+                first, _, rest = block.partition(b"\n")
+                header = check_header(source.name, first, self.rules.header())
+                self.documents += header["documents"]
+                self.text_bytes += header["bytes"]
+                distinct = header.get("distinct_pieces")
+                self.counter.add_counts(rest, 2)
+            else:
+                self.counter.add_counts(block, line)
+            line += block.count(b"\n")
+        if distinct not in (None, line - 2) and self.damage is None:
+            found = f"{source.name} has {line - 2} whole lines of the {distinct} pieces that its first one tells"
+            self.damage = InvalidCorpus(f"{found}; count again, or leave that out", file=source.name)
+
     def _while_well(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
             yield item
@@ -334,40 +228,6 @@ class _Run:
             self.watch.now = Progress("counting", min(self.meter.bytes, self.total), self.total, "bytes")
             if self.counter.has_failed:
                 return
-
-
-def _packed(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Pack with zstd."""
-    packer = zstandard.ZstdCompressor().compressobj()
-    yield from map(packer.compress, parts)
-    yield packer.flush()
-
-
-def _check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, int]:
-    """Return documents and bytes that the counts were made of, and how many pieces there are if that is told.
-
-    What was made by other rules than asked for is refused.
-    """
-    try:
-        header = json.loads(line)
-    except RecursionError:
-        raise InvalidCorpus(f"line 1 of {name} is nested too deeply", file=name, line=1) from None
-    except ValueError as error:
-        raise InvalidCorpus(f"line 1 of {name} is no JSON: {error}", file=name, line=1) from None
-    if header.get("format") != HEADER:
-        raise InvalidCorpus(f"line 1 of {name} does not name the format {HEADER!r}", file=name, line=1)
-    for key, value in expected.items():
-        if header.get(key) != value:
-            other = json.dumps(header.get(key))[:200]
-            message = f"{name} was counted with another {key}, {other}; count again, or ask for that"
-            raise InvalidCorpus(message, file=name, field=key)
-    sizes = {"documents": 0, "bytes": 0} | {
-        key: header[key] for key in ("documents", "bytes", "distinct_pieces") if key in header
-    }
-    for key, value in sizes.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise InvalidCorpus(f"line 1 of {name} has {key} that is no whole number", file=name, line=1)
-    return sizes
 
 
 def _named(error: TokdError, found: Sequence[Source]) -> TokdError:

@@ -15,7 +15,8 @@ from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.counting import Counts, Rules
+from tokenizer_core.training.counting import Rules
+from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.learning import Goal, Learned, Start
 from tokenizer_core.training.settings import TieBreak, TrainSettings
 

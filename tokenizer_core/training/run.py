@@ -26,16 +26,8 @@ from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.counting import (
-    Counts,
-    Rules,
-    count,
-    count_segment,
-    count_sources,
-    cut_of,
-    read_header,
-    require_pieces,
-)
+from tokenizer_core.training.counting import Rules, count, count_segment, count_sources, cut_of
+from tokenizer_core.training.counts import Counts, read_header, require_pieces
 from tokenizer_core.training.learning import Learned, Merge, learn
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces

@@ -11,7 +11,8 @@ from tokenizer_core._kernel import UNICODE_VERSION, VERSION
 from tokenizer_core.corpus.files import Files
 from tokenizer_core.corpus.reading import Pause, Source, failures
 from tokenizer_core.errors import InvalidCorpus
-from tokenizer_core.training.counting import HEADER, Rules
+from tokenizer_core.training.counting import Rules
+from tokenizer_core.training.counts import HEADER
 
 SHARD_BYTES = 128 << 20
 """Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""

@@ -15,7 +15,8 @@ from tokenizer_core.config import Rewriting
 from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.counting import Counts, count
+from tokenizer_core.training.counting import count
+from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.learning import learn
 from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
 from tokenizer_core.training.progress import Report, Watch

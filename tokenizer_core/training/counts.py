@@ -1,0 +1,153 @@
+"""Counts of pieces, and the file that keeps them.
+
+A counts file is text: a line of JSON that says how the counts were made, then a line for each piece: its count, a tab,
+and the piece as a JSON string. The first line may be missing, so that anything that can count can write such a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from tokenizer_core._kernel import PieceCounts
+from tokenizer_core.arguments import place_of
+from tokenizer_core.durable import replace
+from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
+
+HEADER = "tokd counts 1"
+
+_LINES = 1 << 14
+"""Pieces written at a time."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The distinct pieces of a corpus and how often each occurs.
+
+    Attributes:
+        config: the pipeline that cut them, as canonical JSON.
+        special_tokens: the literals that were left out.
+        max_piece_length: in bytes; longer pieces were left out.
+        documents, text_bytes: of the corpus.
+        unpacked: bytes of its files, unpacked.
+    """
+
+    pieces: PieceCounts
+    config: str
+    special_tokens: tuple[str, ...]
+    max_piece_length: int | None = None
+    documents: int = 0
+    text_bytes: int = 0
+    unpacked: int = 0
+
+    @cached_property
+    def hash(self) -> str:
+        """``sha256:`` over every piece and its count: equal for equal corpora, whatever their files and their order."""
+        digest = hashlib.sha256()
+        for part in self._lines():
+            digest.update(part)
+        return f"sha256:{digest.hexdigest()}"
+
+    def save(self, path: str | Path, **more: Any) -> None:
+        """Write a counts file, packed if its name ends in ``.zst``; it appears whole or not at all.
+
+        Args:
+            more: for its first line.
+        """
+        path = place_of(path)
+        parts = chain((self._header(more),), self._lines())
+        replace(path, _packed(parts) if path.suffix == ".zst" else parts)
+
+    def summary(self) -> dict[str, Any]:
+        """Say what was counted."""
+        return {
+            "hash": self.hash,
+            "documents": self.documents,
+            "bytes": self.text_bytes,
+            "pieces": self.pieces.total,
+            "distinct_pieces": len(self.pieces),
+            "left_out": self.pieces.left_out,
+        }
+
+    def _header(self, more: dict[str, Any]) -> bytes:
+        header = more | {
+            "format": HEADER,
+            "config": json.loads(self.config),
+            "special_tokens": list(self.special_tokens),
+            "documents": self.documents,
+            "bytes": self.text_bytes,
+            "unpacked": self.unpacked,
+            "distinct_pieces": len(self.pieces),
+        }
+        return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+
+    def _lines(self) -> Iterator[bytes]:
+        return (self.pieces.lines(start, start + _LINES) for start in range(0, len(self.pieces), _LINES))
+
+
+def require_pieces(counts: Counts) -> None:
+    """Hold that there is something to learn from.
+
+    Raises:
+        EmptyCorpus
+    """
+    if len(counts.pieces):
+        return
+    if counts.pieces.left_out:
+        raise EmptyCorpus(
+            f"every piece of the corpus is longer than {counts.max_piece_length} bytes and left out; allow longer ones",
+            field="max_piece_length",
+        )
+    raise EmptyCorpus("there is no text in the corpus", field="corpus")
+
+
+def read_header(path: Path) -> dict[str, Any] | None:
+    """Return what the first line of a counts file of this package says; ``None`` if there is no such file."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.readline())
+    except (FileNotFoundError, ValueError):
+        return None
+    return header if isinstance(header, dict) and header.get("format") == HEADER else None
+
+
+def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, int]:
+    """Return documents and bytes that the counts were made of, and how many pieces there are if that is told.
+
+    What was made by other rules than asked for is refused.
+    """
+    try:
+        header = json.loads(line)
+    except RecursionError:
+        raise InvalidCorpus(f"line 1 of {name} is nested too deeply", file=name, line=1) from None
+    except ValueError as error:
+        raise InvalidCorpus(f"line 1 of {name} is no JSON: {error}", file=name, line=1) from None
+    if header.get("format") != HEADER:
+        raise InvalidCorpus(f"line 1 of {name} does not name the format {HEADER!r}", file=name, line=1)
+    for key, value in expected.items():
+        if header.get(key) != value:
+            other = json.dumps(header.get(key))[:200]
+            message = f"{name} was counted with another {key}, {other}; count again, or ask for that"
+            raise InvalidCorpus(message, file=name, field=key)
+    sizes = {"documents": 0, "bytes": 0} | {
+        key: header[key] for key in ("documents", "bytes", "distinct_pieces") if key in header
+    }
+    for key, value in sizes.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise InvalidCorpus(f"line 1 of {name} has {key} that is no whole number", file=name, line=1)
+    return sizes
+
+
+def _packed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Pack with zstd."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    yield from map(packer.compress, parts)
+    yield packer.flush()
