@@ -85,7 +85,7 @@ class Run:
             raise SystemExit(f"{TRUTH} failed, and without it nothing is proven: {why}")
 
     def open_all(self, vocabulary: str) -> dict[str, dict[str, float]]:
-        """Measure start-up and memory; who does not open the vocabulary is out."""
+        """Measure start-up and memory; whoever does not open the vocabulary is out."""
         path = next(iter(self.texts.values()))
         figures: dict[str, list[dict[str, float]]] = {name: [] for name in OPENINGS}
         proofs: dict[str, str] = {}

@@ -214,7 +214,7 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
 
 
 def at_a_glance(document: dict[str, Any]) -> str:
-    """Write what README shows of machines that have not the widest instructions."""
+    """Write what README shows of machines without the widest instructions."""
     cells = list(ratios(document))
     return "\n\n".join([sentence(cells), "\n".join(glance(cells))])
 

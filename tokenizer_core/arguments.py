@@ -1,4 +1,4 @@
-"""What callers give: numbers, flags, paths and calls, taken as what they are or refused by their name."""
+"""Check what callers pass: numbers, flags, paths and functions; every refusal names the argument."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tokenizer_core.errors import InvalidOption, shown
 
 
 def whole_number(value: object) -> int | None:
-    """Return an integer as Python's own, also one of NumPy; ``None`` for what is none, such as ``True`` and ``1.0``."""
+    """Return an integer, NumPy's included, as an ``int``; ``None`` for anything else, also for ``True`` and ``1.0``."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def integer_of(value: object, field: str, least: int | None = None) -> int:
-    """Return an integer as Python's own.
+    """Return an integer, NumPy's included, as an ``int``.
 
     Args:
-        least: the smallest that is taken.
+        least: the smallest allowed value.
 
     Raises:
-        InvalidOption: it is none, or smaller.
+        InvalidOption: ``value`` is not an integer, or is smaller.
     """
     number = whole_number(value)
     if number is None or (least is not None and number < least):
@@ -38,7 +38,7 @@ def optional_integer(value: object, field: str, least: int | None = None) -> int
 
 
 def holds_surrogate(text: str) -> bool:
-    """Return whether a string is no Unicode text."""
+    """Return whether a string holds a lone surrogate, which no Unicode text does."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -47,7 +47,7 @@ def holds_surrogate(text: str) -> bool:
 
 
 def check_unicode(value: object, field: str) -> None:
-    """Refuse what is no string, and a string with a lone surrogate.
+    """Refuse anything but a string without lone surrogates.
 
     Raises:
         InvalidOption
@@ -57,7 +57,7 @@ def check_unicode(value: object, field: str) -> None:
 
 
 def check_flag(value: object, field: str) -> None:
-    """Refuse what is neither true nor false: ``"false"`` would be true.
+    """Refuse anything but a ``bool``: the string ``"false"`` would count as true.
 
     Raises:
         InvalidOption
@@ -67,7 +67,7 @@ def check_flag(value: object, field: str) -> None:
 
 
 def check_choice(value: object, choices: Any, field: str) -> None:
-    """Refuse what is none of the words of a ``Literal``.
+    """Refuse anything but one of the words of a ``Literal``.
 
     Raises:
         InvalidOption
@@ -78,7 +78,7 @@ def check_choice(value: object, choices: Any, field: str) -> None:
 
 
 def check_kind(value: object, kind: type | UnionType, field: str) -> None:
-    """Refuse what is no object of a class of this package, or of one of several.
+    """Refuse what is not an instance of a class, or of one of several.
 
     Raises:
         InvalidOption
@@ -89,7 +89,7 @@ def check_kind(value: object, kind: type | UnionType, field: str) -> None:
 
 
 def holds_items(value: Any) -> bool:
-    """Return whether items come out of it: an array of NumPy without a dimension has the method, and gives none."""
+    """Return whether a value can be iterated; NumPy's array without a dimension has ``__iter__``, and cannot."""
     try:
         iter(value)
     except TypeError:
@@ -119,7 +119,7 @@ def check_call(value: object, field: str) -> None:
 
 
 def check_request(body: object, head: object, reference: object, **bounds: object) -> None:
-    """Refuse what the kernel does not take with the body of a request; it is asked only after the kernel refused.
+    """Name the argument that the kernel refused beside the body of a request; called only after it did.
 
     Raises:
         InvalidOption

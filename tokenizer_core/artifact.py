@@ -211,7 +211,7 @@ def rehash(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
 
 
 def _check_derived(manifest: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
-    """Hold the manifest against what the files say."""
+    """Check the manifest against what the files say."""
     if manifest.get("hash") != derived["hash"]:
         expected, found = str(manifest.get("hash"))[:80], derived["hash"]
         raise HashMismatch(

@@ -69,7 +69,7 @@ class EncodedChat:
 
     @cached_property
     def message_index(self) -> npt.NDArray[np.int64]:
-        """Return the message that a token has its first character of a caller from; -1 where it has none."""
+        """Return the message that wrote a token's first character of a caller's; -1 where no caller wrote any of it."""
         written = [span for span in self.rendered.spans if span.message is not None]
         starts, ends = _array([(span.start, span.end) for span in written]).T
         # Spans are in order and disjoint, so the first that ends behind a token's beginning is the only one to look at.
@@ -190,7 +190,7 @@ class EncodedChat:
 
     @cached_property
     def _begins(self) -> Places:
-        """Where each token begins, as it can be searched without being copied."""
+        """Where each token begins, as int64, so that a search copies nothing."""
         return self.spans[:, 0].astype(np.int64)
 
 
@@ -235,7 +235,7 @@ def places(
 
 
 def _reject(rendered: RenderedChat, start: int, end: int, literal: str) -> None:
-    """Raise for a literal, at the field of the caller that has a hand in it."""
+    """Raise for a literal, naming the first field of the caller that contributes to it."""
     field = _field(rendered, start)
     raise ReservedLiteral(
         f"{field[:100]} makes {literal[:100]!r}, the literal of an added token; "
@@ -248,7 +248,7 @@ def _reject(rendered: RenderedChat, start: int, end: int, literal: str) -> None:
 
 
 def _field(rendered: RenderedChat, start: int) -> str:
-    """Return the first field of the caller that has a character at a place of the text or behind it."""
+    """Return the field of the caller that wrote the first character at or after a place of the text."""
     first = next((span for span in rendered.spans if span.end > start), None)
     if first is None:
         return "messages"

@@ -169,7 +169,7 @@ def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
 
 
 def _check_parts(message: int, content: Any) -> None:
-    """Refuse what is no text by its name: ids of an image are not the template's to write."""
+    """Refuse any content part but text by its type: the ids of an image do not come from the template."""
     if not isinstance(content, (list, tuple)):
         return
     for at, part in enumerate(content):
@@ -182,7 +182,7 @@ def _check_parts(message: int, content: Any) -> None:
 
 
 def _place(error: TemplateFailed, messages: Sequence[Message]) -> None:
-    """Name the first field of a message that no template expects, unless it is the template itself that refuses."""
+    """Name the first unusual field of a message, which templates seldom expect, unless the template itself refuses."""
     if type(error.__cause__) is TemplateError:
         return
     for at, message in enumerate(messages):

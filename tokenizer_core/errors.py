@@ -72,7 +72,7 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def shown(value: object) -> str:
-    """Return at most 80 characters of a value for a message, without making all of its text."""
+    """Return at most 80 characters of a value for a message, without writing out all of it."""
     try:
         return _SHORT.repr(value)[:80]
     except Exception:

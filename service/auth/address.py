@@ -10,7 +10,7 @@ from service.settings import InvalidSetting, Settings
 
 
 def require_keys(settings: Settings) -> None:
-    """Hold that an address that others can reach has keys, or that the operator said it needs none.
+    """Require keys where others can reach the address, unless the operator said that it needs none.
 
     Errors:
         InvalidSetting

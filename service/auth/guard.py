@@ -63,7 +63,7 @@ class Guard:
         """Return who asks.
 
         Errors:
-            ``unauthorized``: no key, or none that is known. ``forbidden``: the key has not the scope.
+            ``unauthorized``: no key, or none that is known. ``forbidden``: the key lacks the scope.
         """
         if self._path is None or need is OPEN:
             return LOCAL

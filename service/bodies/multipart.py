@@ -167,7 +167,7 @@ class Form:
         return found is not None
 
     def _refuse_misplaced(self, seen: bytes) -> None:
-        """Hold that no part goes on over a line that was meant to end it: what follows would be lost in it."""
+        """Refuse a part that runs on over a line that was meant to end it, and would swallow what follows."""
         if self._delimiter in seen and self._misplaced.search(seen):
             raise _invalid(f"its boundary ends a line that is no delimiter; {_CRLF}")
 
@@ -181,7 +181,7 @@ class Form:
         return True
 
     def _skip_epilogue(self) -> bool:
-        """Hold that no boundary comes again: then the closing one stood in a file, whose rest would be lost."""
+        """Refuse a boundary behind the closing one, which then stood in a file whose rest would be lost."""
         seen = self._seen + self._rest
         if self._delimiter in seen:
             raise _invalid("its boundary comes again behind the closing one")

@@ -1,7 +1,7 @@
 """Renderings take turns: one at a time has the interpreter, a short one goes before those that take long.
 
 A template is Python, so two renderings at once are no faster than one after the other; but a slow one would hold up
-the rest. Every rendering has a few milliseconds; one that needs more lets those go first that have not had theirs.
+the rest. Every rendering has a few milliseconds; one that needs more lets those go first that have not yet had theirs.
 """
 
 from __future__ import annotations

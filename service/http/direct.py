@@ -110,7 +110,7 @@ class DirectProtocol(HttpToolsProtocol):
         """Take a header as uvicorn does, but without the white space behind its value, which is no part of it.
 
         What stands in the trailer of a chunked body is dropped: as a header it would count or not with the time at
-        which it comes, and let in who has shown no key (RFC 9110, section 6.5.1).
+        which it comes, and let in a caller who has shown no key (RFC 9110, section 6.5.1).
         """
         if not self._in_head:
             return

@@ -25,7 +25,7 @@ _log = logging.getLogger("tokd.jobs")
 
 @contextmanager
 def worker_beside(settings: Settings) -> Iterator[None]:
-    """Have a worker as long as the context lasts, if the settings want one."""
+    """Run a worker for as long as the context lasts, if the settings want one."""
     if not settings.worker:
         yield
         return
@@ -41,7 +41,7 @@ def worker_beside(settings: Settings) -> Iterator[None]:
 
 def _keep(settings: Settings, ending: threading.Event) -> None:
     database = JobStore.open(settings).database
-    # Who never trains pays for no second process.
+    # Nobody who never trains pays for a second process.
     while not database.exists:
         if ending.wait(_LOOK_SECONDS):
             return

@@ -166,7 +166,7 @@ class Database:
             url = f"{file.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(url, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
                 (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-                # Who has just made the file holds this lock until the table is in it.
+                # Whoever has just made the file holds this lock until the table is in it.
                 connection.execute("BEGIN IMMEDIATE")
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:

@@ -281,7 +281,7 @@ async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
 def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
     """Turn an exception into what is sent; a bug is logged by place: its message may quote a caller.
 
-    The answer and the log name it by one word, so that who runs the server finds what a caller was told.
+    The answer and the log name it by one word, so that whoever runs the server finds what a caller was told.
     """
     refused = refusal(error, dialect)
     if refused.code != "internal":

@@ -26,7 +26,7 @@ DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 TRAINED = "trained"
-"""The label of all trained tokenizers together: who knows the hash of one may use it, and all may read these."""
+"""The label of all trained tokenizers together: whoever knows the hash of one may use it, and all may read these."""
 
 _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 

@@ -2,7 +2,7 @@
 
 A reference is looked up in a table that was filled at start-up, and hashes among the trained tokenizers that are open:
 it never touches a file, and a part of a hash finds nothing. For the hash of one that is not open yet, ``get`` raises
-``Unopened``, and who can wait for the disk opens it.
+``Unopened``, and whoever can wait for the disk opens it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Registry:
         try:
             return self.of_model(reference).takes_long(size)
         except (ServiceError, Unopened):
-            # Who answers finds out, and comes again once it is open.
+            # Whoever answers finds out, and comes back once it is open.
             return False
 
     def _find_trained(self, reference: str, missing: Callable[[], ServiceError]) -> Loaded | None:

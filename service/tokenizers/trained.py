@@ -60,7 +60,7 @@ class Trained:
         Errors:
             ArtifactError
         """
-        # Another may have opened it between the look of who asks and now.
+        # Another may have opened it since the caller looked.
         found = self.opened(name, hash)
         if found is not None:
             return found

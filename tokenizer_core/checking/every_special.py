@@ -1,4 +1,4 @@
-"""What points 2 and 5 share: every special token is tried alone, and those that fail are told with their problem."""
+"""What points 2 and 5 share: every special token is tried alone, and those that fail are named with their problem."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 def offsets(tokenizer: Tokenizer) -> Finding:
-    """Hold the spans of every text, in every unit, against the bytes of its tokens.
+    """Check the spans of every text, in every unit, against the bytes of its tokens.
 
     Where a normalizer changed the text, spans must still be in order and inside it.
     """

@@ -65,7 +65,7 @@ class Bounds:
         uploads: a file right in this directory is found by its name, whatever stands in that: no part is a pattern.
         schemes: of URLs, such as ``https``.
         max_bytes: of all files, unpacked.
-        public_addresses_only: no URL leads to an address of this machine or of a private network, also not by a
+        public_addresses_only: no URL leads to an address of this machine or of a private network, not even by a
             redirect or by a name that resolves to one.
 
     Raises:

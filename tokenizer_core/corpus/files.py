@@ -1,8 +1,8 @@
 """A corpus: which files it is, what is in them, and their content block by block.
 
-A file is told by its name: ``.txt`` is one document, ``.jsonl`` has one in a field of every line, ``.parquet`` one in
-a column of every row, and ``.counts`` has pieces that were counted before. All but Parquet may be compressed (``.gz``,
-``.zst``). No file is ever read whole.
+The name of a file says what is in it: ``.txt`` is one document, ``.jsonl`` has one in a field of every line,
+``.parquet`` one in a column of every row, and ``.counts`` has pieces that were counted before. All but Parquet may be
+compressed (``.gz``, ``.zst``). No file is ever read whole.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def files_of(corpus: Corpus) -> Files | None:
 
 
 def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] = ()) -> list[Source]:
-    """Find every file, in the order of their names; one is there as often as it is named.
+    """Find every file, sorted by name; one that is named twice is listed twice.
 
     Args:
-        left_out: files and directories; what lies there is not found from above, only where it is named itself.
+        left_out: files and directories that are passed over, unless a path begins inside of one.
 
     Raises:
         CorpusForbidden: a path or a URL leads out of the bounds.
@@ -212,7 +212,7 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
     if found and not others:
         raise not_found(str(place.path), "what the run itself writes is no corpus", field)
     for file in others:
-        # A link that leads out of the roots is told before anything is read, and nothing that lies behind it.
+        # A link out of the roots is refused before anything is read, and the error says nothing of what lies behind it.
         if bounds.roots and not real.holds(file):
             raise bounds.outside(str(real.leaving(file, place.beginning)), field)
         opener = partial(bounds.open, file, field)

@@ -1,4 +1,4 @@
-"""Whether strings that are given as a corpus are texts, or name files by mistake: told without a long look.
+"""Tell whether strings given as a corpus are texts, or name files by mistake, without a long search.
 
 A text can read like a pattern for every file there is: ``/**/ int main(void) { return 0; }``.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, Place
 
 LOOKS = 50_000
-"""Entries of directories that are looked at for one list; a pattern of which none is found by then is a text."""
+"""Directory entries looked at for one list; a pattern that has matched nothing by then is taken for a text."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 

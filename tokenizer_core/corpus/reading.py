@@ -19,13 +19,13 @@ from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 CorpusFormat = Literal["text", "jsonl", "parquet", "counts"]
 Compression = Literal["", ".gz", ".zst"]
 Pause = Callable[[], object]
-"""Called now and then by what takes long; what it raises ends that."""
+"""Called now and then during long work; what it raises ends the work."""
 
 BLOCK = 1 << 20
 """Bytes that are read at a time."""
 
 LINE_BYTES = 1 << 30
-"""A line that is read whole is no longer."""
+"""The longest line that is read whole."""
 
 _ZSTD_STEP = 1024
 """Compressed bytes taken at a time: what they expand to cannot be bounded but by this, and is at most 32 MB."""
@@ -38,7 +38,7 @@ class Source:
     Attributes:
         name: for messages.
         size: as it lies on the disk, if that is known.
-        identity: names the content: equal only when that is.
+        identity: names the content; equal only for equal content.
         stamp: tells cheaply whether the content may have changed since.
     """
 

@@ -101,7 +101,7 @@ def _check_known(literal: str, place: str, known: Mapping[str, int]) -> None:
 
 
 def _check_decoder(fields: Fields, config: PipelineConfig) -> None:
-    """Hold the list of added tokens that transformers keeps against the one of ``tokenizer.json``."""
+    """Check the list of added tokens that transformers keeps against the one of ``tokenizer.json``."""
     known = {token.id: token for token in config.added_tokens}
     for token, place in take_decoder(fields):
         if known.get(token.id) != token:
@@ -122,7 +122,7 @@ def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
 
 
 def _check_added_tokens_json(fields: Fields, known: Mapping[str, int]) -> None:
-    """Hold the list of older versions of transformers against the one of ``tokenizer.json``."""
+    """Check the list of older versions of transformers against the one of ``tokenizer.json``."""
     for literal, id in fields.rest().items():
         if type(id) is not int or known.get(literal) != id:
             place = fields.at(literal[:80])
@@ -134,7 +134,7 @@ def _check_added_tokens_json(fields: Fields, known: Mapping[str, int]) -> None:
 
 
 def _check_frame(fields: Fields, config: PipelineConfig, ids: Mapping[str, int]) -> None:
-    """Hold what transformers would put around a text against what the post-processor puts."""
+    """Check what transformers would put around a text against what the post-processor puts."""
     for role, around in (("bos", config.prefix_ids), ("eos", config.suffix_ids)):
         key = f"add_{role}_token"
         asked = fields.peek(key)

@@ -1,4 +1,4 @@
-"""The merges of a small vocabulary as a table of 16-bit numbers, for programs that map it into memory.
+"""The merges of a small vocabulary as a table of 16-bit ids, for programs that map it into memory.
 
 Little-endian, six bytes a merge in rank order: the ids of the left part, the right part and their product.
 """
@@ -32,7 +32,7 @@ def render(parts: TokenizerParts) -> bytes:
 
 
 def check(parts: TokenizerParts, data: bytes) -> None:
-    """Hold a table against the vocabulary.
+    """Check a table against the vocabulary.
 
     Raises:
         InvalidArtifact: ``invalid_file``.

@@ -1,4 +1,4 @@
-"""What an operation of a template may make, charged before it is made: with origins and without, in the same way."""
+"""Charge for what a template's operation may make, before it is made; the same with origins and without."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ OBJECT_SIZE = 200
 """What a message or another object counts in characters: a template does so much for each, however short it is."""
 
 _TRACKED = re.compile(r"\bTracked(Int|Float)?\b")
-"""Our types in Python's own errors, which speak of strings and numbers to whoever wrote the template."""
+"""The names of our types, which Python's errors hold; whoever wrote the template knows only strings and numbers."""
 
 
 class Span(NamedTuple):
@@ -78,7 +78,7 @@ class Origins:
     """Turn a caller's values into tracked ones, and number the places that they come from."""
 
     def __init__(self, shared: Origins | None = None) -> None:
-        """Begin, or go on behind the places of what several chats share."""
+        """Begin anew, or continue after the places of what several chats share."""
         self._places: list[_Place] = [_Place(None, 0, "")] if shared is None else shared._places.copy()
         self._paths: dict[int, str] = {0: ""} if shared is None else shared._paths.copy()
         self.size: int = 0 if shared is None else shared.size
@@ -145,7 +145,7 @@ class Origins:
 
 
 def _joined(path: str, part: str | int) -> str:
-    """Return the path of what stands in another; what goes on is cut off."""
+    """Append a key or an index to a path, which is cut off if it becomes too long."""
     if isinstance(part, int):
         path = f"{path}[{part}]"
     else:

@@ -167,7 +167,8 @@ class _Run:
 
     Attributes:
         documents, text_bytes: what files of counts say that they were made of.
-        damage: the first of these files that has other pieces than it says; what a line of it has is told before.
+        damage: the error of the first of these files with more or fewer pieces than it states; an error in a line of
+            one comes first.
     """
 
     counter: Counter

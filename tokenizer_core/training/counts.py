@@ -94,7 +94,7 @@ class Counts:
 
 
 def require_pieces(counts: Counts) -> None:
-    """Hold that there is something to learn from.
+    """Refuse counts without a single piece.
 
     Raises:
         EmptyCorpus
@@ -120,9 +120,9 @@ def read_header(path: Path) -> dict[str, Any] | None:
 
 
 def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, int]:
-    """Return documents and bytes that the counts were made of, and how many pieces there are if that is told.
+    """Return how many documents and bytes were counted, and how many pieces the file has if its header says so.
 
-    What was made by other rules than asked for is refused.
+    Counts that were made by other rules than ``expected`` are refused.
     """
     try:
         header = json.loads(line)

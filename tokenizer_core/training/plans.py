@@ -219,7 +219,7 @@ def _provenance(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[
 
 
 def _require_plain(config: PipelineConfig) -> None:
-    """Hold that a corpus can be cut as the tokenizer cuts: by the literals of the added tokens, in the text as it came.
+    """Require that a corpus can be cut as the tokenizer cuts: by the literals of added tokens, in the text as it came.
 
     Raises:
         Unsupported

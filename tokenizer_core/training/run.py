@@ -3,7 +3,7 @@
 ``counts/<key>.counts`` are the counts of a part of the corpus, named by the hash of the part's content and of every
 setting that changes counts. ``counted-<key>.json`` lists those of a whole corpus. ``merges-<key>.txt`` is the list of
 merges so far, named by the counts it is made from and every setting that changes merges. A file is whole or not there,
-so what is there needs not be made again, and what a run makes does not depend on how often it was interrupted.
+so what is there need not be made again, and what a run makes does not depend on how often it was interrupted.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class TrainingRun:
     def _all_counts(self, told: Progress | None = None) -> Counts:
         """Read the counts of the whole corpus; ``told`` is reported meanwhile, by default how far that is."""
         files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")
-        # Of one's own counts neither the size nor the bytes that are not UTF-8 are of any concern.
+        # These counts are the run's own: no bound applies to them, and they are UTF-8.
         rules = replace(self._rules, replace_invalid=False)
         report = self._report
         watch = Watch(report if report is None or told is None else lambda _: report(told))

@@ -65,7 +65,7 @@ def read_tools(tools: list[Object] | None) -> list[Object] | None:
 
 
 def _refuse_many_arguments(items: Sequence[Object]) -> None:
-    """Hold the arguments of all calls, which are JSON in strings, to the bound of the body, where strings cost nothing.
+    """Bound the arguments of all calls as the body is bounded: they are JSON in strings, which cost nothing there.
 
     Errors:
         ``too_many_values``

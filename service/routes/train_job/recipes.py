@@ -92,7 +92,7 @@ class Recipes:
             try:
                 return self._registry.get(reference)
             except Unopened as missing:
-                # Who submits a job can wait for the disk.
+                # Whoever submits a job can wait for the disk.
                 missing.open()
 
 

@@ -73,7 +73,7 @@ class Upload:
             self.form.feed(data)
 
     def finish(self) -> None:
-        """Hold that the body was whole, and wait until it lies on the disk."""
+        """Require that the body was whole, and wait until it lies on the disk."""
         self.form.finish()
         with written():
             for stored in self.files:
@@ -219,7 +219,7 @@ async def _receive(
 
 
 def require_readable(name: str, form: str | None, path: str) -> None:
-    """Hold that a file, by its name and the format that is said, is no Parquet file in a compression: no run reads one.
+    """Refuse a Parquet file that its name or the given format says is compressed as a whole: no run reads one.
 
     Errors:
         ``invalid_value``
@@ -231,7 +231,7 @@ def require_readable(name: str, form: str | None, path: str) -> None:
 
 
 def require_room(directory: Path, size: int, min_free_bytes: int) -> None:
-    """Hold that a disk has room.
+    """Require room on a disk.
 
     Errors:
         ``disk_full``
