@@ -18,9 +18,9 @@ from uvicorn.server import ServerState
 from service.auth import entry, new_key
 from service.http.direct import MOST_IN_A_ROW, TRIED
 from service.http.protocol import BoundedProtocol
+from tests.service.answers.test_shortcut import COMMON, LIMITS, exchange
 from tests.service.conftest import MakeClient, RunServer
-from tests.service.test_http_protocol import Transport
-from tests.service.test_shortcut import COMMON, LIMITS, exchange
+from tests.service.http.test_protocol import Transport
 
 JSON = b"content-type: application/json\r\n"
 FOX = b'{"text":"the quick brown fox"}'

@@ -12,9 +12,9 @@ import pytest
 from service.capacity import turns
 from service.capacity.turns import MOST_FIRST, Line, Turns
 from service.settings import Settings
+from tests.service.capacity.test_limits import Gate, drive
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
-from tests.service.test_limits import Gate, drive
 from tokenizer_core import Tokenizer, in_turns
 
 CHAT = [{"role": "user", "content": "a"}]
