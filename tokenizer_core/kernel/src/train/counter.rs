@@ -164,8 +164,9 @@ impl Counter {
     /// Add whole lines of a counts file; `first_line` is the number of the first.
     ///
     /// # Errors
-    /// `invalid_corpus` at the line.
+    /// `invalid_corpus` at the line, `corpus_too_large`.
     pub fn add_counts(&mut self, lines: &[u8], first_line: u64) -> Result<()> {
+        self.given.check_room(memchr::memchr_iter(b'\n', lines).count() + 1)?;
         each_line(lines, first_line, |piece, count| self.given.add(piece.as_bytes(), count))
             .map_err(|error| error.in_row(self.source))
     }
@@ -173,7 +174,7 @@ impl Counter {
     /// Wait for the threads and put their tables together.
     ///
     /// # Errors
-    /// The first failure in the order of the input; `internal` when a thread died.
+    /// The first failure in the order of the input; `corpus_too_large`; `internal` when a thread died.
     pub fn finish(mut self) -> Result<Counts> {
         self.send_texts(true);
         self.tasks = None;
@@ -186,6 +187,7 @@ impl Counter {
             if total.table.is_empty() {
                 total.table = tally.table;
             } else {
+                total.table.check_room(tally.table.len())?;
                 total.table.absorb(&tally.table);
             }
         }

@@ -1,11 +1,12 @@
-//! Distinct pieces and how often each occurs: an open table.
+//! Distinct pieces and how often each occurs: a hash table with open addressing.
 //!
 //! Most pieces are short and lie in the table's own entries, half a cache line each; longer ones lie in an arena. A
-//! text has more distinct pieces than the caches hold, so pieces are counted in batches: what a batch will look at is
-//! asked for before it is looked at.
+//! text has more distinct pieces than the processor's caches hold, so pieces are counted in batches, whose memory is
+//! prefetched.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use crate::error::{Code, Error, Result};
 use crate::hashing::fold;
 use crate::machine::prefetch::prefetch;
 
@@ -68,9 +69,15 @@ impl PieceTable {
         self.entries.is_empty()
     }
 
-    /// Whether so many more pieces can get a number.
-    pub fn has_room(&self, pieces: usize) -> bool {
-        self.entries.len() + pieces < INDEX_LIMIT
+    /// Make sure that `pieces` more can get a number.
+    ///
+    /// # Errors
+    /// `corpus_too_large`.
+    pub fn check_room(&self, pieces: usize) -> Result<()> {
+        if self.entries.len() + pieces < INDEX_LIMIT {
+            return Ok(());
+        }
+        Err(Error::new(Code::CorpusTooLarge, "there are more than 4 billion distinct pieces"))
     }
 
     /// Count a piece `times` more.
@@ -265,6 +272,15 @@ mod tests {
         let distinct: HashMap<_, _> = all.iter().cloned().collect();
         assert_eq!(distinct.len(), all.len());
         distinct
+    }
+
+    #[test]
+    fn more_pieces_than_can_be_numbered_are_refused() {
+        let mut table = PieceTable::default();
+        assert!(table.check_room(INDEX_LIMIT - 1).is_ok());
+        table.add(b"one", 1);
+        let refused = table.check_room(INDEX_LIMIT - 1).map_err(|error| error.code);
+        assert_eq!(refused, Err(Code::CorpusTooLarge));
     }
 
     proptest! {

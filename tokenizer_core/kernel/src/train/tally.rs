@@ -207,9 +207,7 @@ impl Tally {
             if count == 0 {
                 return Ok(());
             }
-            if !self.table.has_room(count) {
-                return Err(Error::new(Code::CorpusTooLarge, "there are more than 4 billion distinct pieces"));
-            }
+            self.table.check_room(count)?;
             self.table.add_all(ends[..count].iter().map(|end| {
                 let piece = &bytes[start..*end as usize];
                 start = *end as usize;
