@@ -35,6 +35,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// Read the description from JSON.
+    ///
+    /// # Errors
+    /// `invalid_option` with what serde found wrong.
+    pub fn from_json(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| Error::new(Code::InvalidOption, error.to_string()))
+    }
+
     /// Whether a stage looks for a regular expression that has no scanner.
     pub fn has_expressions(&self) -> bool {
         let replaces =
@@ -154,14 +162,4 @@ pub struct AddedToken {
     /// Looked for in the normalized text, itself normalized.
     #[serde(default)]
     pub normalized: bool,
-}
-
-impl Config {
-    /// Read the description from JSON.
-    ///
-    /// # Errors
-    /// `invalid_option` with what serde found wrong.
-    pub fn from_json(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|error| Error::new(Code::InvalidOption, error.to_string()))
-    }
 }

@@ -27,7 +27,7 @@ pub struct Merge {
 }
 
 /// Bytes by id, and the merges.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Vocabulary {
     arena: Vec<u8>,
     /// `offsets[id]..offsets[id + 1]` is the token in the arena; an empty range is a hole.
