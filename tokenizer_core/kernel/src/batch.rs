@@ -24,7 +24,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Room for so many rows, which have so many bytes together.
+    /// Room for `rows` rows of `bytes` bytes together.
     fn with_room(rows: usize, bytes: usize) -> Self {
         let mut row_offsets = Vec::with_capacity(rows + 1);
         row_offsets.push(0);

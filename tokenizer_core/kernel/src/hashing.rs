@@ -1,17 +1,17 @@
-//! A hash of bytes under secret keys: no file and no text can be made to collide.
+//! A hash of bytes with random keys: no file and no text can be made to collide.
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::machine::words::few;
+use crate::machine::words::padded;
 
-/// Multiplies and folds, eight bytes a step.
+/// A folded-multiply hash, eight bytes a step.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedHash {
     keys: [u64; 2],
 }
 
 impl KeyedHash {
-    /// Keyed anew each time.
+    /// With new random keys.
     pub fn new() -> Self {
         let key = || RandomState::new().hash_one(0) | 1;
         Self { keys: [key(), key()] }
@@ -26,7 +26,7 @@ impl KeyedHash {
             hash = fold(hash ^ u64::from_le_bytes(*word), self.keys[1]);
         }
         // The length keeps a tail of zeros apart from no tail.
-        hash = fold(hash ^ few(tail) as u64, self.keys[1]);
+        hash = fold(hash ^ padded(tail) as u64, self.keys[1]);
         fold(hash ^ bytes.len() as u64, self.keys[0])
     }
 }

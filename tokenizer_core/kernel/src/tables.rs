@@ -12,10 +12,10 @@ use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
 use crate::merging::white::White;
 use crate::safe_split::SafeSplit;
-use crate::threads::beside::beside;
+use crate::threads::join::join;
 use crate::vocabulary::Vocabulary;
 
-/// From so many tokens on a thread is worth its start.
+/// From this many tokens on, a second thread is worth its start.
 const LARGE: u32 = 10_000;
 
 /// All of them; made once, shared between threads.
@@ -31,16 +31,19 @@ pub struct Tables {
     pub(crate) parts_differ: bool,
     /// Absent where a run of white space can have fewer ids than bytes.
     pub(crate) white: Option<White>,
-    /// One that the machine has.
+    /// One that the machine has: [`MergeTable::on`] panics on any other.
     pub(crate) path: Path,
 }
 
 impl Tables {
-    /// Read a vocabulary for the instructions of `path`, which this machine has; no text becomes one of `never`. With
-    /// `ignore_merges` a piece that is a token is taken whole.
+    /// Read a vocabulary for the instructions of `path`; no text becomes one of `never`. With `ignore_merges` a piece
+    /// that is a token is taken whole.
     ///
     /// # Errors
     /// `missing_byte`.
+    ///
+    /// # Panics
+    /// If the machine lacks `path`.
     pub fn new(
         vocabulary: &Vocabulary,
         cells: &Arc<Cells>,
@@ -56,7 +59,7 @@ impl Tables {
             let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), lineage.as_ref(), never, ignore_merges);
             Ok((merges, lineage, lengths, tokens))
         };
-        let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { beside(build, split) };
+        let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };
         let (merges, lineage, lengths, tokens) = built?;
         let parts_differ = tokens.has_whole_only();
         let white = White::new(&merges).filter(|_| !parts_differ);

@@ -1,8 +1,8 @@
-//! Bodies of the service's hot requests, from JSON bytes to the answer's bytes.
+//! Bodies of the service's hot requests, from JSON bytes to the bytes of the answer.
 //!
-//! Only what callers commonly send is taken, and strictly. Whatever is unusual, such as an escape in a key, a key that
-//! comes twice, an unknown field or a wrong type, is `None`: not ours, and the service's models, which know everything,
-//! say what it is. So nothing here words an error. `text` and `ids` are the two kinds of request.
+//! Only what callers commonly send is read, and strictly. Anything unusual, such as an escape in a key, a key that
+//! comes twice, an unknown field or a wrong type, gives `None`: the service's models, which know all fields, then
+//! answer the request or say what is wrong. So no error is worded here. `text` and `ids` are the two kinds of request.
 
 mod answer;
 mod ids;

@@ -1,4 +1,4 @@
-//! The bytes of every token, by its id: what decoding copies and what a piece is compared with.
+//! The bytes of every token by its id, which decoding copies and pieces are compared with.
 
 use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
@@ -159,8 +159,9 @@ impl Cells {
         let mut end = 0;
         if usize::from(all) <= SHORT {
             for id in ids {
-                // SAFETY: a cell has so many bytes; the caller's promise. What is written beyond a token is overwritten
-                // by the next, or is beyond what is returned.
+                // SAFETY: indexing above has checked the id, and a cell has `CELL` bytes; the caller's promise gives
+                // the room. Bytes written behind a token are overwritten by the next one, or are behind what is
+                // returned.
                 unsafe { copy::<CELL>(cells.as_ptr().add(id as usize).cast(), out.add(end)) };
                 end += usize::from(cells[id as usize].common());
             }
@@ -169,8 +170,9 @@ impl Cells {
                 let cell = &cells[id as usize];
                 let is_elsewhere = usize::from(cell.common()) > SHORT;
                 let start = if is_elsewhere { cell.elsewhere()[0] } else { 0 };
-                // SAFETY: a token begins there, or the arena, which goes on behind the last token, as the cells do
-                // behind the last hole that stands for an id; the caller's promise.
+                // SAFETY: `start` is where a token begins in the arena, or 0, and the arena has `ROOM` bytes behind its
+                // last token; behind the cell of any id up to the limit there is another cell, so `ROOM` bytes can be
+                // read from either. The caller's promise gives the room.
                 unsafe {
                     let elsewhere = self.arena.as_ptr().add(start);
                     // Which of them is longer cannot be foreseen.
@@ -200,10 +202,10 @@ impl Cells {
     }
 }
 
-/// Copy so many bytes, which is a load and a store.
+/// Copy `BYTES` bytes: a load and a store.
 ///
 /// # Safety
-/// There are so many at both places, which have none in common.
+/// So many bytes can be read at `from` and written at `to`, and they do not overlap.
 #[inline(always)]
 unsafe fn copy<const BYTES: usize>(from: *const u8, to: *mut MaybeUninit<u8>) {
     // SAFETY: the caller's promise.

@@ -27,7 +27,7 @@ const BLOCK: usize = 512;
 /// Cells that are copied together.
 const COPIED: usize = 4;
 
-/// So many ids tell what the others are like.
+/// Ids that are looked at to estimate what all of them are like.
 const SAMPLE: usize = 1024;
 
 /// An id that is read where the caller has it.
@@ -118,7 +118,7 @@ impl TokenBytes {
         ids.iter().step_by(step).filter(is_wide).count() * step
     }
 
-    /// Bytes that [`Self::append`] makes room for before so many ids, or the first of them.
+    /// The room in bytes that [`Self::append`] makes before it writes `ids` ids, or the first block of them.
     pub fn room_for(ids: usize) -> usize {
         ids.min(BLOCK) * MIDDLE + ROOM
     }
@@ -134,7 +134,7 @@ impl TokenBytes {
                 // The last token is copied with what stands behind it.
                 bytes.reserve(Self::room_for(ids.len() - at));
                 let (common, written) = self.write_common(&ids[at..], bytes.spare());
-                // SAFETY: so many are written.
+                // SAFETY: `write_common` has written so many bytes.
                 unsafe { bytes.grow(written) };
                 at += common;
                 let Some(rare) = ids[at..].chunks(COPIED).next() else { break };
@@ -160,8 +160,8 @@ impl TokenBytes {
         let (mut at, mut end) = (0, 0);
         let (together, rest) = ids.as_chunks::<COPIED>();
         for ids in together {
-            // SAFETY: each id before took up to `MIDDLE` bytes, so there is room for the next and for two cells more;
-            // there are two more cells than ids.
+            // SAFETY: the assertion above: each id before took at most `MIDDLE` bytes, so there is room for those of
+            // the next ones and for `ROOM` more. `place` clips each id to the limit.
             let Some(written) = (unsafe { self.cells.write(ids.each_ref().map(place), out.as_mut_ptr().add(end)) })
             else {
                 return (at, end);

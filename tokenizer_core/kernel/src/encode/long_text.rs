@@ -1,9 +1,9 @@
-//! One long text over several threads, cut where every scanner cuts whatever stands before and behind.
+//! One long text over several threads, cut only where every scanner cuts, whatever stands before and behind.
 //!
-//! No match of a scanner holds a newline and the letter behind it; the letter begins a match, so what follows is cut as
-//! if the text began there. And a newline behind something visible ends its match there in any case, at the end of a
-//! text too. So an ASCII letter behind a newline behind a visible ASCII character begins a piece that can be cut to
-//! alone.
+//! No match of a scanner holds a newline and the letter behind it. The letter begins a match, so what follows is cut as
+//! if the text began there; and a newline behind a visible character ends its match there in any case, also at the end
+//! of a text. So where an ASCII letter follows a newline that follows a visible ASCII character, both sides can be cut
+//! on their own.
 
 use std::ops::Range;
 

@@ -12,8 +12,8 @@ use super::program::{Condition, Greed, Instruction, Pc, Program};
 
 /// More instructions than any real pattern has (some hundreds), few enough to be compiled at once.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
-/// The parts of an expression that are gone through for them, those that come to nothing and the repeated among them:
-/// at once as well, and more than so many instructions need.
+/// The most parts of an expression that are visited, including empty and repeated ones: more than that many
+/// instructions need, few enough to be visited at once.
 const MAX_VISITS: usize = 1 << 22;
 /// A slot of a group that has not matched.
 pub(super) const UNSET: usize = usize::MAX;

@@ -11,7 +11,7 @@ const BASE_STEPS: u64 = 1 << 26;
 const STEPS_PER_BYTE: u64 = 64;
 /// Ways that may be left to try at once; 24 bytes each.
 const MAX_WAYS: usize = 1 << 22;
-/// So many slots are cleared in a step.
+/// Slots that are cleared in one step.
 const CLEARED: usize = 16;
 
 /// The steps are used up.

@@ -1,9 +1,9 @@
 //! Regular expressions as Oniguruma reads them, which is what a `tokenizer.json` is written for, with a bound on their
 //! work.
 //!
-//! `fancy-regex` parses, `regex-syntax` knows the classes; the machine here counts its steps, which neither can do: a
-//! search may take a million steps on a harmless text and its successors as many again. So the bound is on the text,
-//! not the search, and the same text ends the same way on any machine.
+//! `fancy-regex` parses them and `regex-syntax` knows the classes. The backtracking machine is our own because neither
+//! counts its steps over a whole text: one search may take a million steps on a harmless text, and the next ones as
+//! many again. The bound is on the text and not on the search, so the same text ends the same way on any machine.
 
 mod class;
 mod compile;

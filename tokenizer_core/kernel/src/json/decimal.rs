@@ -1,4 +1,5 @@
-//! Numbers in decimal, eight bytes at a time: how long the next one is cannot be foreseen, so no branch depends on it.
+//! Numbers in decimal, eight bytes at a time. The length of the next number is unpredictable, so no branch depends on
+//! it.
 
 use once_cell::race::OnceBox;
 
@@ -8,8 +9,9 @@ const READY_BELOW: u32 = 1 << 18;
 /// Numbers below this have so few digits that they fill a word with a comma.
 const WORD_BELOW: u32 = 10_000_000;
 
-/// The digits of numbers and a comma, first byte lowest, and in the highest byte how many bytes these are. Nobody
-/// waits for a thread that is about to make them, since a fork may have left it behind.
+/// By number: its digits and a comma, the first byte lowest, and in the highest byte how many bytes these are.
+/// `OnceBox` and not `OnceLock`: after a fork, a thread that was making the value may not exist, and nobody must wait
+/// for it.
 static READY: OnceBox<Box<[u64]>> = OnceBox::new();
 
 /// Above six digits and a comma.
@@ -22,7 +24,7 @@ const ONES: u64 = u64::MAX / 0xFF;
 const ZEROS: u64 = ONES * b'0' as u64;
 const HIGHS: u64 = ONES << 7;
 
-/// What is ready of numbers, to [`put`] them.
+/// The table that [`put`] takes.
 pub(super) fn ready() -> &'static [u64] {
     let ready = |number| {
         let (word, length) = word(number);

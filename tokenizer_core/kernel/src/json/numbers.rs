@@ -2,7 +2,7 @@
 
 use super::decimal::{first_digits, put, ready};
 use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
-use crate::machine::words::lowest;
+use crate::machine::words::lowest_bit;
 
 /// Bytes of the longest number, and of what stands around it.
 const LONGEST: usize = 16;
@@ -79,8 +79,8 @@ fn read_window(seen: &[u8; WINDOW + DIGITS], mut read: impl FnMut(u32)) -> (usiz
     let mut others = seen.first_chunk().map_or(0, no_digits);
     let mut place = 0;
     while others != 0 {
-        // SAFETY: there is a bit.
-        let comma = unsafe { lowest(others) };
+        // SAFETY: `others` is not zero.
+        let comma = unsafe { lowest_bit(others) };
         let count = comma - place;
         let Some(digits) = seen[place..].first_chunk() else { break };
         let zero_leads = count > 1 && digits[0] == b'0';

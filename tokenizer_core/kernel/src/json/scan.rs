@@ -7,7 +7,7 @@ use super::numbers::read_numbers;
 use super::special::plain_run;
 use super::string::unescape;
 use crate::machine::byte_vector::WINDOW;
-use crate::machine::words::few;
+use crate::machine::words::padded;
 
 /// Where a string stands: in the body, or with its escapes resolved in the scanner's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Take an array of [numbers](Self::number) of which the bracket is taken, and append them to `numbers`, which then
-    /// are at most so many.
+    /// are at most `most`.
     pub fn rest_of_numbers(&mut self, numbers: &mut Vec<u32>, most: usize) -> Option<()> {
         self.rest_of_array(|scanner| {
             scanner.at += read_numbers(&scanner.body.as_bytes()[scanner.at..], numbers, most);
@@ -169,7 +169,7 @@ impl<'a> Scanner<'a> {
     pub fn number(&mut self) -> Option<u32> {
         let first = self.peek()?;
         let rest = &self.body.as_bytes()[self.at..];
-        let word = rest.first_chunk().map_or_else(|| few(rest) as u64, |word| u64::from_le_bytes(*word));
+        let word = rest.first_chunk().map_or_else(|| padded(rest) as u64, |word| u64::from_le_bytes(*word));
         let (number, digits) = leading_number(word.to_le_bytes());
         self.at += digits;
         let zero_leads = digits > 1 && first == b'0';

@@ -1,4 +1,4 @@
-//! Strings with escapes: what stands between two of them is copied by whole vectors, wanted or not.
+//! Strings with escapes. What stands between two escapes is copied by whole vectors, needed or not.
 
 use super::special::specials;
 use crate::machine::byte_vector::WINDOW;
@@ -145,7 +145,7 @@ struct End<'a> {
 }
 
 impl<'a> End<'a> {
-    /// With room for so many bytes.
+    /// The end of `bytes`, with room for `room` more.
     #[inline(always)]
     fn of(bytes: &'a mut Vec<u8>, room: usize) -> Self {
         bytes.reserve(room);
@@ -157,7 +157,7 @@ impl<'a> End<'a> {
     #[inline(always)]
     fn put<const N: usize>(&mut self, chunk: &[u8; N], count: usize) {
         assert!(count <= N && N <= self.bytes.capacity() - self.at, "room was made for what comes");
-        // SAFETY: there is room.
+        // SAFETY: the assertion: from `at` on there is room for `N` bytes within the capacity.
         unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), self.bytes.as_mut_ptr().add(self.at), N) };
         self.at += count;
     }
@@ -199,7 +199,7 @@ impl<'a> End<'a> {
 impl Drop for End<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: all bytes up to there are written.
+        // SAFETY: `at` began at the length and grew only by bytes that `put` has written, within the capacity.
         unsafe { self.bytes.set_len(self.at) };
     }
 }

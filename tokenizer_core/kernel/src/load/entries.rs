@@ -6,7 +6,7 @@ use super::json::{key_path, quote};
 use super::lookup::Lookup;
 use crate::byte_alphabet::append_bytes;
 use crate::error::{Code, Error, Result};
-use crate::threads::beside::beside;
+use crate::threads::join::join;
 use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};
 
 /// The two parts of a merge, as the file has them.
@@ -33,7 +33,7 @@ impl Entries<'_, '_> {
         let ids = self.index()?;
         self.check_ids()?;
         let vocab = self.vocab;
-        let (merges, (bytes, ends, opaque)) = beside(|| self.resolve(&ids), || bytes_of(vocab));
+        let (merges, (bytes, ends, opaque)) = join(|| self.resolve(&ids), || bytes_of(vocab));
         let merges = merges?;
         drop(ids);
         let starts = std::iter::once(0).chain(ends.iter().copied());

@@ -1,12 +1,12 @@
 //! The merge behind every token of a rank file.
 //!
 //! tiktoken merges any two neighbours whose joined bytes are a token. Only one pair can ever become a given token: the
-//! one that is left when the token's own bytes are merged alone, since what happens inside its span does not depend on
-//! what lies outside. A token that its bytes never become has no merge, and is reached only as a whole piece.
+//! last one when the token's own bytes are merged alone, because what happens inside its bytes does not depend on what
+//! lies outside. A token that its own bytes never become has no merge, and is found only as a whole piece.
 //!
-//! Where every token is made of earlier ones, that pair is the one way to cut the token whose halves stand side by side
-//! until then (`lineage`). So it is looked for first; a token without one is merged alone, and if that makes it of
-//! later tokens, all of them are.
+//! Where every token is made of earlier ones, that pair is the one way to cut the token into halves that stand side by
+//! side until then (`lineage`). So that cut is searched for first. A token without one is merged alone; if that makes
+//! it out of later tokens, all tokens are merged alone.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -17,14 +17,13 @@ use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
 use crate::vocabulary::{Merge, Vocabulary};
 
-/// So many tokens ahead of the one at hand its halves are asked for: more than half of the time was waiting for them.
+/// Halves of tokens are prefetched this many tokens ahead: waiting for them was more than half of the time.
 const AHEAD: usize = 4;
 
-/// Halves are asked for ahead of time at so many cuts: in OpenAI's vocabularies it is the third that finds the merge,
-/// on the average.
+/// Cuts of a token whose halves are prefetched: in OpenAI's vocabularies the third cut finds the merge, on average.
 const LIKELY: usize = 3;
 
-/// A longer token, in bytes, is merged alone at once: the halves of every cut are hashed.
+/// A token longer than this, in bytes, is merged alone at once, because trying its cuts would hash the halves of each.
 const LONG: usize = 256;
 
 /// The merges of all tokens in rank order; `index` holds the tokens, whose ids are their ranks.
@@ -71,7 +70,7 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
     Ok(merges)
 }
 
-/// The places to cut so many bytes, from the middle outwards: halves are seldom of very different lengths.
+/// The places where `length` bytes can be cut, from the middle outwards: halves seldom differ much in length.
 fn cuts(length: usize) -> impl Iterator<Item = usize> {
     let middle = length / 2;
     let outwards = (1..=middle).flat_map(move |step| [middle + step, middle - step]);

@@ -1,9 +1,9 @@
 //! Added tokens against the vocabulary: where they disagree, and which entries are only the literals of added tokens.
 //!
-//! Hugging Face keeps the literals of special tokens among the entries, or not, as the file likes. An entry that no
-//! merge makes and that an added token stands for is left out here: so the same tokenizer has the same vocabulary
-//! whichever way it was written, and `ignore_merges` can never take such a literal whole out of ordinary text. Where it
-//! may, as that of a token that is not special, the entry stays.
+//! Hugging Face keeps the literals of special tokens among the entries or not, as the file likes. An entry that no
+//! merge makes and that is the literal of an added token is left out here. So the same tokenizer has the same
+//! vocabulary whichever way its file was written, and `ignore_merges` can never take such a literal for a piece of
+//! ordinary text. Where it may, as with a token that is not special, the entry stays.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

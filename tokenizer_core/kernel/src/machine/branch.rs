@@ -1,6 +1,6 @@
-//! Tell the compiler which branches the processor foresees.
+//! Tell the compiler which branches are predictable.
 
-/// Called where the program seldom comes, so that a branch leads there, which the processor predicts: a conditional
-/// move would wait for what it chooses from.
+/// Call this in the unlikely arm of a condition. The compiler then makes it a branch, which the processor predicts, and
+/// not a conditional move, which would wait for both of its operands.
 #[cold]
 pub(crate) fn cold_path() {}

@@ -1,12 +1,12 @@
 //! Room for what texts become: ids, spans and UTF-8.
 //!
-//! What a long text becomes lies in memory of its own, in large pages where the system has them, and what is given back
-//! waits for the next call: pages that nobody has touched took more time than some texts did.
+//! The results of a long text lie in memory of their own, in large pages where the system has them, and freed memory is
+//! kept for the next call: touching new pages took longer than encoding some texts.
 
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 
-/// Keep so many bytes at the most of what was given back; 24 MB unless it is said.
+/// Keep at most `bytes` of freed memory for later calls; 24 MB by default.
 pub fn keep(bytes: usize) {
     #[cfg(target_os = "linux")]
     mapped::keep(bytes);
@@ -14,7 +14,7 @@ pub fn keep(bytes: usize) {
     let _ = bytes;
 }
 
-/// Room for so many ids is made for the shortest text, which mostly has as many bytes a token as it has bytes.
+/// Room for ids beyond a third of the text's bytes, since very short texts have fewer than three bytes a token.
 const SHORT: usize = 16;
 
 /// Items one behind the other, as in a vector.
@@ -28,7 +28,7 @@ pub enum Buffer<T> {
 }
 
 impl<T: Copy> Buffer<T> {
-    /// Room for `most` items, of which so many are expected. If there are more in the end, they find room too.
+    /// An empty buffer for about `expected` items and hardly more than `most`. If there are more, it grows.
     pub fn new(expected: usize, most: usize) -> Self {
         #[cfg(target_os = "linux")]
         if let Some(mapped) = mapped::Mapped::new(most) {
@@ -37,7 +37,7 @@ impl<T: Copy> Buffer<T> {
         Self::Heap(Vec::with_capacity(expected))
     }
 
-    /// Room for so many items; `None` if the system does not give it.
+    /// An empty buffer with room for `most` items; `None` if the system refuses the memory.
     pub fn with_room(most: usize) -> Option<Self> {
         #[cfg(target_os = "linux")]
         if let Some(mapped) = mapped::Mapped::new(most) {
@@ -48,7 +48,7 @@ impl<T: Copy> Buffer<T> {
         Some(Self::Heap(items))
     }
 
-    /// Room for an item for each token of a text of so many bytes.
+    /// An empty buffer for one item for each token of a text of `bytes` bytes.
     pub fn for_text(bytes: usize) -> Self {
         Self::new(bytes / 3 + SHORT, bytes)
     }
@@ -84,10 +84,10 @@ impl<T: Copy> Buffer<T> {
         }
     }
 
-    /// Take in the first items of [`Self::spare`].
+    /// Count the first `more` items of [`Self::spare`] as items.
     ///
     /// # Safety
-    /// So many are written.
+    /// They have been written.
     #[inline]
     pub unsafe fn grow(&mut self, more: usize) {
         match self {
@@ -109,9 +109,9 @@ impl<T: Copy> Buffer<T> {
     pub fn extend_from_slice(&mut self, items: &[T]) {
         self.reserve(items.len());
         let spare = &mut self.spare()[..items.len()];
-        // SAFETY: both are of this length, and an item may be copied.
+        // SAFETY: both slices have this length, `&mut self` keeps them apart, and items are `Copy`.
         unsafe { std::ptr::copy_nonoverlapping(items.as_ptr(), spare.as_mut_ptr().cast(), items.len()) };
-        // SAFETY: so many are written.
+        // SAFETY: they have just been written.
         unsafe { self.grow(items.len()) };
     }
 
@@ -127,7 +127,7 @@ impl<T: Copy> Buffer<T> {
         }
     }
 
-    /// Before somebody else keeps it for long: let go what is too much of it.
+    /// Free most of the unused room, before somebody keeps the buffer for long.
     pub fn trim(&mut self) {
         #[cfg(target_os = "linux")]
         if let Self::Mapped(mapped) = self {
@@ -159,7 +159,7 @@ mod mapped {
     use crate::machine::lock::lock_briefly;
     use crate::machine::pages::{LARGE, Mapping};
 
-    /// What waits for the next call at the most, in bytes that were touched.
+    /// The most that is kept for later calls, in bytes that were touched.
     static MOST: AtomicUsize = AtomicUsize::new(24 << 20);
 
     /// A multiple of every system's page.
@@ -172,15 +172,15 @@ mod mapped {
     pub(super) struct Region {
         mapping: Mapping,
         bytes: usize,
-        /// So much may have been written to since the system gave it.
+        /// How many bytes, from the start, may have been written to since the system gave the memory.
         touched: usize,
     }
 
     impl Region {
-        /// One that waits, or a new one. Powers of two, so texts of about the same length can have one another's.
+        /// One that was kept, or a new one. Sizes are powers of two, so that texts of similar length can share them.
         fn take(bytes: usize) -> Option<Self> {
             let bytes = bytes.checked_next_power_of_two()?;
-            // Who holds the lock may have been left behind in a fork, and nobody waits for memory.
+            // No waiting: after a fork nobody may ever release the lock, and a new region is always possible.
             if let Ok(mut idle) = IDLE.try_lock()
                 && let Some(at) = idle.iter().rposition(|region| region.bytes == bytes)
             {
@@ -189,7 +189,7 @@ mod mapped {
             Some(Self { mapping: Mapping::new(bytes)?, bytes, touched: 0 })
         }
 
-        /// Keep it for the next call, unless there is enough; what has waited longest goes first.
+        /// Keep it for a later call, and forget the oldest kept ones to make room for it.
         fn give_back(self) {
             let most = MOST.load(Ordering::Relaxed);
             if self.touched > most {
@@ -203,8 +203,8 @@ mod mapped {
         }
     }
 
-    /// Take out what has waited longest until no more than `most` bytes are left. The system is given it back when the
-    /// lock is free again, which takes it a while.
+    /// Take out the oldest regions until at most `most` bytes are left. The caller drops them after it has released the
+    /// lock, since unmapping takes a while.
     fn forget(idle: &mut Vec<Region>, most: usize) -> Vec<Region> {
         let (mut kept, mut count) = (touched(idle), 0);
         while kept > most {
@@ -221,7 +221,7 @@ mod mapped {
     /// See [`super::keep`].
     pub fn keep(bytes: usize) {
         MOST.store(bytes, Ordering::Relaxed);
-        // What is too much in a fork that cannot have the lock is never used there, and costs nothing.
+        // If the lock cannot be had, after a fork, the kept regions are never used in that process and cost nothing.
         let _forgotten = lock_briefly(&IDLE).map(|mut idle| forget(&mut idle, bytes));
     }
 
@@ -233,7 +233,7 @@ mod mapped {
     /// Items in a region.
     #[derive(Debug)]
     pub struct Mapped<T> {
-        /// Empty once it is dropped.
+        /// `None` only while it is dropped.
         region: Option<Region>,
         start: *mut T,
         capacity: usize,
@@ -241,13 +241,13 @@ mod mapped {
         items: PhantomData<T>,
     }
 
-    // SAFETY: it owns its memory alone, as a vector does.
+    // SAFETY: it alone owns the memory behind `start`, as a vector owns its own.
     unsafe impl<T: Send> Send for Mapped<T> {}
-    // SAFETY: shared references only read.
+    // SAFETY: a shared reference only gives out shared references to items.
     unsafe impl<T: Sync> Sync for Mapped<T> {}
 
     impl<T: Copy> Mapped<T> {
-        /// `None` where that is less than a large page, or the system refuses.
+        /// `None` for less than a large page, or if the system refuses.
         pub fn new(capacity: usize) -> Option<Self> {
             let bytes = capacity.checked_mul(size_of::<T>()).filter(|bytes| *bytes >= LARGE)?;
             let region = Region::take(bytes)?;
@@ -262,25 +262,26 @@ mod mapped {
 
         #[inline]
         pub fn spare(&mut self) -> &mut [MaybeUninit<T>] {
-            // SAFETY: the region has room for `capacity` items from `start` on, which is aligned to a page, and is
-            // borrowed alone.
+            // SAFETY: the region, which `self` owns alone, has room for `capacity` items from `start` on, which is
+            // aligned to a page; `length` never exceeds `capacity`, since `grow` counts only items written here.
             unsafe { std::slice::from_raw_parts_mut(self.start.add(self.length).cast(), self.room()) }
         }
 
         #[inline]
         pub fn as_slice(&self) -> &[T] {
-            // SAFETY: so many items are written.
+            // SAFETY: the first `length` items have been written: `grow` asks its caller for that.
             unsafe { std::slice::from_raw_parts(self.start, self.length) }
         }
 
-        /// Give back pages behind the items, if they are more than a third of what is written.
+        /// Give the pages behind the items back to the system, if they are more than a third of what is in use.
         pub fn trim(&mut self) {
             let used = self.length * size_of::<T>();
             if let Some(region) = &mut self.region {
                 region.touched = region.touched.max(used.next_multiple_of(LARGE)).min(region.bytes);
                 let end = used.next_multiple_of(PAGE).min(region.touched);
                 if (region.touched - end) * 3 > used {
-                    // SAFETY: the range is in the region, at a page, and holds nothing that anybody reads.
+                    // SAFETY: `end` is a multiple of a page and `touched` at most the region's size, so the range lies
+                    // in the region; it is behind all items, so nothing in it is ever read.
                     unsafe {
                         let from = region.mapping.start().as_ptr().byte_add(end);
                         libc::madvise(from, region.touched - end, libc::MADV_DONTNEED);

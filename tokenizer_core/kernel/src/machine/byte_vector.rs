@@ -22,7 +22,7 @@ pub(crate) trait ByteVector: Copy {
     const BYTES: usize;
 
     /// # Safety
-    /// The machine has the vector's instructions, as for all of these; so many bytes can be read there.
+    /// The machine has the vector's instructions, as for all of these; [`Self::BYTES`] bytes can be read there.
     unsafe fn load(from: *const u8) -> Self;
 
     /// The same byte everywhere.

@@ -1,12 +1,13 @@
-//! A lock that is never waited for long.
+//! Locks that nobody waits for long, because after a fork the thread that held one may not exist any more.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// So often it is tried: who has one of these locks gives it back after some instructions.
+/// Attempts before giving up. Whoever holds one of these locks releases it after a few instructions.
 const TRIES: usize = 1000;
 
-/// Lock, unless it cannot be had: a thread that is not there any more may hold it in a fork. What a thread left that
-/// died meanwhile has to be whole.
+/// Lock, or give up: in the child of a fork nobody will ever release a lock that another thread held.
+///
+/// The lock is taken even if a thread panicked while it held it, so what it guards must be valid at every moment.
 pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..TRIES).find_map(|_| match mutex.try_lock() {
         Ok(guard) => Some(guard),
@@ -18,12 +19,12 @@ pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     })
 }
 
-/// Run `work` as in a child whose parent had a thread that held the lock when it forked, and say whether it ended.
+/// Run `work` while another thread holds the lock for good, as in the child of a fork; returns whether it ended.
 #[cfg(test)]
 pub(crate) fn ends_while_locked<T>(mutex: &Mutex<T>, work: impl FnOnce() + Send + 'static) -> bool {
     let held = mutex.lock();
     let (done, is_done) = std::sync::mpsc::channel();
-    // Not joined: it would be waited for without end.
+    // Not joined, since a failing test would wait forever.
     std::thread::spawn(move || {
         work();
         let _ = done.send(());

@@ -1,5 +1,4 @@
-//! What the machine has, and how it is asked: instructions, pages and buffers in them, cache lines, words, branches,
-//! locks.
+//! What depends on the machine: instructions, memory pages and buffers in them, cache lines, words, branches, locks.
 
 pub(crate) mod branch;
 pub mod buffer;

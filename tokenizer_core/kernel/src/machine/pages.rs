@@ -1,12 +1,12 @@
-//! Tables of zeros straight from the system: a page costs nothing until it is touched, and pages are large where the
-//! system has such. Large ones made a first text in English 15 % faster.
+//! Zeroed tables straight from the system: a page costs nothing until it is touched, and is large where the system has
+//! large pages. Those made a first text in English 15 % faster.
 
 use std::ops::{Deref, DerefMut};
 
 /// Plain data for which zeros are a value.
 ///
 /// # Safety
-/// Every bit pattern of zeros is a valid value, and dropping one does nothing.
+/// The bit pattern of all zeros is a valid value.
 pub(crate) unsafe trait Zeroed: Copy {}
 
 // SAFETY: an integer.
@@ -26,15 +26,15 @@ mod mapped {
     use super::{LARGE, Zeroed};
     use crate::machine::lock::lock_briefly;
 
-    /// Smaller tables have small pages of their own.
+    /// Tables smaller than this have small pages of their own.
     const SHARED: usize = LARGE / 16;
 
-    /// Address space for tables that do not fill their large pages, one behind the other.
+    /// Address space for an arena: tables that would not fill large pages of their own lie there side by side.
     const ARENA_BYTES: usize = 16 * LARGE;
 
     const CACHE_LINE: usize = 64;
 
-    /// What is given back is a multiple of it, whatever a small page is.
+    /// A multiple of every system's small page.
     const PAGE: usize = 1 << 16;
 
     /// Private anonymous memory.
@@ -46,13 +46,13 @@ mod mapped {
         mapped: usize,
     }
 
-    // SAFETY: it owns its memory alone, as a boxed slice does.
+    // SAFETY: it alone owns its memory, as a boxed slice does.
     unsafe impl Send for Mapping {}
-    // SAFETY: a shared reference gives no access.
+    // SAFETY: a shared reference gives out the address and nothing else.
     unsafe impl Sync for Mapping {}
 
     impl Mapping {
-        /// So many bytes of zeros; `None` if the system refuses.
+        /// `bytes` bytes of zeros; `None` if the system refuses.
         pub fn new(bytes: usize) -> Option<Self> {
             let (bytes, large) = (bytes.max(1), bytes >= LARGE);
             let mapped = if large { bytes.checked_add(LARGE)? } else { bytes };
@@ -81,17 +81,17 @@ mod mapped {
 
     impl Drop for Mapping {
         fn drop(&mut self) {
-            // SAFETY: this is the whole mapping that `new` made, and nobody holds a reference into it any more.
+            // SAFETY: this is the whole mapping that `new` made. Whoever uses its memory owns it or shares it by an
+            // `Arc`, so nobody does any more.
             unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
         }
     }
 
-    /// Where tables lie side by side, since large pages for each would be half empty, and how much of it is taken. It
-    /// stays as long as one of them.
+    /// The current arena, and how many of its bytes are taken. It lives as long as one of its tables.
     pub(super) static ARENA: Mutex<(Weak<Mapping>, usize)> = Mutex::new((Weak::new(), 0));
 
-    /// So many bytes of zeros that nobody else has: what they lie in, and where; `None` if the system refuses, or
-    /// another thread is about to have some.
+    /// `bytes` bytes of zeros in an arena: the arena, and where they begin in it. `None` if the system refuses, or the
+    /// lock cannot be had.
     fn share(bytes: usize) -> Option<(Arc<Mapping>, usize)> {
         let mut guard = lock_briefly(&ARENA)?;
         let (arena, taken) = &mut *guard;
@@ -110,7 +110,7 @@ mod mapped {
     pub struct Table<T> {
         start: NonNull<T>,
         length: usize,
-        /// What keeps them where they are.
+        /// Keeps the memory alive.
         memory: Memory,
     }
 
@@ -120,9 +120,9 @@ mod mapped {
         Shared { _arena: Arc<Mapping> },
     }
 
-    // SAFETY: it owns its entries alone, as a boxed slice does, and they are plain data.
+    // SAFETY: it alone owns its entries, as a boxed slice does: `share` gives no byte to two tables.
     unsafe impl<T: Send> Send for Table<T> {}
-    // SAFETY: a shared reference gives shared references to entries.
+    // SAFETY: a shared reference only gives out shared references to entries.
     unsafe impl<T: Sync> Sync for Table<T> {}
 
     impl<T: Zeroed> Table<T> {
@@ -133,7 +133,7 @@ mod mapped {
             let fills_no_page = (SHARED..ARENA_BYTES / 4).contains(&bytes) && !bytes.is_multiple_of(LARGE);
             let (memory, start) = match fills_no_page.then(|| share(bytes)).flatten() {
                 Some((arena, at)) => {
-                    // SAFETY: so many bytes from there on lie within the mapping.
+                    // SAFETY: `share` made sure that `bytes` bytes from there on lie within the arena.
                     let start = unsafe { arena.start().byte_add(at) };
                     (Memory::Shared { _arena: arena }, start)
                 }
@@ -161,11 +161,11 @@ mod mapped {
     impl<T> Drop for Table<T> {
         fn drop(&mut self) {
             if let Memory::Shared { .. } = &self.memory {
-                // Whole pages alone: on others there are neighbours. What is given back is taken by nobody again.
+                // Only whole pages, since others are shared with neighbours. The place in the arena is not used again.
                 let (start, end) = (self.start.addr().get(), self.start.addr().get() + self.length * size_of::<T>());
                 let (first, end) = (start.next_multiple_of(PAGE), end / PAGE * PAGE);
                 if first < end {
-                    // SAFETY: these pages hold nothing but entries of this table, whose last reference is gone.
+                    // SAFETY: these pages hold nothing but entries of this table, which is being dropped.
                     unsafe {
                         libc::madvise(
                             self.start.as_ptr().byte_add(first - start).cast(),
@@ -197,7 +197,7 @@ impl<T: Zeroed> Table<T> {
         if let Some(table) = mapped::Table::new(length) {
             return Self::Mapped(table);
         }
-        // SAFETY: zeros are a value of `T`.
+        // SAFETY: `T: Zeroed`.
         let zero = unsafe { std::mem::zeroed() };
         Self::Boxed(vec![zero; length].into_boxed_slice())
     }

@@ -1,4 +1,4 @@
-//! Which instructions the kernel may use: the best that the machine has, or what `TOKD_KERNEL` names.
+//! Which instructions the kernel uses: the best that the machine has, or those that `TOKD_KERNEL` names.
 
 use std::env;
 
@@ -18,7 +18,7 @@ pub enum Path {
     Avx512,
 }
 
-/// [`Path::Portable`] as a type, on which traits are implemented: how a path does what it has a way of its own for.
+/// [`Path::Portable`] as a type, on which the traits are implemented that each path has its own code for.
 pub(crate) struct Portable;
 
 /// [`Path::Avx2`] as a type.
@@ -43,8 +43,8 @@ impl Path {
         Self::available().next().unwrap_or(Self::Portable)
     }
 
-    /// The path that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Called from Python it
-    /// holds the GIL, as whoever changes `os.environ` does: the environment has no other lock.
+    /// The path that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Python code
+    /// must hold the GIL for this call, as it does to change `os.environ`: the environment has no other lock.
     ///
     /// # Errors
     /// `invalid_option` for an unknown name, or a path that the machine lacks.

@@ -1,12 +1,12 @@
-//! Ask the processor for memory that will be looked at soon.
+//! Prefetching: ask the processor to load memory that will be read soon.
 
-/// Ask for the cache line of one item; changes nothing but time, whatever the index is.
+/// Prefetch the cache line of one item. Any index is allowed: nothing but time changes.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
     prefetch_at(items.as_ptr().wrapping_add(index));
 }
 
-/// Ask for the cache line of what may be at an address.
+/// Prefetch the cache line at an address. Any address is allowed.
 #[inline(always)]
 pub fn prefetch_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! A cache line of sixteen entries of four bytes, each a tag above something else.
+//! A cache line of sixteen entries of four bytes, each with a tag in its upper bits.
 
 use crate::machine::pages::Zeroed;
 use crate::machine::path::Portable;

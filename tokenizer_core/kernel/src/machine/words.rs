@@ -7,11 +7,11 @@ use std::num::NonZeroU64;
 pub fn sixteen(text: &[u8], start: usize) -> u128 {
     match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
         Some(bytes) => u128::from_le_bytes(*bytes),
-        None => few(text.get(start..).unwrap_or_default()),
+        None => padded(text.get(start..).unwrap_or_default()),
     }
 }
 
-/// So many bytes at `at`, with zeros in `copy` behind the end of the text.
+/// `BYTES` bytes from `at` on; near the end of the text a copy of them, with zeros behind the end.
 #[inline(always)]
 pub(crate) fn bytes_at<'w, const BYTES: usize>(
     text: &'w [u8],
@@ -27,9 +27,9 @@ pub(crate) fn bytes_at<'w, const BYTES: usize>(
     }
 }
 
-/// Fewer than sixteen bytes, with zeros behind them: two loads that overlap, since a copy of any length is a call.
+/// Fewer than sixteen bytes as a word, padded with zeros. Two loads that overlap: a copy of variable length is a call.
 #[inline(never)]
-pub fn few(bytes: &[u8]) -> u128 {
+pub fn padded(bytes: &[u8]) -> u128 {
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
         u128::from(first) | u128::from(last) << (8 * (bytes.len() - 8))
@@ -56,19 +56,19 @@ pub(crate) fn places(mut word: u32) -> impl Iterator<Item = usize> {
 /// The place of the lowest bit of a word.
 ///
 /// # Safety
-/// The word has one: whether it does takes as long to ask, without BMI1.
+/// The word is not zero. (Without BMI1, checking that would take as long as the answer.)
 #[inline(always)]
-pub(crate) unsafe fn lowest(word: u64) -> usize {
+pub(crate) unsafe fn lowest_bit(word: u64) -> usize {
     // SAFETY: the caller's promise.
     unsafe { NonZeroU64::new_unchecked(word) }.trailing_zeros() as usize
 }
 
-/// As [`lowest`], of the highest.
+/// The place of the highest bit of a word.
 ///
 /// # Safety
-/// The same.
+/// The word is not zero.
 #[inline(always)]
-pub(crate) unsafe fn highest(word: u64) -> usize {
+pub(crate) unsafe fn highest_bit(word: u64) -> usize {
     // SAFETY: the caller's promise.
     63 - unsafe { NonZeroU64::new_unchecked(word) }.leading_zeros() as usize
 }

@@ -1,8 +1,8 @@
-//! Long pieces from left to right: the longest token first, a shorter one where no row of neighbours leads on.
+//! Long pieces from left to right: the longest token first, a shorter one where nothing fits behind it.
 //!
-//! A row of tokens of which all neighbours can be neighbours is what merges make of its bytes (`lineage`), so there is
-//! one such row for every beginning of the piece. A place from which nothing leads on is therefore no use whatever came
-//! before, and is never entered again: the time is linear in the piece.
+//! A sequence of tokens whose neighbours can all be neighbours is what merges make out of its bytes (`lineage`), so
+//! there is one such sequence for every prefix of the piece. A place behind which nothing fits is therefore useless
+//! whatever came before, and is never tried again: the time is linear in the piece.
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ const TOKEN_LIMIT: usize = 256;
 /// Lengths below this have a bit each; the highest bit says that there are longer ones.
 const LONG: usize = 31;
 
-/// So many answers about neighbours are remembered: 16 KB.
+/// The binary logarithm of how many answers about neighbours are remembered: 16 KB.
 const NEIGHBOUR_BITS: u32 = 11;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS < 1 << 31);

@@ -1,7 +1,8 @@
-//! Short pieces merged several in turns, so that what one waits for from memory is loaded while the others go on.
+//! Short pieces merged several in turns, so that the loads that one waits for overlap with the work on the others.
 //!
-//! A symbol stays where its first byte was and a bit tells which places are still taken: nothing is ever moved. A step
-//! is a greatest number, two look-ups and a few bits, without a branch on what the text is.
+//! A symbol stays where its first byte was, and a bit says whether its place is still taken: nothing is ever moved. A
+//! step is finding the greatest number, two lookups and a few operations on bits, without a branch that depends on the
+//! text.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -12,7 +13,7 @@ use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Path};
 use crate::machine::tagged_line::Look;
-use crate::machine::words::{highest, lowest};
+use crate::machine::words::{highest_bit, lowest_bit};
 use crate::merging::pair_table::Address;
 use crate::merging::ranks::{MergeTable, NEVER};
 
@@ -32,8 +33,8 @@ struct Lane<const N: usize> {
     /// Where the table tells what it becomes with either neighbour.
     left: Address,
     right: Address,
-    /// The place of the symbol before the one that was made last; not beside that, since the compiler would read both
-    /// as one word, which would wait for two stores.
+    /// The place of the symbol before the one that was made last; not next to `made`, since the compiler would load
+    /// both as one word, which would wait for two stores.
     before: u32,
     /// How many ids are at the front when all merges are made.
     count: usize,
@@ -87,8 +88,9 @@ impl<const N: usize> Lane<N> {
     unsafe fn make(&mut self, table: &MergeTable, at: usize, right: usize, precedence: u32) -> [usize; 2] {
         self.taken &= !(1 << right);
         let behind = self.taken >> at >> 1;
-        // SAFETY: the first place stays taken, and so does the one behind the last symbol.
-        let (before, after) = unsafe { (highest(self.taken & ((1 << at) - 1)), lowest(behind) + at + 1) };
+        // SAFETY: the border before the first symbol has place 0 and the other one the place behind the last symbol;
+        // both stay taken, since no merge has a border in it. So there is a bit below `at`, and one above.
+        let (before, after) = unsafe { (highest_bit(self.taken & ((1 << at) - 1)), lowest_bit(behind) + at + 1) };
         let product = table.made_by(precedence);
         self.ids[at] = product;
         (self.before, self.made) = (before as u32, at as u32);
@@ -113,7 +115,7 @@ impl<const N: usize> Lane<N> {
     unsafe fn precedences<L: Look>(&self, table: &MergeTable) -> [u32; 2] {
         let pair = |which: usize| {
             let left = self.changed()[which];
-            // SAFETY: both stand before another one, or the border.
+            // SAFETY: it is the place of a symbol or of the first border, and the last border stays taken behind it.
             (self.ids[left], self.ids[unsafe { self.after(left) } % N])
         };
         // SAFETY: the caller's promise.
@@ -130,7 +132,7 @@ impl<const N: usize> Lane<N> {
     unsafe fn after(&self, at: usize) -> usize {
         // Two steps, as 64 places are too many for one shift.
         // SAFETY: the caller's promise.
-        unsafe { lowest(self.taken >> at >> 1) + at + 1 }
+        unsafe { lowest_bit(self.taken >> at >> 1) + at + 1 }
     }
 
     /// The places of the symbols, without those of the borders.
@@ -168,7 +170,7 @@ trait Steps {
     unsafe fn look<const N: usize>(lane: &mut Lane<N>, table: &MergeTable);
 
     /// Make the next merge, when what the last one led to has been looked up; `false` if none is left. `others` says
-    /// whether so many lanes are worked on that none waits for what is looked up.
+    /// whether enough lanes are at work that none waits for what it looks up.
     ///
     /// # Safety
     /// As [`Self::begin`].
@@ -181,10 +183,10 @@ trait Steps {
     unsafe fn finish<const N: usize>(lane: &mut Lane<N>);
 }
 
-/// So many lanes wait for what they look up.
+/// Up to this many lanes wait for what they look up.
 const FEW: usize = 4;
 
-/// Pieces merged at the same time: nearly all that a portion has, as what each waits for is memory.
+/// Pieces merged in turns: nearly all that a portion has, since each waits for memory.
 pub const LANES: usize = 16;
 
 /// Up to [`LANES`] pieces of 1 to `N - 2` bytes each, where `N` is a power of two and at most 64.
@@ -208,12 +210,12 @@ impl<const N: usize> Lanes<N> {
     pub fn merge<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         match table.path() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a table is only on a path that this machine has.
+            // SAFETY: the machine has the path: `MergeTable::on` asserts it, and the best path is one that it has.
             Path::Avx512 => unsafe { self.merge_avx512(table, pieces) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
-            // SAFETY: every machine has it.
+            // SAFETY: every machine has the portable path.
             _ => unsafe { self.merge_by::<Plain<Portable>>(table, pieces) },
         }
     }
@@ -254,8 +256,7 @@ impl<const N: usize> Lanes<N> {
             count += usize::from(unsafe { S::first(&mut lanes[at % LANES], table) });
         }
         while count != 0 {
-            // All of them behind one another: a processor sees a few hundred steps ahead, which are several look-ups
-            // then.
+            // All lookups in a row: a processor sees a few hundred instructions ahead, which are then several lookups.
             for lane in left.iter().take(count) {
                 // SAFETY: the caller's promise.
                 unsafe { S::look(&mut lanes[usize::from(*lane) % LANES], table) };

@@ -1,10 +1,10 @@
 //! The one merge behind every token, and which tokens can stand side by side.
 //!
 //! A token comes about in one way only: what is merged inside its bytes does not depend on what lies outside, as long
-//! as nothing has crossed their borders. Its last merge is therefore the one that is left when its bytes are merged
-//! alone. Two tokens can be neighbours in what merges make exactly if merging the bytes of both, alone, gives these
-//! two; and a row of tokens of which all neighbours can be neighbours is what merges make of its bytes, since the first
-//! merge across a border would be one between two neighbours.
+//! as nothing has crossed their borders. So its last merge is the last one when its bytes are merged alone. Two tokens
+//! can be neighbours exactly if merging the bytes of both, alone, gives these two. And a sequence of tokens whose
+//! neighbours can all be neighbours is what merges make out of its bytes, since the first merge across a border would
+//! be one between two neighbours.
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
-//! From a pair of ids to how early it merges, in a cache line of sixteen.
+//! From a pair of ids to how early it merges, in cache lines of sixteen entries.
 //!
-//! A pair is one word of twice the bits of an id. Multiplied by an odd number its upper bits depend on all of it, while
-//! its lowest ones still tell the lowest of the pair and no more. The upper ones tell the line and, with what is left
-//! of them, the tag within the line; so line, tag and the pair's own lowest bits are the pair, without loss. An entry
-//! is the tag and the precedence, in four bytes. The lowest bits lie elsewhere, by precedence: most look-ups find no
-//! tag of theirs, and of the others only those have to be checked whose merge is made.
+//! A pair is one word with twice the bits of an id. Multiplied by an odd number, its upper bits depend on all of it,
+//! while its lowest bits still depend on the lowest of the pair alone. The upper bits choose the line and, with those
+//! that remain, the tag within the line; so the line, the tag and the pair's own lowest bits are the pair, without
+//! loss. An entry is the tag and the precedence, in four bytes. The lowest bits lie in a second table, by precedence:
+//! most lookups find no entry with their tag, and the others need to be checked only if the merge is about to be made.
 
 use std::hint::select_unpredictable;
 
@@ -16,7 +16,7 @@ use crate::machine::prefetch::prefetch;
 use crate::machine::tagged_line::{Line, Look, WAYS};
 use crate::machine::words::places;
 
-/// So many entries a line has on the average, at most: one line in a hundred is full.
+/// Entries that a line has on average, at most: then one line in a hundred is full.
 const LOAD: usize = 8;
 
 /// The lowest bits of a pair, which are not in its line.
@@ -56,8 +56,8 @@ pub(crate) struct PairTable {
 }
 
 impl PairTable {
-    /// A table for ids of so many bits, with room for the precedences 1 to `count`, of which all fit in 24 bits, and
-    /// tags of at most `tag_bits` bits, if so few are enough.
+    /// A table for ids of `id_bits` bits, with room for the precedences 1 to `count`, which fit in 24 bits. Tags have
+    /// at most `tag_bits` bits, if so few are enough.
     pub fn new(id_bits: u32, count: usize, tag_bits: u32) -> Self {
         let precedence_bits = count.max(1).ilog2() + 1;
         let pair_bits = 2 * id_bits;

@@ -1,4 +1,4 @@
-//! What two neighbours become.
+//! The table of merges: what two neighbours become, and how early.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::vocabulary::{Merge, Vocabulary};
 /// Above the rank of every merge: the pair does not merge.
 pub const NEVER: u32 = (1 << 24) - (1 << 17);
 
-/// So many merges ahead of the one at hand their lines are asked for, by whoever goes through all of them.
+/// Loops over all merges prefetch the table's lines this many merges ahead.
 pub(crate) const AHEAD: usize = 16;
 
 /// From a pair of ids to its merge.
@@ -84,7 +84,7 @@ impl MergeTable {
         Ok(table)
     }
 
-    /// A table without merges, with room for so many.
+    /// An empty table with room for `merges` merges.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -112,15 +112,18 @@ impl MergeTable {
         })
     }
 
-    /// Whose instructions merge.
+    /// The instructions that merges are made with.
     pub fn path(&self) -> Path {
         self.path
     }
 
-    /// The same table for the instructions of `path`, which this machine has.
+    /// The same table for the instructions of `path`. The assertion is what the unsafe code of every merge relies on.
+    ///
+    /// # Panics
+    /// If the machine lacks `path`.
     #[must_use]
     pub fn on(self, path: Path) -> Self {
-        assert!(path.is_available(), "a path that the machine has");
+        assert!(path.is_available(), "the machine lacks the path {}", path.name());
         Self { path, ..self }
     }
 

@@ -1,4 +1,4 @@
-//! Tokens of one byte again and again: a vocabulary has dozens of lengths of dashes, and few of them can be neighbours.
+//! Tokens that repeat one byte: a vocabulary has dashes in dozens of lengths, and few of these can be neighbours.
 
 use rustc_hash::FxHashMap;
 

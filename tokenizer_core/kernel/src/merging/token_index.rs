@@ -1,4 +1,4 @@
-//! Pieces that are tokens already: most of those that a cache has never seen.
+//! Pieces that are a single token: most of those that a cache has never seen.
 
 use std::collections::HashSet;
 use std::sync::Arc;

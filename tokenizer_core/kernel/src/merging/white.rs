@@ -1,4 +1,4 @@
-//! White space that no merge joins: each byte of it is a token of its own, so nothing has to be remembered of it.
+//! White space that no merge joins: each of its bytes is a token of its own, so no cache is needed.
 
 use crate::merging::ranks::MergeTable;
 

@@ -1,5 +1,5 @@
-//! Tokens of nothing but white space as a tree of their bytes: many long pieces are nothing else, and such tokens begin
-//! with one another.
+//! Tokens of white space alone, as a tree of their bytes: most long pieces are white space, and such tokens begin with
+//! one another.
 
 /// The bytes of white space: of ASCII, and of the space that does not break.
 const LETTERS: [u8; 6] = *b" \n\t\r\xC2\xA0";

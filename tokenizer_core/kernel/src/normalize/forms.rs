@@ -59,7 +59,8 @@ struct Scratch {
 
 impl FormRewrite {
     pub(super) fn new(form: Form) -> Self {
-        // Nobody waits for a thread that is about to make one, since a fork may have left it behind.
+        // `OnceBox` and not `OnceLock`: after a fork, a thread that was making the value may not exist, and nobody must
+        // wait for it.
         static STABLE: [OnceBox<Vec<u64>>; 4] = [const { OnceBox::new() }; 4];
         let stable = STABLE[form as usize].get_or_init(|| {
             let mut bits = vec![0; BITMAP_CHARS / 64];

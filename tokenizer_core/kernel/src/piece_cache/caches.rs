@@ -40,7 +40,7 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Empty caches of at most about so many bytes.
+    /// Empty caches of at most about `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         let (short, wide, long) = (ShortCache::new(bytes / 2), WideCache::new(bytes / 4), LongCache::new(bytes / 4));
         Self { short, wide, long, statistics: CacheStatistics::default() }

@@ -1,4 +1,4 @@
-//! The ids of most pieces: so few that they are copied all at once, however many they are.
+//! The ids of most pieces: so few that all of them are copied at once, whatever their number.
 
 /// Most ids that are remembered of a short piece.
 pub const IDS_LIMIT: usize = 8;

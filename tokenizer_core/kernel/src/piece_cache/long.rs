@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::key::{MULTIPLIERS, mix};
 use crate::machine::pages::{Table, Zeroed};
 use crate::machine::prefetch::prefetch;
-use crate::machine::words::{few, sixteen};
+use crate::machine::words::{padded, sixteen};
 
 /// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
 const PIECE_LIMIT: usize = 256;
@@ -153,13 +153,13 @@ impl LongCache {
         (kept.generation == self.generation).then(|| start..start + kept.count as usize)
     }
 
-    /// Whether so many bytes and ids are taken in without forgetting all others.
+    /// Whether `bytes` bytes and `ids` ids can be added without forgetting all others.
     #[inline]
     pub fn has_room(&self, bytes: usize, ids: usize) -> bool {
         self.bytes.len() + bytes <= self.arena_limit && (self.ids.len() + ids) * 4 <= self.arena_limit * 2
     }
 
-    /// Forget everything if there is no room for so many bytes and ids.
+    /// Forget everything unless there is room for `bytes` bytes and `ids` ids.
     fn make_room(&mut self, bytes: usize, ids: usize) {
         if !self.has_room(bytes, ids) {
             self.bytes.clear();
@@ -177,7 +177,7 @@ fn hash(piece: &[u8]) -> u64 {
     let step = |hash: u64, word: u128| hash.rotate_left(TURN).wrapping_add(mix(word));
     let words = piece.chunks_exact(16).map(|word| sixteen(word, 0));
     // The last sixteen bytes, most of them again: a copy of what is left would be of any length.
-    let last = piece.last_chunk::<16>().map_or_else(|| few(piece), |last| u128::from_le_bytes(*last));
+    let last = piece.last_chunk::<16>().map_or_else(|| padded(piece), |last| u128::from_le_bytes(*last));
     let hash = step(words.fold(piece.len() as u64, step), last);
     (hash ^ hash >> 32).wrapping_mul(MULTIPLIERS[0])
 }

@@ -1,8 +1,8 @@
-//! Bounded memory of what pieces became, owned by one encoding thread at a time.
+//! Bounded caches of the ids of pieces, owned by one encoding thread at a time.
 //!
-//! Short pieces live in [`ShortCache`], two to a cache line; longer ones in [`WideCache`], one to a line; those that
-//! are longer still in [`LongCache`], which also keeps ids that are too many for a line. All hold the whole piece, so a
-//! hit is never a guess, and none chains, so that a forged collision costs a miss and no more.
+//! Short pieces live in [`ShortCache`], two to a cache line, longer ones in [`WideCache`], one to a line, and the
+//! longest in [`LongCache`], which also keeps ids that are too many for a line. All store the whole piece, so a hit is
+//! never a guess. None has chains, so a forged collision costs a miss and no more.
 
 mod caches;
 mod few;

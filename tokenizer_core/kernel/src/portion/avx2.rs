@@ -191,7 +191,7 @@ unsafe fn part_tags(parts: &[bool]) -> __m256i {
     unsafe { _mm256_slli_epi32::<{ PART_BIT as i32 }>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(word as i64))) }
 }
 
-/// As [`LookUp::keys`], where some are `PARTS` or none is: apart, so that it has all registers.
+/// As [`LookUp::keys`], where some are `PARTS` or none is; not inlined, so that it has all registers.
 ///
 /// # Safety
 /// The machine has AVX2.
@@ -239,7 +239,7 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: O
         let Some((room, places)) = room else { break };
         if is_near {
             let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
-            // SAFETY: the caller's promise. All pieces begin before the limit, so that each has sixteen bytes of text.
+            // SAFETY: the caller's promise. All pieces begin before `near`, so each has sixteen bytes of text.
             unsafe {
                 make(words, caches.short.bits(), |lane| text.as_ptr().add(start_of(lane) as usize), room, places);
             }
@@ -247,8 +247,8 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: O
             let mut starts_of = Vector([0_u32; GROUP]);
             // SAFETY: the caller's promise; eight places are a vector.
             unsafe { _mm256_storeu_si256(starts_of.0.as_mut_ptr().cast(), starts) };
-            // SAFETY: the caller's promise. Sixteen bytes can be read before the limit, and as far behind the beginning
-            // of the last ones.
+            // SAFETY: the caller's promise. Before `near` there are sixteen bytes of text; behind it the place in the
+            // 32 `last_bytes` is at most 16.
             unsafe {
                 let bytes_of = |lane: usize| {
                     let start = starts_of.0[lane] as usize;
@@ -306,7 +306,7 @@ unsafe fn blanks(keys: &[Key; GROUP]) -> u32 {
     unsafe { _pext_u32(blank, LOW) }
 }
 
-/// As [`Longer::ask`]: apart, since it happens once in a portion.
+/// As [`Longer::ask`]; not inlined, since it happens once in a portion.
 ///
 /// # Safety
 /// The machine has AVX2.

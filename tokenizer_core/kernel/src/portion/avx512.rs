@@ -89,7 +89,7 @@ static MULTIPLIERS: Vector<[[u64; 2]; QUARTER]> = Vector([KEY_MULTIPLIERS; QUART
 /// Load a vector.
 ///
 /// # Safety
-/// The machine has AVX-512; there are 64 bytes.
+/// The machine has AVX-512.
 #[inline(always)]
 unsafe fn load<T>(from: &T) -> __m512i {
     const { assert!(size_of::<T>() == 64) };
@@ -97,9 +97,9 @@ unsafe fn load<T>(from: &T) -> __m512i {
     unsafe { _mm512_loadu_si512(std::ptr::from_ref(from).cast()) }
 }
 
-/// The bits of the first `count` pieces of a group.
+/// The mask of the first `count` lanes.
 #[inline(always)]
-fn lowest(count: usize) -> u16 {
+fn first_lanes(count: usize) -> u16 {
     if count < GROUP { (1 << count) - 1 } else { u16::MAX }
 }
 
@@ -143,9 +143,9 @@ impl LookUp for Avx512 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
         let count = pieces.count();
-        // Behind this place a piece has no sixteen bytes of text to load: they are here, with zeros behind them.
-        // Written long before they are read, since a load of what two stores wrote waits for both. Texts are shorter
-        // than 4 GiB.
+        // The last place with sixteen bytes of text behind it. A piece that begins later is loaded from `last_bytes`,
+        // which are the last sixteen with zeros behind them, and are written long before they are read, since a load
+        // that spans two stores waits for both. Texts are shorter than 4 GiB.
         let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
         let mut last_bytes = [0; 2 * BYTES];
         if let Some(bytes) = pieces.text.last_chunk::<BYTES>() {
@@ -153,9 +153,9 @@ impl LookUp for Avx512 {
         }
         let (mut start, mut longer) = (pieces.start as u32, 0);
         for group in (0..count).step_by(GROUP) {
-            let lanes = lowest(count - group);
+            let lanes = first_lanes(count - group);
             let ends = &pieces.ends[group..count.min(group + GROUP)];
-            // SAFETY: the caller's promise. There are as many ends, and as many parts, as lanes that are loaded.
+            // SAFETY: the caller's promise. Only `lanes` are loaded, and there are as many ends and as many parts.
             let (words, wide, blank, near, starts) = unsafe {
                 let last = _mm512_maskz_loadu_epi32(lanes, ends.as_ptr().cast());
                 let starts = _mm512_alignr_epi32::<15>(last, _mm512_set1_epi32(start as i32));
@@ -178,15 +178,16 @@ impl LookUp for Avx512 {
             if let Some(ends) = whole {
                 let text = pieces.text.as_ptr();
                 let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
-                // SAFETY: the caller's promise. No piece begins behind the limit.
+                // SAFETY: the caller's promise. `near` says of each piece that it begins at the limit or before, so it
+                // has sixteen bytes of text.
                 unsafe { make(words, caches.short.bits(), |lane| text.add(start_of(lane) as usize), room, places) };
             } else if let Some(limit) = limit {
                 let mut places_of = Vector([0; GROUP]);
                 // SAFETY: the caller's promise; sixteen places are a vector.
                 unsafe { _mm512_storeu_si512(places_of.0.as_mut_ptr().cast(), starts) };
                 let (text, last_bytes) = (pieces.text.as_ptr(), last_bytes.as_ptr());
-                // SAFETY: the caller's promise. Sixteen bytes can be read at the limit and before it, and as far behind
-                // the beginning of the last ones.
+                // SAFETY: the caller's promise. At the limit and before it there are sixteen bytes of text; behind it
+                // the place in the 32 `last_bytes` is at most 16.
                 unsafe {
                     let bytes_of = |lane: usize| {
                         let start = places_of.0[lane];
@@ -262,7 +263,7 @@ impl LookUp for Avx512 {
             let Some(room) = ids[at..].first_chunk_mut::<GROUP>() else { return white.write(bytes, &mut ids[at..]) };
             // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for sixteen ids.
             unsafe {
-                let bytes = _mm_maskz_loadu_epi8(lowest(bytes.len()), bytes.as_ptr().cast());
+                let bytes = _mm_maskz_loadu_epi8(first_lanes(bytes.len()), bytes.as_ptr().cast());
                 let newline = _mm_cmpeq_epi8_mask(bytes, _mm_set1_epi8(b'\n' as i8));
                 let (space, other) = (_mm512_set1_epi32(white.space as i32), _mm512_set1_epi32(white.newline as i32));
                 _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_mask_mov_epi32(space, newline, other));
@@ -271,7 +272,7 @@ impl LookUp for Avx512 {
     }
 }
 
-/// As [`Longer::ask`]: apart, since it happens once in a portion.
+/// As [`Longer::ask`]; not inlined, since it happens once in a portion.
 ///
 /// # Safety
 /// The machine has AVX-512.

@@ -1,5 +1,5 @@
-//! The keys of a portion, by steps that are each done for all pieces before the next begins: none has more in its
-//! registers than there are, and some are done for several pieces at once.
+//! The keys of a portion. Each step is done for all pieces before the next begins: so each has few enough values for
+//! the registers, and the compiler vectorizes some.
 
 use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
@@ -47,7 +47,8 @@ fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     let of = |at: usize| (clipped[at] as usize, ends[at] as usize);
     while at < count && start < near {
         let (clipped, end) = of(at);
-        // SAFETY: a piece that begins before `near` has sixteen bytes of text.
+        // SAFETY: `start < near` and `near` is the length of the text less 15, so sixteen bytes from `start` on are
+        // text; an array of bytes needs no alignment.
         let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; BYTES]>().read() };
         keys[at] = Key::clipped(u128::from_le_bytes(bytes), clipped);
         (at, start) = (at + 1, end);

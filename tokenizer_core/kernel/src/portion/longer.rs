@@ -1,5 +1,5 @@
-//! Pieces that the `ShortCache` does not take: runs of white space, wide pieces and long ones. What is known of them is
-//! known before ids are taken over, so that theirs stand among the others.
+//! Pieces that the `ShortCache` does not take: runs of white space, wide pieces and long ones. They are looked up
+//! before any ids are taken over, so that theirs go to their places among the others.
 
 use super::known::Known;
 use super::look_up::LookUp;
@@ -7,7 +7,7 @@ use super::{Found, GROUP, MORE, PIECES, Pieces};
 use crate::merging::white::White;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key, Spot, Wide, WideKey};
 
-/// Bytes of the shortest run that is told before it is looked up; of a shorter one the `ShortCache` knows all ids.
+/// Bytes of the shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
 pub(super) const RUN_FROM: usize = 9;
 
 /// What a key of a run of white space has behind its first byte.
@@ -96,7 +96,7 @@ impl Longer {
     pub(super) fn find(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         let Self { places, known, wide, long, more, .. } = self;
         let mut keep = |kept: std::ops::Range<usize>| {
-            // What has no room among the others is a miss that is found again.
+            // What has no room here counts as missed, and is found again among the misses.
             let has_room = *more + kept.len() <= MORE;
             *more += if has_room { kept.len() } else { 0 };
             if has_room { Known::kept(kept) } else { Known::NOTHING }

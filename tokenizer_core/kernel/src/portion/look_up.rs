@@ -1,4 +1,4 @@
-//! How each path makes the keys of a portion and takes over what the `ShortCache` knows of them.
+//! How each path makes the keys of a portion and takes over what the `ShortCache` knows.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl LookUp for Portable {
     }
 }
 
-/// As [`Longer::ask`]: apart, since it happens once in a portion.
+/// As [`Longer::ask`]; not inlined, since it happens once in a portion.
 #[inline(never)]
 fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
     // SAFETY: every machine has what this one asks for.

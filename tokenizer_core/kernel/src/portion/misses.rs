@@ -12,8 +12,8 @@ use crate::merging::token_index::Candidate;
 use crate::piece_cache::{Caches, Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::tables::Tables;
 
-/// So few misses are merged at once: whether they are tokens would have to be waited for, and merges make what they
-/// are.
+/// Up to this many misses are merged without asking whether they are tokens: the answer would have to be waited for,
+/// and merges give the same.
 const FEW_MISSES: usize = 4;
 
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged
@@ -32,15 +32,15 @@ pub(super) struct MissResolver {
     /// Ids of pieces that have more than a [`Known`] holds, except where the `LongCache` keeps them: of `kept` pieces.
     many: Vec<u32>,
     kept: usize,
-    /// By the place of a piece in the portion that is too long for a key: its number among the misses.
+    /// By the place of a piece in the portion: its number among the misses.
     miss_of: [u16; PIECES],
-    /// Those that nothing is known of, by length.
+    /// Pieces to be merged, by length.
     short: Vec<usize>,
     middle: Vec<usize>,
     long: Vec<usize>,
-    /// By bucket: the last piece that nothing was known of.
+    /// By bucket: the last miss that was to be merged.
     unknown: [u16; BUCKETS],
-    /// Pieces that came before in the portion, and where.
+    /// Misses that came before in the portion, and the earlier one.
     again: Vec<(u16, u16)>,
     short_lanes: Lanes<SHORT>,
     middle_lanes: Lanes<MIDDLE>,
@@ -69,7 +69,7 @@ impl Default for MissResolver {
 /// A piece that the `ShortCache` gives no ids of.
 #[derive(Debug, Clone, Copy)]
 struct MissedPiece {
-    /// Means something if the piece is short enough for one.
+    /// Meaningful if the piece is short enough for one.
     key: Key,
     start: u32,
     end: u32,
@@ -236,7 +236,7 @@ impl MissResolver {
                 }
             }
         }
-        // Pieces of one kind after those of the other, so that what is done is foreseen.
+        // One kind of pieces after the other, so that branches are predicted.
         for (at, key) in keys.longer.wide() {
             let miss = usize::from(self.miss_of[at]);
             let found = caches.wide.get(*key);
@@ -299,7 +299,8 @@ impl MissResolver {
         let Some(key) = self.pieces[miss].key() else { return false };
         let last = &mut self.unknown[(self.pieces[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
         let before = usize::from(std::mem::replace(last, miss as u16));
-        // What an earlier portion left there is a piece of this one too, or no earlier one.
+        // What an earlier portion left there may be any number; it counts only if it is an earlier miss of this portion
+        // with the same key.
         let again = before < miss && self.pieces[before].key() == Some(key);
         if again {
             self.again.push((miss as u16, before as u16));

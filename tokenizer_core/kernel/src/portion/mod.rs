@@ -1,8 +1,8 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
-//! Each step is done for all pieces of a portion before the next begins, so that what has to come from memory is under
-//! way for many pieces at once: keys (`keys`, `avx2`, `avx512`); then what is remembered (`take`, `longer`); then what
-//! is missed (`misses`).
+//! Each step is done for all pieces of a portion before the next begins, so that loads from memory are under way for
+//! many pieces at once: first keys (`keys`, `avx2`, `avx512`), then what the caches remember (`take`, `longer`), then
+//! what they miss (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -27,25 +27,25 @@ use self::row::Row;
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
-use crate::machine::words::few;
+use crate::machine::words::padded;
 use crate::merging::Mergers;
 use crate::merging::white::White;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::sink::Sink;
 use crate::tables::Tables;
 
-/// Pieces looked up together: so many that those that nothing knows fill the lanes, and so few that what has been asked
-/// for is still near.
+/// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched lines are
+/// still in cache when they are read.
 pub const PIECES: usize = 512;
 
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
 
-/// Most ids of runs, and of those that the `LongCache` keeps, that a portion takes over: no bucket holds them.
+/// The most ids that a portion takes over of runs and from the `LongCache`, which are in no bucket.
 const MORE: usize = 8 * PIECES;
 
-/// Room for those of a portion: as many of every piece as a bucket holds, [`MORE`] beside them, and a vector behind
-/// all, since ids are written by vectors.
+/// Room for the known ids of a portion: as many of each piece as a bucket holds, [`MORE`] others, and a vector, since
+/// ids are written as whole vectors.
 const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
 
 /// The pieces of one portion, one after the other.
@@ -79,11 +79,12 @@ impl Pieces<'_> {
     }
 }
 
-/// The last sixteen bytes of a text, all there are, with zeros behind them: a piece that begins in them has no sixteen
-/// bytes of text to load. Written long before they are read, since a load of what two stores wrote waits for both.
+/// A copy of the last sixteen bytes of a text, or of a shorter text, with zeros behind them: a piece that begins there
+/// has no sixteen bytes of text to load. Made long before it is read, since a load that spans two stores waits for
+/// both.
 #[inline(always)]
 fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
-    let word = text.last_chunk().map_or_else(|| few(text), |last| u128::from_le_bytes(*last));
+    let word = text.last_chunk().map_or_else(|| padded(text), |last| u128::from_le_bytes(*last));
     let mut last = [0; 2 * (KEY_LIMIT + 1)];
     last[..=KEY_LIMIT].copy_from_slice(&word.to_le_bytes());
     last
@@ -150,12 +151,12 @@ impl Portion {
     ) {
         match tables.path {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: tables are made for a path that the machine has.
+            // SAFETY: the machine has `tables.path`: `MergeTable::on` asserted it when the tables were made.
             Path::Avx512 => unsafe { self.encode_avx512(pieces, tables, mergers, caches, sink) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Path::Avx2 => unsafe { self.encode_avx2(pieces, tables, mergers, caches, sink) },
-            // SAFETY: every machine has it.
+            // SAFETY: every machine has the portable path.
             _ => unsafe { self.encode_with::<Portable, _>(pieces, tables, mergers, caches, sink) },
         }
     }
@@ -248,7 +249,7 @@ impl Portion {
         self.resolver.shrink(entries);
     }
 
-    /// Take over what is known, or only how many ids that is.
+    /// Take over the ids of all pieces that are known; with `COUNTS` only how many they are.
     ///
     /// # Safety
     /// The machine has what `L` needs.
@@ -264,8 +265,8 @@ impl Portion {
         unsafe { L::keys(pieces, caches, white, keys) };
         (found.end, found.miss_count) = (0, 0);
         if keys.longer.count == 0 {
-            // As in most short texts.
-            // SAFETY: as above; the keys are made for these caches, and nothing has been taken over.
+            // As in most short texts. SAFETY: as above; the keys have just been made for these caches. Nothing has been
+            // taken over yet, and `ids` and `misses` have room for all pieces of a portion.
             return unsafe { L::take::<COUNTS>(0..pieces.count(), caches, keys, found) };
         }
         keys.longer.find(pieces, caches);
@@ -274,9 +275,9 @@ impl Portion {
         loop {
             let next = known.next();
             let to = next.map_or(pieces.count(), |(place, _)| place);
-            // SAFETY: as above. Each piece before these was a miss at the most, and has taken the ids of a bucket, but
-            // for runs and those that are kept, which have taken `MORE` in all: there is room for as many of every
-            // piece.
+            // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
+            // ids or its share of `MORE`, which `Longer` has counted. So there is room for `IDS_LIMIT` ids and a miss
+            // of each piece from `from` on.
             unsafe { L::take::<COUNTS>(from..to, caches, keys, found) };
             let Some(next) = next else { return };
             // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! The ids of a portion put together, so that a sink gets them all at once.
+//! The ids of a portion, joined so that a sink gets them all at once.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use super::{PIECES, ROOM as KNOWN};
 use crate::piece_cache::IDS_LIMIT;
 use crate::sink::Sink;
 
-/// Ids copied at once, however many count.
+/// Ids copied at once, needed or not.
 const STEP: usize = 64;
 
-/// Room for those of misses with more than a few.
+/// Room for the ids of missed pieces that have more than a few.
 const MANY_ROOM: usize = 2 * PIECES;
 
-/// Room for those and for what is known, and for a step beyond.
+/// Room for those, for what is known, and for a step beyond.
 const ROOM: usize = KNOWN + MANY_ROOM + STEP;
 
 /// Ids on their way to a sink.

@@ -44,9 +44,9 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
     let buckets = caches.short.words();
     let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
     for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
-        // SAFETY: the caller's promise: a place is that of a bucket. A bucket has two keys of 16 bytes each and before
-        // them two times four ids, so that eight from the second four on, or from any word before, are in it too. Each
-        // piece so far took eight ids and a miss at the most, and there is room for those of every piece.
+        // SAFETY: the caller's promise: a place is that of a bucket. A bucket is eight ids, then two keys of 16 bytes;
+        // `find` gives 0, `UNCOUNTED` or `HALF`, so eight words from there on lie in the bucket. Each piece so far took
+        // at most `IDS_LIMIT` ids and one miss, and there is room for as much of every piece.
         unsafe {
             let bucket = buckets.add(*place as usize);
             debug_assert!(std::ptr::eq(bucket.cast(), caches.short.bucket(*place as usize)));
@@ -72,8 +72,8 @@ impl ReadBucket for Portable {
         use core::arch::x86_64::{
             __m128i, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
         };
-        // SAFETY: every machine of this kind has SSE2. A key has sixteen bytes and lies as words of so many do, and
-        // those of a bucket are two.
+        // SAFETY: every machine of this kind has SSE2. A key is a `u128`, and a bucket is aligned to 64 bytes with its
+        // two keys 32 bytes in, so all three are vectors of 16 bytes at aligned places.
         let equal = unsafe {
             let key = _mm_load_si128(std::ptr::from_ref(key).cast());
             let keys = bucket.add(KEYS).cast::<__m128i>();

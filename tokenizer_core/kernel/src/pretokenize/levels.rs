@@ -75,7 +75,7 @@ impl<'t> Level<'t> {
 }
 
 impl<'t> Levels<'t> {
-    /// All `stages`, at the beginning of a text of so many bytes.
+    /// All `stages`, at the beginning of a text of `bytes` bytes.
     #[inline(never)]
     pub(super) fn new(stages: &'t [Split], bytes: usize, steps: &'t mut Steps) -> Self {
         steps.allow(bytes);

@@ -1,4 +1,4 @@
-//! The scanners, one character at a time: the truth for those that take many at once, and the way of other machines.
+//! The scanners, one character at a time: what those of 64 bytes are tested against, and what they fall back to.
 
 use super::rules::{Contraction, Rules};
 use super::runs::{peek, run, run_of_blanks, run_of_letters};

@@ -1,4 +1,4 @@
-//! The hand-written scanners: which there are, and on which path each runs.
+//! The hand-written scanners: their names, and the path that each runs on.
 
 use super::rules::{Cl100k, Gpt2, O200k, Rules};
 use super::vector;
@@ -59,7 +59,7 @@ impl Scanner {
         match self.path {
             Path::Portable => vector::fill_portable::<R>(text, at, ends),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `new` has made sure that the machine has the path.
+            // SAFETY: `new` made sure that the machine has the path.
             Path::Avx2 => unsafe { vector::fill_avx2::<R>(text, at, ends) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use super::pipeline::Array;
 use crate::machine::buffer::Buffer;
 
-/// So many ids are copied into an array of their own.
+/// Up to this many ids or spans are copied into an array of their own.
 const COPIED: usize = 4096;
 
-/// What an array that lies in it keeps alive.
+/// Ids that an array borrows; the array keeps this object alive.
 #[pyclass(module = "tokenizer_core._kernel", frozen)]
 struct Ids {
     _ids: Buffer<u32>,
@@ -42,7 +42,8 @@ pub fn of_ids(py: Python<'_>, ids: Buffer<u32>) -> PyResult<Array<'_>> {
     ids.trim();
     let (data, length) = (ids.as_ptr(), ids.len());
     let owner = Bound::new(py, Ids { _ids: ids })?.into_any();
-    // SAFETY: so many items are at this place for as long as the owner lives, which moves none and looks at none.
+    // SAFETY: `data` points to `length` items in mapped memory, which stay there as long as the owner lives. The owner
+    // never reads or moves them, so Python code may write to the array.
     unsafe { Ok(PyArray1::borrow_from_array(&ArrayView1::from_shape_ptr(length, data), owner)) }
 }
 
@@ -51,7 +52,7 @@ pub fn of_spans(py: Python<'_>, spans: Buffer<[u32; 2]>) -> PyResult<Bound<'_, P
     let rows = spans.len();
     let mut spans = match spans.into_vec() {
         Ok(spans) if rows <= COPIED => {
-            // SAFETY: nobody else has the array yet, and all of it is written before anybody reads it.
+            // SAFETY: nobody else has the new array yet, and all of its `2 * rows` items are written here.
             return unsafe {
                 let array = PyArray2::new(py, [rows, 2], false);
                 let flat = spans.as_flattened();

@@ -18,10 +18,10 @@ use crate::transcode::utf16::Units;
 /// Ids that are decoded at once on the way to UTF-16.
 const PORTION: usize = 2048;
 
-/// Where fewer tokens than one in so many are not ASCII, Python's decoder of UTF-8 is as fast and takes less memory.
+/// Where fewer than one token in `WIDE_SHARE` is not ASCII, Python's UTF-8 decoder is as fast and takes less memory.
 const WIDE_SHARE: usize = 16;
 
-/// Bytes that an id becomes: on the average, and where room is only reserved.
+/// Bytes that an id becomes: on average, and at most, for memory that is only reserved.
 const EXPECTED: usize = 5;
 const MOST: usize = 16;
 
@@ -73,16 +73,16 @@ pub fn to_bytes<'py>(
     let mut ids = Ids::extract(ids, pipeline.tokens())?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
     let from = row.run(py, Row::bytes)?;
-    // SAFETY: without a source Python makes an object whose bytes are whatever was there; nobody else has it yet.
+    // SAFETY: the GIL is held. Without a source Python makes a new object with uninitialized bytes; nobody else has it.
     let bytes = unsafe {
         let bytes = ffi::PyBytes_FromStringAndSize(std::ptr::null(), from.len() as ffi::Py_ssize_t);
         Bound::from_owned_ptr_or_err(py, bytes)?.cast_into_unchecked::<PyBytes>()
     };
-    // SAFETY: the object has so many bytes at this place, and lives longer than the slice.
+    // SAFETY: the object has `from.len()` bytes there, nobody else has it, and it lives longer than the slice.
     let to: &mut [MaybeUninit<u8>] =
         unsafe { std::slice::from_raw_parts_mut(ffi::PyBytes_AsString(bytes.as_ptr()).cast(), from.len()) };
     row.run(py, |_| {
-        // SAFETY: both have the same length, and nothing in common.
+        // SAFETY: both have the same length, and the new object does not overlap the buffer.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), to.len()) };
         Ok(())
     })?;
@@ -119,7 +119,7 @@ pub fn to_text<'py>(
 /// Python's own decoder of UTF-16 takes a quarter of the time of that of UTF-8 on Japanese, and a twentieth on Russian.
 fn from_utf16<'py>(py: Python<'py>, units: &[u16]) -> PyResult<Bound<'py, PyString>> {
     let mut order = if cfg!(target_endian = "little") { -1 } else { 1 };
-    // SAFETY: there are so many bytes at this place; no name of an error handler means the strict one.
+    // SAFETY: the GIL is held; `units` has `length` bytes, and a null error handler means the strict one.
     unsafe {
         let (data, length) = (units.as_ptr().cast(), size_of_val(units) as ffi::Py_ssize_t);
         let text = ffi::PyUnicode_DecodeUTF16(data, length, std::ptr::null(), &raw mut order);

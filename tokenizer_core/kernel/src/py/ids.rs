@@ -15,8 +15,7 @@ use super::raise::{exception, invalid_option};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error};
 
-/// Room for so many ids is made before they are seen, and of an iterator so many are read before signals are looked
-/// for.
+/// Room for at most this many ids is made before they are seen; an iterator checks for signals after as many.
 const EXPECTED: usize = 1 << 16;
 
 /// The most ids that are converted at once: a gigabyte. An iterator need not have an end.
@@ -50,9 +49,9 @@ impl<'py> Ids<'py> {
         if length == 0 {
             return &[];
         }
-        // SAFETY: the array has `length` items one after the other, aligned, and lives as long as it is borrowed here;
-        // it cannot be resized while it is referred to. All access here is atomic; another thread's need not be, but
-        // can only change which ids are read, and no reader relies on them.
+        // SAFETY: `extract` made sure that the items of a lent array are contiguous and aligned. The array lives as
+        // long as `self`, and NumPy resizes no array that others refer to. All access here is atomic; another thread's
+        // need not be, but can only change which ids are read, and no reader relies on reading the same id twice.
         unsafe { std::slice::from_raw_parts(data.cast::<AtomicU32>(), length) }
     }
 }
@@ -117,7 +116,7 @@ fn number(item: &Bound<'_, PyAny>, index: usize, limit: u32, tokens: &TokenBytes
     if !item.is_exact_instance_of::<PyInt>() {
         return unusual(item, index, tokens);
     }
-    // SAFETY: it is an integer; -1 says that there may be an error, which is taken.
+    // SAFETY: it is an integer and the GIL is held; -1 says that there may be an exception, which is cleared.
     let id = unsafe { ffi::PyLong_AsLong(item.as_ptr()) };
     if id == -1 {
         PyErr::take(item.py());

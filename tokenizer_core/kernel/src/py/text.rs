@@ -1,9 +1,9 @@
 //! Python's strings as UTF-8.
 //!
-//! A string of ASCII is UTF-8 as it lies there. Of any other Python makes UTF-8 when it is asked for the first time,
-//! and keeps it as long as the string: a character at a time, into memory that nobody has touched. Texts mostly come
-//! once, so that is a sixth of the time of a long one. Here it is done by blocks and given back at once, unless a text
-//! comes again.
+//! An ASCII string is UTF-8 as it lies in memory. For any other string Python makes the UTF-8 when it is first asked
+//! for, one character at a time into new memory, and keeps it as long as the string. Most texts come once, so that
+//! would be a sixth of the time of a long one. Here it is made by blocks and freed at once, unless the same text comes
+//! again.
 
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
@@ -17,10 +17,10 @@ use pyo3::types::{PyDict, PyString};
 use crate::machine::path::Path;
 use crate::transcode::utf8::Utf8;
 
-/// Characters that are taken out of a string at once; in UTF-32 they fill half of an L1 cache.
+/// Characters taken out of a string at once; as UTF-32 they fill half of an L1 cache.
 const BLOCK: usize = 4096;
 
-/// Characters from which on that is worth it.
+/// Shorter strings, in characters, are left to Python.
 const LEAST: usize = 512;
 
 /// A text as UTF-8.
@@ -121,7 +121,7 @@ pub fn kept<'a>(text: &'a Bound<'_, PyString>, row: Option<usize>) -> PyResult<&
 /// In characters.
 #[inline]
 fn length(text: &Bound<'_, PyString>) -> usize {
-    // SAFETY: it is a string, so this is no error.
+    // SAFETY: it is a live string and the GIL is held; for a string this cannot fail.
     unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) as usize }
 }
 
@@ -145,7 +145,8 @@ fn append(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
     }
     for start in (0..length).step_by(BLOCK) {
         let end = length.min(start + BLOCK);
-        // SAFETY: the range lies in the string, and what is given back is a new string or an error.
+        // SAFETY: it is a live string and the GIL is held; `start..end` lies within it. The call returns a new
+        // reference, or null with an exception.
         let block = unsafe {
             let block = ffi::PyUnicode_Substring(text.as_ptr(), start as ffi::Py_ssize_t, end as ffi::Py_ssize_t);
             Bound::from_owned_ptr_or_err(text.py(), block).ok()?.cast_into_unchecked::<PyString>()
@@ -159,17 +160,18 @@ fn append(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
     Some(())
 }
 
-/// As [`append`] for so many characters as a block has at the most.
+/// As [`append`] for at most [`BLOCK`] characters.
 fn append_block(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
     let mut block = [const { MaybeUninit::<u32>::uninit() }; BLOCK];
-    // SAFETY: the block has room for so many characters, and no zero is wanted behind them.
+    // SAFETY: it is a live string and the GIL is held; the block has room for `BLOCK` characters, and a longer string
+    // is an error. No terminating zero is asked for.
     let written =
         unsafe { ffi::PyUnicode_AsUCS4(text.as_ptr(), block.as_mut_ptr().cast(), BLOCK as ffi::Py_ssize_t, 0) };
     if written.is_null() {
         drop(PyErr::take(text.py()));
         return None;
     }
-    // SAFETY: so many were written.
+    // SAFETY: the call has not failed, so all characters of the string have been written.
     utf8.push(unsafe { std::slice::from_raw_parts(block.as_ptr().cast(), length(text)) })
 }
 
@@ -182,7 +184,8 @@ fn comes_again(text: &Bound<'_, PyString>) -> bool {
     let length = length(text);
     let mut mark = text.as_ptr() as u64 ^ length as u64;
     for look in 0..LOOKS {
-        // SAFETY: it is a string, and a place that it lacks is an error.
+        // SAFETY: it is a live string of at least `LEAST` characters and the GIL is held; the place is below its
+        // length.
         let character = unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), (length * look / LOOKS) as ffi::Py_ssize_t) };
         mark = (mark.rotate_left(21) ^ u64::from(character)).wrapping_mul(MIX);
     }
@@ -192,10 +195,12 @@ fn comes_again(text: &Bound<'_, PyString>) -> bool {
 /// Whether all is ASCII, which a string knows of itself; true where it cannot be asked.
 #[inline]
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
-    // Nobody waits for a thread that is about to ask, since a fork may have left it behind.
+    // `OnceBox` and not `OnceLock`: after a fork, a thread that was making the value may not exist, and nobody must
+    // wait for it.
     static METHOD: OnceBox<Option<ffi::PyCFunction>> = OnceBox::new();
     let Some(method) = METHOD.get_or_init(|| Box::new(is_ascii_method(text.py()))) else { return true };
-    // SAFETY: it is a method of strings without arguments, and gives back a reference to one of two objects.
+    // SAFETY: the function is `str.isascii`, which takes a string and no arguments (null), and the GIL is held. It
+    // returns a new reference to `True` or `False`, or null with an exception.
     unsafe {
         let answer = Bound::from_owned_ptr_or_opt(text.py(), method(text.as_ptr(), std::ptr::null_mut()));
         answer.is_none_or(|answer| answer.as_ptr() == ffi::Py_True())
@@ -206,7 +211,8 @@ fn is_ascii(text: &Bound<'_, PyString>) -> bool {
 #[cold]
 fn is_ascii_method(py: Python<'_>) -> Option<ffi::PyCFunction> {
     let method = PyString::new(py, "").getattr("isascii").ok()?;
-    // SAFETY: both take any object, and what is no method of C gives an error.
+    // SAFETY: the GIL is held, and both calls accept any object: for one that is no C function they raise an exception,
+    // which is cleared.
     unsafe {
         let no_arguments = ffi::PyCFunction_GetFlags(method.as_ptr()) == ffi::METH_NOARGS;
         let function = ffi::PyCFunction_GetFunction(method.as_ptr());

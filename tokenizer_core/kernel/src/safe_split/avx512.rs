@@ -17,7 +17,7 @@ use super::{Cuts, SafeSplit};
 use crate::machine::byte_vector::WINDOW;
 use crate::machine::path::Avx512;
 use crate::machine::words::bytes_at;
-use crate::pretokenize::vector::{Block, PLACES, ROOM, lowest, whole_characters};
+use crate::pretokenize::vector::{Block, PLACES, ROOM, lowest_bits, whole_characters};
 
 /// Characters that are looked up together.
 const LANES: usize = 16;
@@ -41,7 +41,7 @@ static FOUR_TIMES: [u8; WINDOW] = {
 pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
     let (mut beyond, mut far) = (0, 0);
     for first in (0..text.len()).step_by(WINDOW) {
-        let left = lowest((text.len() - first).min(WINDOW));
+        let left = lowest_bits((text.len() - first).min(WINDOW));
         // SAFETY: the caller's promise; no byte behind the text is loaded.
         unsafe {
             let bytes = _mm512_maskz_loadu_epi8(left, text.as_ptr().add(first).cast());
@@ -85,7 +85,7 @@ pub(super) unsafe fn cut(
             // SAFETY: as above.
             unsafe { full_lanes(first, whole) }
         };
-        let leads = first & lowest(length);
+        let leads = first & lowest_bits(length);
         let ascii = leads & !wide;
         // SAFETY: as above.
         let pieces = unsafe { ends_within(ends, &mut next, at, length) };
@@ -186,8 +186,8 @@ unsafe fn ends_within(ends: &[u32], next: &mut usize, at: usize, length: usize) 
 unsafe fn pairs_apart(crossings: &Crossings, window: &[u8; WINDOW], lasts: u64, before: &mut __m512i) -> u64 {
     let count = lasts.count_ones() as usize;
     let (mut apart, mut last) = (0, *before);
-    // SAFETY: the caller's promise, for all of this function. What is loaded are arrays of 64 bytes, and two halves of
-    // a table of 128. The places of words are below their number, since `shift` leaves no more bits.
+    // SAFETY: the caller's promise, for all of this function. Arrays of 64 bytes are loaded, and the two halves of
+    // `first_bytes`, which has 128. The places of words are below their number: see `Crossings::shift`.
     unsafe {
         let all = |number: u32| _mm512_set1_epi32(number as i32);
         let shift = _mm_cvtsi32_si128(crossings.shift as i32);
@@ -214,7 +214,7 @@ unsafe fn pairs_apart(crossings: &Crossings, window: &[u8; WINDOW], lasts: u64, 
         }
         *before = _mm512_permutexvar_epi32(all(count as u32 - 1), last);
     }
-    apart & lowest(count)
+    apart & lowest_bits(count)
 }
 
 /// The words at sixteen places; one after the other, which takes three fifths of the time of the instruction for it.

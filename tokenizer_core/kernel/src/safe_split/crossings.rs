@@ -1,26 +1,26 @@
-//! Which neighbouring characters some token spans, as a set that errs on one side only: it may hold pairs that no token
-//! spans, which are then not cut though they could be, and it misses none.
+//! The pairs of neighbouring characters that some token spans, as a set that errs on one side only: it misses none, and
+//! it may contain pairs that no token spans, which are then not cut though they could be.
 //!
 //! Behind a space nothing is cut: some token goes from there to nearly every script, and some of them end within a
 //! character.
 //!
-//! A character is its bytes as one number, as four bytes loaded up to its end are, the last byte highest and zeros in
-//! the place of what stands before it. A pair is a bit: the right character and the last byte of the left one, which
-//! are up to four bytes side by side in the text, choose a word, the other bytes of the left one a bit of it. So a
-//! token that begins inside a character, of which it has the last bytes alone, fills a word.
+//! A character is its bytes as one number: the four bytes up to its end, the last one highest, with zeros in the place
+//! of what stands before it. A pair is one bit. The right character and the last byte of the left one, which are up to
+//! four bytes side by side in the text, choose a word; the other bytes of the left one choose the bit. So a token that
+//! begins inside a character, and has only its last bytes, fills a whole word.
 
 use rustc_hash::FxHashSet;
 
 use crate::vocabulary::Vocabulary;
 
-/// The set is of so many bits for each that is in it, so about one pair in as many is left uncut in vain.
+/// Bits of the set for each pair that is in it: about one other pair in as many is left uncut by mistake.
 const BITS_A_PAIR: usize = 32;
 
-/// Words of the smallest set and of the largest one.
+/// Words of the smallest and of the largest set.
 const LEAST: usize = 1 << 8;
 const MOST: usize = 1 << 16;
 
-/// Of a set of which more is full too little is cut.
+/// With more bits than this in the largest set, too little would be cut.
 const FULL: usize = MOST * 32 / 4;
 
 /// What a character of four bytes has and no other; next to such a one nothing is cut.
@@ -35,9 +35,10 @@ pub(super) const MIX: u32 = 0x9E37_79B1;
 /// Pairs of neighbours that some token may span.
 #[derive(Debug)]
 pub(super) struct Crossings {
-    /// As many as a power of two.
+    /// A power of two of them.
     pub(super) words: Box<[u32]>,
-    /// A product moved down by so much is the place of a word.
+    /// 32 less the binary logarithm of their number, so a product of 32 bits, shifted right by it, is the place of a
+    /// word.
     pub(super) shift: u32,
     /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
     /// behind it, a bit for the low half of each.
@@ -124,7 +125,8 @@ impl Crossings {
     /// Whether a token may span the characters with that [`key`], the left one of which has that [`bit`].
     #[inline(always)]
     fn has_whole(&self, key: u32, bit: u32) -> bool {
-        // SAFETY: as many bits are left as the places of words have.
+        // SAFETY: `place` is a word of 32 bits shifted right by `shift`, so it is below the number of words; only `new`
+        // sets both fields.
         let word = unsafe { *self.words.get_unchecked(self.place(key)) };
         word >> (bit & 31) & 1 != 0
     }

@@ -1,9 +1,9 @@
 //! Cuts inside a piece that no merge can cross.
 //!
-//! Where no token of the vocabulary spans a given pair of neighbouring characters, no merge can ever join them, so the
-//! piece may be cut there: exact by construction, and for scripts without spaces the parts are short enough for the
-//! piece cache. A cut that is left out changes no id, so a small set that knows all crossings, and takes a few pairs
-//! for crossings that are none, is enough.
+//! Where no token of the vocabulary spans two neighbouring characters, no merge can ever join them, so the piece may be
+//! cut there. That is exact by construction, and in scripts without spaces it makes parts short enough for the piece
+//! cache. Leaving out such a cut changes no id, so the pairs that must stay together can be a small set that misses
+//! none of them and contains a few others by mistake.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -25,15 +25,15 @@ pub struct SafeSplit {
     path: Path,
 }
 
-/// Pieces cut into parts; the buffers are as long as ever was needed, and the first `count` entries mean something.
+/// Pieces cut into parts. The buffers are as long as was ever needed; only the first `count` entries are meaningful.
 #[derive(Debug, Default)]
 pub struct Cuts {
     ends: Vec<u32>,
     parts: Vec<bool>,
-    /// A byte for each of the text, all zero but while pieces are cut.
+    /// A byte for each byte of the text, all zero except while pieces are cut.
     marks: Vec<u8>,
     count: usize,
-    /// Whether `parts` means something.
+    /// Whether `parts` is meaningful.
     told: bool,
 }
 
@@ -50,7 +50,7 @@ impl Cuts {
         if self.told { &self.parts[..self.count] } else { &[] }
     }
 
-    /// What grows with a text.
+    /// A buffer that grows with the text.
     #[cfg(test)]
     pub(crate) fn room(&mut self) -> &mut Vec<u32> {
         &mut self.ends
@@ -87,9 +87,9 @@ impl SafeSplit {
         Crossings::new(vocabulary).map(|crossings| Self { crossings, path })
     }
 
-    /// Whether parts of pieces are better known than whole ones: where there are characters from U+3000 on, whose words
-    /// have no spaces between, or a quarter of the bytes is beyond ASCII. Words with an accent here and there come
-    /// again as they are.
+    /// Whether parts of pieces are more likely to be in a cache than whole ones: where there are characters from U+3000
+    /// on, in whose scripts words have no spaces between them, or a quarter of the bytes is beyond ASCII. Words with an
+    /// accent here and there come again as they are.
     #[inline]
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
         match self.path {
@@ -111,7 +111,7 @@ impl SafeSplit {
     pub fn cut(&self, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
         match self.path {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `new` has made sure that the machine has the path.
+            // SAFETY: `new` made sure that the machine has the path.
             Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, tell_parts, cuts) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

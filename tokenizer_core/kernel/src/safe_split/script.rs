@@ -46,7 +46,7 @@ unsafe fn is_worth_cutting_with<V: ByteVector>(text: &[u8]) -> bool {
     is_dense(beyond, text.len())
 }
 
-/// Whether so many bytes beyond ASCII are a quarter of a text.
+/// Whether `beyond` bytes beyond ASCII are a quarter of a text of `bytes` bytes.
 pub(super) fn is_dense(beyond: usize, bytes: usize) -> bool {
     beyond > 0 && beyond * 4 >= bytes
 }

@@ -1,5 +1,4 @@
-//! The same cut with the instructions of every machine: a bit a byte, 64 bytes at a time, and no branch on what a pair
-//! is.
+//! The same cut without AVX-512: a bit for each byte, 64 bytes at a time, and no branch on what a pair is.
 //!
 //! Only pairs inside a piece are looked up, and of these those that may be cut at all. Where both characters have two
 //! bytes, or three, which are nearly all pairs of a script, the bytes as they are loaded are what is looked up.
@@ -8,7 +7,7 @@ use super::Cuts;
 use super::crossings::{Crossings, FAR, character};
 use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 use crate::machine::words::bytes_at;
-use crate::pretokenize::vector::{Block, Compared, ROOM, lowest};
+use crate::pretokenize::vector::{Block, Compared, ROOM, lowest_bits};
 use crate::unicode::utf8::previous;
 
 /// What is put where a piece ends.
@@ -68,7 +67,7 @@ unsafe fn cut_with<V: ByteVector>(
     let mut part_before = false;
     while at < end {
         let length = (end - at).min(WINDOW);
-        let within = lowest(length);
+        let within = lowest_bits(length);
         // SAFETY: the caller's promise.
         let here = unsafe { Characters::of::<V>(text.as_bytes(), at) };
         // SAFETY: as above.
@@ -187,7 +186,9 @@ impl Pairs {
     /// Those that no token spans.
     #[inline(always)]
     fn apart(&self, crossings: &Crossings, text: &str, at: usize) -> u64 {
-        // SAFETY: whole characters stand on both sides of each place that is asked for, of two and of three bytes.
+        // SAFETY: `text` is UTF-8, and `Characters` found the first byte of a character of two bytes at each place of
+        // `two` and two bytes before it, of one of three bytes at each place of `three` and three bytes before it. So
+        // the four bytes read from `place - 2`, or from `place - 3` and `place - 1`, lie within these two characters.
         let four = |place: usize| unsafe { text.as_ptr().add(place).cast::<u32>().read_unaligned().to_le() };
         let two = those(self.two, |place| !crossings.has_two(four(at + place - 2)));
         let three = those(self.three, |place| !crossings.has_three(four(at + place - 3), four(at + place - 1)));

@@ -1,4 +1,4 @@
-//! What one encoding call needs and the next can use again: buffers, and the piece cache above all.
+//! What one encoding call needs and the next can use again: buffers, and above all the piece caches.
 
 mod spread;
 
@@ -16,13 +16,13 @@ use crate::piece_cache::{CacheStatistics, Caches};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
 
-/// Calls beyond the number that is kept get a cache of this size, made for the one call.
+/// A call that finds no free place gets caches of this size, made for that call.
 const PASSING_CACHE_BYTES: usize = 64 * 1024;
 
-/// Buffers longer than this are given back after the call that needed them, in entries.
+/// Buffers longer than this, in entries, are shrunk after the call that needed them.
 const BUFFER_LIMIT: usize = 1 << 16;
 
-/// No buffer of a shorter text is as long, in bytes.
+/// A text shorter than this, in bytes, makes no buffer that long.
 const SHORT: usize = BUFFER_LIMIT / 8;
 
 /// Pieces that are cut before they are looked up.
@@ -33,13 +33,12 @@ const ENDS: usize = 4 * PIECES;
 pub struct Scratch {
     pub(crate) caches: Caches,
     pub(crate) mergers: Mergers,
-    /// Made where it lies, which is all that is asked of a box here: on their way over the stack its 130 KB touched 50
-    /// pages more.
+    /// Boxed by `Box::default`, which makes it in place: on their way over the stack its 130 KB touched 50 more pages.
     pub(crate) portion: Box<Portion>,
     /// Where pieces end, those of a few portions: a scanner that begins anew looks again at what it did not know.
     pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
-    /// The longest text since it was given back what one took, in bytes.
+    /// The longest text since buffers were last shrunk, in bytes.
     pub(crate) longest: usize,
 }
 
@@ -84,15 +83,16 @@ pub struct ScratchPool {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Place {
-    /// Whether a call has it. No mutex, since nobody waits: to give one back waits for all that was written before,
-    /// lines of the caches that are not near among it.
+    /// Whether a call has it. Not a mutex, since nobody waits for a place: unlocking a mutex would wait until all
+    /// earlier stores are done, some to cache lines that are not near.
     taken: AtomicBool,
     /// Made when it is first used.
     scratch: UnsafeCell<Option<Box<Scratch>>>,
     tally: Tally,
 }
 
-// SAFETY: a scratch may go from thread to thread, and none looks at it but who has taken the place.
+// SAFETY: only the thread that has set `taken` looks at the scratch: `enter` is the one way to a `Held`. `Acquire` and
+// `Release` order its accesses after those of the thread before, and a scratch may move between threads.
 unsafe impl Sync for Place where Scratch: Send {}
 
 /// The scratch of a place, for who has taken it.
@@ -103,7 +103,7 @@ impl Deref for Held<'_> {
 
     #[inline]
     fn deref(&self) -> &Self::Target {
-        // SAFETY: who has taken the place is alone with its scratch.
+        // SAFETY: a `Held` exists only while its place is taken, and `enter` makes one at a time.
         unsafe { &*self.0.scratch.get() }
     }
 }
@@ -111,7 +111,7 @@ impl Deref for Held<'_> {
 impl DerefMut for Held<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Self::Target {
-        // SAFETY: as above, and this is borrowed by one at a time.
+        // SAFETY: as above, and `&mut self` is the only borrow.
         unsafe { &mut *self.0.scratch.get() }
     }
 }
@@ -137,8 +137,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Add where no other thread does meanwhile: this loses nothing, and costs less than what loses nothing beside
-    /// others.
+    /// Add where no other thread does at the same time: cheaper than an atomic addition.
     fn add(&self, more: &CacheStatistics) {
         self.each(more, |to, more| to.store(to.load(Relaxed) + more, Relaxed));
     }

@@ -6,21 +6,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{Scratch, ScratchPool};
 use crate::error::Result;
 use crate::threads::helpers::with_helpers;
-use crate::threads::standing::allowed_cores;
+use crate::threads::scheduling::allowed_cores;
 
 impl ScratchPool {
-    /// How many threads `wanted` means, of which so many find work: 0 is one a core.
+    /// How many threads `wanted` means, 0 being one a core, where at most `most` find work.
     pub(crate) fn threads_for(&self, wanted: usize, most: usize) -> usize {
         // The limits of its group, which the pool knows, take a tenth of a millisecond to ask for.
         let cores = self.places().min(allowed_cores());
         if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
     }
 
-    /// Do so many shares of work on this thread, which has `own`, and on others. What they give is in order of the
-    /// shares, each part begun with the shares that may go into it; those that did are neighbours. That of the first
-    /// share is this thread's, unless another one was faster.
+    /// Do `shares` shares of work on this thread, which has `own`, and on others. Each part of the result holds the
+    /// work on neighbouring shares, and parts are in order of their shares; `begin` is given the shares that may go
+    /// into a part. The part of the first share is this thread's, unless another one was faster.
     ///
-    /// A thread keeps one scratch for all it does: handing them round would move the caches from core to core.
+    /// A thread keeps one scratch for all it does: passing them around would move the caches from core to core.
     ///
     /// # Errors
     /// `internal` if a thread dies.

@@ -1,14 +1,14 @@
-//! Ids of a short text, for which no memory is asked.
+//! The ids of a short text, without an allocation.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::sink::Sink;
 
-/// So many ids lie near: those of most texts of 2 KB.
+/// Ids that have room in the frame: those of most texts of 2 KB.
 const ROOM: usize = 512;
 
-/// Ids one behind the other: in the frame of the caller, and elsewhere if they are too many for that.
+/// Ids in the caller's frame, or in a vector if they are too many for that.
 #[derive(Debug)]
 pub struct Near {
     room: [MaybeUninit<u32>; ROOM],
@@ -33,7 +33,7 @@ impl Near {
 
     #[inline]
     fn written(&self) -> &[u32] {
-        // SAFETY: so many are written.
+        // SAFETY: `pieces` has written the first `count`.
         unsafe { std::slice::from_raw_parts(self.room.as_ptr().cast(), self.count) }
     }
 
@@ -62,7 +62,7 @@ impl Sink for Near {
     fn pieces(&mut self, ids: &[u32]) {
         match self.room[self.count..].get_mut(..ids.len()) {
             Some(room) if self.many.is_empty() => {
-                // SAFETY: both are of this length, and apart from one another.
+                // SAFETY: both slices have this length, and `&mut self` keeps them apart.
                 unsafe { std::ptr::copy_nonoverlapping(ids.as_ptr(), room.as_mut_ptr().cast(), ids.len()) };
                 self.count += ids.len();
             }

@@ -9,8 +9,7 @@ use crate::machine::buffer::Buffer;
 use crate::sink::ruler::Ruler;
 use crate::sink::{Sink, Stretch};
 
-/// Ids that wait for their spans at the most before more come: so many that many are worked on together, and so few
-/// that they are still near.
+/// Ids that wait for their spans: enough to be worked on together, and few enough to be still in cache.
 const WAITING: usize = 1024;
 
 /// Sink for ids with the span of each.
@@ -87,7 +86,7 @@ impl<'a> Offsets<'a> {
         } else {
             self.units = self.steps.tile(ids, self.units, spans);
         }
-        // SAFETY: there is room for a span of each id, and all of them are written.
+        // SAFETY: both ways have written the span of every id: `spans` has as many as there are ids.
         unsafe { self.spans.grow(ids.len()) };
     }
 }

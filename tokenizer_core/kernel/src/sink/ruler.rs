@@ -1,4 +1,4 @@
-//! How many code points or UTF-16 units stand before any byte of a text, by one look.
+//! How many code points or UTF-16 units stand before any byte of a text, by one lookup.
 
 /// Bytes that one word of marks stands for.
 const BLOCK: usize = 64;

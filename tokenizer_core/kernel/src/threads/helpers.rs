@@ -1,10 +1,10 @@
-//! Threads that help one call and wait a while for the next: to start one and to see it end took a twentieth of a batch
-//! of 2 MB.
+//! Threads that help one call and then wait a while for the next: starting a thread and waiting for its end took a
+//! twentieth of a batch of 2 MB.
 //!
-//! They help callers of their own [standing](crate::threads::standing) alone, know nothing of Python and hold nothing
-//! of a tokenizer between calls, so either may go while they wait. What nobody has begun when the caller is done is
-//! taken back: no call waits for a thread that the system has not let run, nor for one that stayed behind in a fork. A
-//! child starts its own.
+//! A helper serves only callers with its own [scheduling attributes](crate::threads::scheduling). It knows nothing of
+//! Python and holds nothing of a tokenizer between calls, so either may end while it waits. A task that no helper has
+//! begun when the caller is done is taken back: no call waits for a thread that the system has not run yet, nor for one
+//! that does not exist in the child of a fork. A child starts helpers of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,23 +14,23 @@ use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
 use crate::machine::lock::lock_briefly;
-use crate::threads::standing::Standing;
+use crate::threads::scheduling::Scheduling;
 
-/// So long a thread waits for the next call.
+/// How long a helper waits for the next call.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A caller that is done looks so often whether all others are before it sleeps: they mostly are soon, and to be woken
-/// takes 30 microseconds.
+/// How often a caller that is done checks whether all helpers are, before it sleeps: mostly they are done soon, and
+/// waking up takes 30 microseconds.
 const LOOKS: usize = 2000;
 
-/// Run `work` here, and `help` with 1, 2, ... on so many threads beside it as far as the system has them; all have
-/// ended when this returns. Some numbers may never be called.
+/// Run `work` here, and meanwhile `help(1)`, `help(2)`, ... on up to `helpers` other threads. All calls have ended when
+/// this returns; calls that no thread has begun by then are left out.
 ///
 /// # Errors
 /// `internal` if a helper dies.
 pub fn with_helpers<T>(helpers: usize, help: &(dyn Fn(usize) + Sync), work: impl FnOnce() -> T) -> Result<T> {
-    // SAFETY: the reference is used by tasks alone, and none is left when `Helpers` is gone, at the end of this
-    // function or when it is left by a panic.
+    // SAFETY: only `Task::run` uses the reference, and every task has ended or was taken back when `Helpers` has been
+    // dropped: before this function returns, or while a panic of `work` leaves it.
     let help = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(help) };
     let left = AtomicUsize::new(0);
     let call = Arc::new(Call { help, left, died: AtomicBool::new(false), caller: thread::current() });
@@ -43,7 +43,7 @@ pub fn with_helpers<T>(helpers: usize, help: &(dyn Fn(usize) + Sync), work: impl
     Ok(done)
 }
 
-/// What is to be done in one call.
+/// The work of one call.
 struct Call {
     help: &'static (dyn Fn(usize) + Sync),
     /// Tasks that have not ended.
@@ -52,7 +52,7 @@ struct Call {
     caller: Thread,
 }
 
-/// One thread's part in it.
+/// One helper's part in it.
 struct Task {
     call: Arc<Call>,
     number: usize,
@@ -73,7 +73,7 @@ impl Task {
     }
 }
 
-/// A thread that helps, as those know it that give it tasks.
+/// A helper as callers see it.
 #[derive(Default)]
 struct Worker {
     slot: Mutex<Slot>,
@@ -83,7 +83,7 @@ struct Worker {
 #[derive(Default)]
 struct Slot {
     task: Option<Task>,
-    /// The thread has gone, or is to go.
+    /// The thread has ended, or is about to.
     closed: bool,
 }
 
@@ -92,7 +92,7 @@ impl Worker {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Give a task, or have it back if the thread has gone.
+    /// Give it a task; returns the task if the thread has ended.
     fn give(&self, task: Task) -> Option<Task> {
         let mut slot = self.slot();
         if slot.closed {
@@ -104,7 +104,7 @@ impl Worker {
         None
     }
 
-    /// The next task, or `None` if it is time to go.
+    /// Wait for the next task; `None` if it is time to end.
     fn wait(&self) -> Option<Task> {
         let is_empty = |slot: &mut Slot| slot.task.is_none() && !slot.closed;
         let waited = self.given.wait_timeout_while(self.slot(), PATIENCE, is_empty);
@@ -119,8 +119,8 @@ impl Worker {
     }
 }
 
-/// Workers that wait, who came last at the end.
-type Idle = Vec<(Standing, Arc<Worker>)>;
+/// Workers that wait, the one that came last at the end.
+type Idle = Vec<(Scheduling, Arc<Worker>)>;
 
 static IDLE: Mutex<Idle> = Mutex::new(Vec::new());
 
@@ -128,25 +128,25 @@ fn idle_workers() -> Option<MutexGuard<'static, Idle>> {
     lock_briefly(&IDLE)
 }
 
-/// Take the idle worker that came last of those with this standing.
-fn take_idle(standing: &Standing) -> Option<Arc<Worker>> {
+/// Take the idle worker with these attributes that came last.
+fn take_idle(scheduling: &Scheduling) -> Option<Arc<Worker>> {
     let mut idle = idle_workers()?;
-    idle.retain(|(other, _)| other.process == standing.process);
-    let at = idle.iter().rposition(|(other, _)| other == standing)?;
+    idle.retain(|(other, _)| other.process == scheduling.process);
+    let at = idle.iter().rposition(|(other, _)| other == scheduling)?;
     Some(idle.remove(at).1)
 }
 
-/// Put one with the idle ones. Returns whether it is there.
-fn put_idle(standing: &Standing, worker: &Arc<Worker>) -> bool {
-    idle_workers().map(|mut idle| idle.push((standing.clone(), Arc::clone(worker)))).is_some()
+/// Put a worker with the idle ones; returns whether the lock could be had.
+fn put_idle(scheduling: &Scheduling, worker: &Arc<Worker>) -> bool {
+    idle_workers().map(|mut idle| idle.push((scheduling.clone(), Arc::clone(worker)))).is_some()
 }
 
-/// What a worker's thread does: one task after the other, until it has waited for one in vain.
-fn worker_loop(standing: Option<&Standing>, worker: &Arc<Worker>) {
+/// The loop of a worker's thread: one task after the other, until it has waited for one in vain.
+fn worker_loop(scheduling: Option<&Scheduling>, worker: &Arc<Worker>) {
     while let Some(task) = worker.wait() {
         task.run();
         // Before the caller goes on, so that its next call finds this thread.
-        let waits = standing.is_some_and(|standing| put_idle(standing, worker));
+        let waits = scheduling.is_some_and(|scheduling| put_idle(scheduling, worker));
         if !waits {
             worker.close();
         }
@@ -160,13 +160,13 @@ fn worker_loop(standing: Option<&Standing>, worker: &Arc<Worker>) {
 /// The helpers of one call.
 struct Helpers<'a> {
     call: &'a Arc<Call>,
-    standing: Option<Standing>,
+    scheduling: Option<Scheduling>,
     workers: Vec<Arc<Worker>>,
 }
 
 impl<'a> Helpers<'a> {
     fn new(call: &'a Arc<Call>, count: usize) -> Self {
-        let mut helpers = Self { call, standing: Standing::of_this_thread(), workers: Vec::with_capacity(count) };
+        let mut helpers = Self { call, scheduling: Scheduling::of_this_thread(), workers: Vec::with_capacity(count) };
         for number in 1..=count {
             call.left.fetch_add(1, Ordering::Relaxed);
             let Some(worker) = helpers.start(Task { call: Arc::clone(call), number }) else {
@@ -179,29 +179,29 @@ impl<'a> Helpers<'a> {
         helpers
     }
 
-    /// Give the task to one that waits, or to a new thread.
+    /// Give the task to an idle worker, or to a new thread.
     fn start(&self, mut task: Task) -> Option<Arc<Worker>> {
-        while let Some(worker) = self.standing.as_ref().and_then(take_idle) {
+        while let Some(worker) = self.scheduling.as_ref().and_then(take_idle) {
             match worker.give(task) {
                 None => return Some(worker),
                 Some(back) => task = back,
             }
         }
-        let (standing, worker) = (self.standing.clone(), Arc::new(Worker::default()));
+        let (scheduling, worker) = (self.scheduling.clone(), Arc::new(Worker::default()));
         worker.give(task);
         let own = Arc::clone(&worker);
-        thread::Builder::new().spawn(move || worker_loop(standing.as_ref(), &own)).ok().map(|_| worker)
+        thread::Builder::new().spawn(move || worker_loop(scheduling.as_ref(), &own)).ok().map(|_| worker)
     }
 }
 
 impl Drop for Helpers<'_> {
     fn drop(&mut self) {
         for worker in &self.workers {
-            // By now it may have another caller's.
+            // By now the worker may have another caller's task.
             let unbegun = worker.slot().task.take_if(|task| Arc::ptr_eq(&task.call, self.call));
             if unbegun.is_some() {
                 self.call.left.fetch_sub(1, Ordering::Relaxed);
-                if !self.standing.as_ref().is_some_and(|standing| put_idle(standing, worker)) {
+                if !self.scheduling.as_ref().is_some_and(|scheduling| put_idle(scheduling, worker)) {
                     worker.close();
                 }
             }
@@ -273,7 +273,7 @@ mod tests {
         });
         assert!(worker.give(Task { call: Arc::clone(&call), number: 1 }).is_none());
         // No thread is behind it, as after a fork.
-        drop(Helpers { call: &call, standing: None, workers: vec![Arc::clone(&worker)] });
+        drop(Helpers { call: &call, scheduling: None, workers: vec![Arc::clone(&worker)] });
         assert_eq!(call.left.load(Ordering::Relaxed), 0);
         assert!(
             worker.give(Task { call, number: 1 }).is_some(),

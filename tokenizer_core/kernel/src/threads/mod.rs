@@ -1,5 +1,5 @@
-//! Work shared by threads that stay.
+//! Threads: `join` runs two tasks at once, `helpers` stay for the next call, `scheduling` is what a thread inherits.
 
-pub(crate) mod beside;
 pub(crate) mod helpers;
-pub(crate) mod standing;
+pub(crate) mod join;
+pub(crate) mod scheduling;

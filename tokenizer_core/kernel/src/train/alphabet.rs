@@ -21,7 +21,7 @@ pub struct Characters {
     /// Added to the last character of every piece, if it is not empty. White space is then no piece: the mark stands
     /// for it.
     pub end_of_word: String,
-    /// Only so many characters, the most frequent; no merge crosses another one.
+    /// The most characters in the alphabet: the most frequent ones. No merge crosses any other.
     pub limit: Option<usize>,
 }
 

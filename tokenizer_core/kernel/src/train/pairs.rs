@@ -1,7 +1,7 @@
 //! The pairs that can still be merged, and the places where each was born.
 //!
-//! A pair comes into being only where one of its tokens does, so the places that it will ever stand at are known at its
-//! birth: afterwards they only become fewer. Places that are gone are found out when the pair is looked at.
+//! A pair comes into being only where one of its tokens does, so all places that it will ever have are known at its
+//! birth: afterwards they only become fewer. Places that are gone are noticed when the pair is looked at.
 
 use super::words::Words;
 

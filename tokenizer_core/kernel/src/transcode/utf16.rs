@@ -10,7 +10,7 @@ const WINDOW: usize = 64;
 pub struct Units(Vec<u16>);
 
 impl Units {
-    /// Room for what so many bytes become; `None` where `path` has no way that is worth it.
+    /// Room for what `bytes` bytes become; `None` on paths that are no faster than Python.
     pub fn with_room(bytes: usize, path: Path) -> Option<Self> {
         (path == Path::Avx512 && path.is_available()).then(|| Self(Vec::with_capacity(bytes + WINDOW)))
     }
@@ -20,11 +20,11 @@ impl Units {
         // A character has no more units than bytes, and the last store is of a whole window.
         self.0.reserve(bytes.len() + WINDOW);
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the machine has this path, or there would be no units; the room has been made.
+        // SAFETY: the machine has AVX-512, or `with_room` would have made no units; the room has been reserved.
         let written = unsafe { avx512::from_utf8(bytes, self.0.spare_capacity_mut()) };
         #[cfg(not(target_arch = "x86_64"))]
         let written: Option<usize> = None;
-        // SAFETY: so many more are written.
+        // SAFETY: `written` more units have been written within the capacity.
         unsafe { self.0.set_len(self.0.len() + written?) };
         Some(())
     }
@@ -61,8 +61,8 @@ mod avx512 {
         while at < bytes.len() {
             let [first, second, third] = [0, 1, 2].map(|shift| load(bytes.get(at + shift..).unwrap_or_default()));
             let left = bytes.len() - at;
-            // SAFETY: `count` is at most `at`, so there is room for `left + WINDOW` units, of which at most two windows
-            // of 32 are written.
+            // SAFETY: `count` is at most `at`, so there is room for `left + WINDOW` units from `to` on. Each turn
+            // writes at most `WINDOW` of them.
             let to = unsafe { units.as_mut_ptr().add(count) };
             let high = _mm512_movepi8_mask(first);
             if high == 0 && carried == 0 && left >= WINDOW {
@@ -119,11 +119,11 @@ mod avx512 {
         (carried == 0).then_some(count)
     }
 
-    /// As many bytes as there are, with zeros behind.
+    /// Up to 64 bytes, with zeros behind them.
     #[target_feature(enable = "avx512f,avx512bw")]
     fn load(bytes: &[u8]) -> __m512i {
         let mask = u64::MAX.unbounded_shr(WINDOW.saturating_sub(bytes.len()) as u32);
-        // SAFETY: the bytes of the mask are there, and no others are touched.
+        // SAFETY: the mask has a bit for each byte of the slice, up to 64, and no other byte is read.
         unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
     }
 

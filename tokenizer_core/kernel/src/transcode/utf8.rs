@@ -22,8 +22,8 @@ pub struct Utf8 {
 }
 
 impl Utf8 {
-    /// Room for so many characters; `None` if the system does not give it. They are written on the portable path if the
-    /// machine lacks `path`.
+    /// Room for so many `characters`; `None` if the system refuses it. The portable path writes them if the machine
+    /// lacks `path`.
     pub fn with_room(characters: usize, path: Path) -> Option<Self> {
         let bytes = characters.checked_mul(MOST)?.checked_add(WINDOW)?;
         let path = if path.is_available() { path } else { Path::Portable };
@@ -34,7 +34,7 @@ impl Utf8 {
     pub fn push(&mut self, characters: &[u32]) -> Option<()> {
         self.bytes.reserve(characters.len() * MOST + WINDOW);
         let spare = self.bytes.spare();
-        // SAFETY: the machine has this path, and the room has been made.
+        // SAFETY: `with_room` made sure that the machine has the path, and the room has been reserved.
         let written = unsafe {
             match self.path {
                 #[cfg(target_arch = "x86_64")]
@@ -44,7 +44,7 @@ impl Utf8 {
                 _ => words::from_utf32(characters, spare),
             }
         };
-        // SAFETY: so many more are written.
+        // SAFETY: `written` more bytes have been written into the spare room.
         unsafe { self.bytes.grow(written?) };
         Some(())
     }
@@ -60,7 +60,7 @@ impl Deref for Utf8 {
 
     #[inline]
     fn deref(&self) -> &str {
-        // SAFETY: nothing but whole characters is appended.
+        // SAFETY: `push` and `push_str` append whole characters in UTF-8 and nothing else.
         unsafe { std::str::from_utf8_unchecked(&self.bytes) }
     }
 }
@@ -116,11 +116,11 @@ mod avx512 {
         Some(count)
     }
 
-    /// As many characters as there are, with zeros behind.
+    /// Up to 16 characters, with zeros behind them.
     #[target_feature(enable = "avx512f")]
     fn load(characters: &[u32]) -> __m512i {
         let lanes = u16::MAX.unbounded_shr(LANES.saturating_sub(characters.len()) as u32);
-        // SAFETY: the lanes of the mask are there, and no others are touched.
+        // SAFETY: the mask has a bit for each character of the slice, up to 16, and no other is read.
         unsafe { _mm512_maskz_loadu_epi32(lanes, characters.as_ptr().cast()) }
     }
 

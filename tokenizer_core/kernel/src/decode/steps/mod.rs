@@ -1,4 +1,4 @@
-//! How far each token leads in a text, in any unit, in one byte a token.
+//! How many units each token moves on in a text, in one byte a token.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -75,8 +75,8 @@ impl Step {
 /// Bytes behind the last step, so that four can be loaded from any on.
 const BEHIND: usize = 3;
 
-/// The steps of all tokens in each unit, made when the first text is measured in it; nobody waits for a thread that is
-/// about to make them, since a fork may have left it behind.
+/// The steps of all tokens in each unit, made when the first text is measured in it. `OnceBox` and not `OnceLock`:
+/// after a fork, a thread that was making the value may not exist, and nobody must wait for it.
 #[derive(Debug, Default)]
 pub struct StepTables([OnceBox<Box<[u8]>>; 3]);
 
@@ -147,7 +147,7 @@ impl Steps<'_> {
     fn tile_together(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         let (mut at, mut place) = (0, start);
         while at < ids.len() {
-            // SAFETY: the path is one that the machine has.
+            // SAFETY: the machine has the path: `TokenBytes::new` falls back to the portable one if not.
             let (common, end) = unsafe { avx512::tile(self.packed, &ids[at..], place, &mut spans[at..]) };
             at += common;
             let rare = at..ids.len().min(at + avx512::TOGETHER);
@@ -157,7 +157,7 @@ impl Steps<'_> {
         place
     }
 
-    /// Two additions a token, of which the next waits for one.
+    /// Two additions a token, only one of which the next token waits for.
     fn tile_in_turn(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         let mut place = twice(start);
         for (id, span) in ids.iter().zip(spans) {

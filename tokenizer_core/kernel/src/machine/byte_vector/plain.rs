@@ -2,7 +2,7 @@
 
 use super::ByteVector;
 
-/// So many bytes, of which the bits are gathered by a multiplication.
+/// Sixteen bytes, whose bits are gathered by multiplications.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sixteen([u8; 16]);
 

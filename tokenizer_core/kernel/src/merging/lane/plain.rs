@@ -1,6 +1,6 @@
-//! A turn of a lane with what every machine has. The greatest of all keys but the two that the last merge changed is
-//! found while these are looked up; they are written one by one, so all keys are read a turn later, when that has long
-//! been done.
+//! A turn of a lane without AVX-512. The greatest of all keys but the two that the last merge changed is found while
+//! these are looked up. The two are written one by one, and all keys are read a turn later, when those stores are long
+//! done.
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
@@ -86,10 +86,10 @@ impl<P: Look + Greatest> Steps for Plain<P> {
 unsafe fn next<const N: usize, P: Greatest>(lane: &mut Lane<N>, table: &MergeTable, mut key: u32) -> bool {
     loop {
         let Some((at, precedence)) = merge_of(key) else { return false };
-        // SAFETY: only what stands before another symbol or the border has a key.
+        // SAFETY: only the place of a symbol has a key above `NONE`, and the last border stays taken behind it.
         let (at, right) = (at % N, unsafe { lane.after(at % N) } % N);
         if table.holds(precedence, lane.ids[at], lane.ids[right]) {
-            // SAFETY: what merges are two symbols.
+            // SAFETY: a precedence that holds is that of two symbols: no pair with the border is in the table.
             let [before, at] = unsafe { lane.make(table, at, right, precedence) };
             // What is taken no more has none, and what changed not yet.
             (lane.keys[before], lane.keys[at], lane.keys[right]) = (0, 0, 0);

@@ -150,8 +150,8 @@ impl Block for Avx512 {
 /// The machine has AVX-512.
 #[inline(always)]
 unsafe fn wide_classes(text: &[u8; READ], wide: u64, mut classes: __m512i) -> __m512i {
-    // SAFETY: the caller's promise, for all of this function; there are three bytes more than are loaded, and pages
-    // come in pairs.
+    // SAFETY: the caller's promise, for all of this function; 64 bytes are loaded from 0, 1 and 2 of the 68 in `text`,
+    // and both halves of the 128 classes of a pair of pages.
     unsafe {
         let all = |byte: u8| _mm512_set1_epi8(byte as i8);
         let from = |at: usize| _mm512_loadu_si512(text.as_ptr().add(at).cast());

@@ -1,7 +1,7 @@
 //! Where pieces begin, from one bit a character for each class.
 
 use super::super::rules::{Contraction, Rules};
-use super::lowest;
+use super::lowest_bits;
 
 /// The characters of each class in a window: a word with a bit each.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,7 +72,7 @@ pub(super) fn borders<R: Rules>(
     contractions: impl Fn(u64) -> (u64, u64),
 ) -> Borders {
     let Masks { letter, number, space, newline, blank, quote, .. } = *masks;
-    let valid = lowest(count);
+    let valid = lowest_bits(count);
     // Characters of which everything is decided.
     let mut known = valid;
 
@@ -155,7 +155,7 @@ pub(super) fn borders<R: Rules>(
             let at = doubtful.trailing_zeros() as usize;
             let end = at + (upper >> at).trailing_ones() as usize;
             if end >= count && !last {
-                known &= lowest(at);
+                known &= lowest_bits(at);
             } else if end >= count || (lower | caseless) >> end & 1 == 0 {
                 starts |= 1 << at;
             }

@@ -1,8 +1,8 @@
-//! The scanners, 64 bytes at a time: a bit a character for each class, and pieces found by arithmetic on these words.
+//! The scanners, 64 bytes at a time: a bit for each character and class, and pieces found by arithmetic on these words.
 //!
-//! A window begins where a piece begins, or with the last character of the window before if all of that is known; so
-//! little of what stands before it is ever asked for, and where it begins is foreseen. What its last characters leave
-//! undecided is decided by the next window, which begins where the last known piece does.
+//! If all of a window was decided, the next one begins with its last character, else where the last known piece begins.
+//! So little of the text before a window is ever needed, and where it begins is predictable. What the last characters
+//! of a window leave undecided is decided by the next one.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -25,7 +25,7 @@ use crate::machine::prefetch::prefetch;
 /// Ends that one window may give: one for each byte, and one for the end of the text.
 pub(crate) const ROOM: usize = WINDOW + 1;
 
-/// So many bytes ahead of a window the text is asked for.
+/// How far ahead of a window the text is prefetched, in bytes.
 const AHEAD: usize = 1024;
 
 /// Bytes that are read to tell the classes of the characters that begin in the first 64.
@@ -188,7 +188,7 @@ unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<White> {
         // SAFETY: the caller's promise.
         let (space, newline) = unsafe { B::white(window) };
         let run = space.trailing_ones() as usize;
-        let newlines = newline & lowest(run);
+        let newlines = newline & lowest_bits(run);
         if newlines != 0 {
             white.newline_end = white.end + WINDOW - newlines.leading_zeros() as usize;
         }
@@ -240,13 +240,14 @@ unsafe fn look_at<R: Rules, B: Block>(
     if wide == 0 {
         let length = rest.min(WINDOW);
         // SAFETY: as above.
-        let masks = unsafe { B::classes::<R>(bytes, lowest(length), 0, 0) };
+        let masks = unsafe { B::classes::<R>(bytes, lowest_bits(length), 0, 0) };
         let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
         return (borders::<R>(&masks, 0, length, last, carry, contractions), length, length - 1);
     }
     let length = if last { rest } else { whole_characters(window, first) };
-    let leads = first & lowest(length);
-    let (inside, count) = if B::SPREAD { (lowest(length) & !first, length) } else { (0, leads.count_ones() as usize) };
+    let leads = first & lowest_bits(length);
+    let (inside, count) =
+        if B::SPREAD { (lowest_bits(length) & !first, length) } else { (0, leads.count_ones() as usize) };
     // SAFETY: as above.
     let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, inside) };
     // SAFETY: as above.
@@ -303,6 +304,6 @@ fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> 
 
 /// The lowest `count` bits, of up to 64.
 #[inline(always)]
-pub(crate) fn lowest(count: usize) -> u64 {
+pub(crate) fn lowest_bits(count: usize) -> u64 {
     if count < WINDOW { (1 << count) - 1 } else { u64::MAX }
 }

@@ -6,13 +6,13 @@ use crate::machine::byte_vector::ByteVector;
 use crate::unicode::utf8::decode;
 use crate::unicode::{CASELESS, LOWER, UPPER, class_of, class_of_all};
 
-/// With so many characters beyond ASCII in a window, alphabets are looked for.
+/// From this many characters beyond ASCII in a window on, alphabets are looked for.
 const DENSE: u32 = 12;
 
-/// An alphabet has so many characters on a page of 64, or is none.
+/// The fewest characters that an alphabet has on its page of 64.
 const ALPHABET: usize = 24;
 
-/// So many characters are asked for their alphabet before the rest is looked up one by one.
+/// Characters whose alphabets are tried before the rest is looked up one by one.
 const TRIES: usize = 4;
 
 /// The characters of each class, at their first bytes. The place is that of a class's lowest bit; the last has all
@@ -37,7 +37,7 @@ const fn place(class: u8) -> usize {
     (class | OTHER).trailing_zeros() as usize
 }
 
-/// Neither of the classes that scanners tell.
+/// None of the classes that scanners tell apart.
 const OTHER: u8 = 1 << 6;
 
 /// The two longest runs of one class each, side by side, among the characters of two bytes that share the first.

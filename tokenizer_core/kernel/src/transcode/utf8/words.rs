@@ -1,5 +1,5 @@
-//! The same with the instructions of every machine: each character as a word of four bytes, all of a window at once,
-//! then written one over the end of the other.
+//! The same without AVX-512: each character becomes a word of four bytes, all of a window at once; then each word is
+//! written over the unused bytes of the one before.
 
 use std::mem::MaybeUninit;
 
@@ -30,7 +30,7 @@ pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> O
     for (window, length) in windows {
         // SAFETY: what came before has four bytes a character at the most, so there is room for a window.
         let to = unsafe { bytes.as_mut_ptr().add(count) }.cast::<u8>();
-        // A window has a bit that only characters of so many bytes have if one of them has it.
+        // Whether a character has two, three or four bytes shows in its bits, and so in those of all together.
         let bits = window.iter().fold(0, |bits, character| bits | character);
         // SAFETY: as above, and behind each character there is room for those that follow.
         count += unsafe {

@@ -1,8 +1,9 @@
-//! What a thread has from who started it: its process, how urgent it is, and the cores that it may run on.
+//! What a thread inherits from the one that started it: its process, its scheduling policy and priority, and the cores
+//! that it may run on.
 
-/// As it was when it was asked for; threads of the same standing can do one another's work.
+/// The attributes of a thread at one moment; threads with equal ones can do one another's work.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct Scheduling {
     pub(crate) process: u32,
     #[cfg(target_os = "linux")]
     policy: (u32, i32, u32),
@@ -10,11 +11,12 @@ pub(crate) struct Standing {
     cores: Vec<u8>,
 }
 
-impl Standing {
+impl Scheduling {
     /// `None` where the system does not say.
     #[cfg(target_os = "linux")]
     pub(crate) fn of_this_thread() -> Option<Self> {
-        // SAFETY: zeros are a value of it, and the system writes no more than its size.
+        // SAFETY: the structure is plain integers, so zeros are a value of it; the system is given its size and writes
+        // no more.
         let attributes = unsafe {
             let mut attributes: libc::sched_attr = std::mem::zeroed();
             let size = size_of_val(&attributes);
@@ -23,7 +25,7 @@ impl Standing {
         };
         let policy = (attributes.sched_policy, attributes.sched_nice, attributes.sched_priority);
         let cores = affinity()?;
-        // SAFETY: a set of cores is an array of integers.
+        // SAFETY: `cores` is an array of integers without padding, borrowed as bytes for this statement.
         let cores = unsafe { std::slice::from_raw_parts((&raw const cores).cast::<u8>(), size_of_val(&cores)) };
         Some(Self { process: std::process::id(), policy, cores: cores.to_vec() })
     }
@@ -38,7 +40,7 @@ impl Standing {
 pub fn allowed_cores() -> usize {
     #[cfg(target_os = "linux")]
     if let Some(cores) = affinity() {
-        // SAFETY: it only counts.
+        // SAFETY: it only reads the set.
         return unsafe { libc::CPU_COUNT(&cores) } as usize;
     }
     usize::MAX
@@ -46,7 +48,7 @@ pub fn allowed_cores() -> usize {
 
 #[cfg(target_os = "linux")]
 fn affinity() -> Option<libc::cpu_set_t> {
-    // SAFETY: a set of no cores is zeros, and the system writes no more than its size.
+    // SAFETY: zeros are the empty set; the system is given the size of the set and writes no more.
     unsafe {
         let mut cores: libc::cpu_set_t = std::mem::zeroed();
         (libc::sched_getaffinity(0, size_of_val(&cores), &raw mut cores) == 0).then_some(cores)

@@ -1,9 +1,9 @@
-//! Two things at once.
+//! Two tasks at once.
 
 use std::thread;
 
-/// Do both, `other` on a thread of its own unless the system refuses one.
-pub fn beside<A, B: Send>(work: impl FnOnce() -> A, other: impl Fn() -> B + Sync) -> (A, B) {
+/// Run both and return both results; `other` runs on a thread of its own, unless the system refuses one.
+pub fn join<A, B: Send>(work: impl FnOnce() -> A, other: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
         let started = thread::Builder::new().spawn_scoped(scope, &other);
         let done = work();
