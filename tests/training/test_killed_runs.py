@@ -91,7 +91,11 @@ def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(tmp_path
 
 
 @pytest.mark.parametrize("tie_break", ["lexicographic_low", "lexicographic_high", "lowest_ids"])
-@pytest.mark.parametrize("initial", [[], [["a", "b"], ["ab", "c"], ["b", "c"], ["a", "bc"]]], ids=["bytes", "merges"])
+@pytest.mark.parametrize(
+    "initial",
+    [[], [["a", "b"], ["ab", "c"], ["b", "c"], ["a", "bc"]], [["b", "c"], ["a", "b"], ["ab", "c"], ["abc", "a"]]],
+    ids=["bytes", "merges", "merges that come back"],
+)
 def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_break: str, initial: list[Any]) -> None:
     rng = random.Random(20_26)
     # Few letters, so that many pairs are equally frequent and old tokens are made anew.
@@ -103,6 +107,7 @@ def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_b
     truth = run.tokenizers()[0]
     merges = [(left.encode(), right.encode()) for left, right in initial]
     assert truth.hash == train(iter(texts), **{**settings, "initial_merges": merges}).hash
+    assert len(set(truth.merges)) == len(truth.merges)
     (log,) = tmp_path.glob("merges-*")
     header, *lines = log.read_bytes().splitlines()
     assert len(lines) > 100

@@ -211,6 +211,16 @@ def test_initial_merges_are_made_first_and_kept() -> None:
     assert train(iter(documents), 356, initial_merges=start).merges == start
 
 
+def test_a_merge_that_comes_back_behind_an_old_token_is_not_made_twice(tmp_path: Path) -> None:
+    initial = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"abc", b"d")]
+    tokenizer = train(iter(["abcd\n" * 9]), 300, pattern="gpt2", initial_merges=initial)
+    assert tokenizer.merges == [*initial, (b"a", b"bc")]
+    tokenizer.save(tmp_path / "made")
+    assert Tokenizer.open(tmp_path / "made").hash == tokenizer.hash
+    shorter = train(iter(["abcd\n"]), 260, pattern="gpt2", initial_merges=initial)
+    assert extend(shorter, iter(["abcd\n" * 9]), 300).merges == tokenizer.merges
+
+
 def test_extending_keeps_a_last_merge_that_makes_an_old_token() -> None:
     vocabulary = Vocabulary.from_tokens([*enumerate(BYTE_ORDER), (256, b"abc")], [])
     config = PipelineConfig(pretokenizer=(Split.into_matches("gpt2"),))

@@ -86,6 +86,12 @@ def learn(
     tokens = list(start.tokens)
     for left, right, _, _ in replayed:
         tokens.append(tokens[left] + tokens[right])
+    made = {merge[:2] for merge in (*start.merges, *replayed)}
+
+    def fresh(new: list[Merge]) -> list[Merge]:
+        # An old token made anew brings back pairs that were merged before the kernel began: their first rank stays.
+        return [merge for merge in new if merge[:2] not in made]
+
     vocabulary = None
     if start.merges or replayed or start.tokens != BYTE_ORDER:
         merges = [*start.merges, *(merge[:3] for merge in replayed)]
@@ -93,7 +99,7 @@ def learn(
 
     def watch(done: int, total: int, new: list[Merge]) -> None:
         if watcher is not None:
-            watcher(len(replayed) + done, len(replayed) + total, new)
+            watcher(len(replayed) + done, len(replayed) + total, fresh(new))
 
     if watcher is not None:
         watcher(len(replayed), goal.tokens - len(start.tokens), replayed)
@@ -108,4 +114,4 @@ def learn(
         ignore_merges=start.ignore_merges,
         progress=watch,
     )
-    return Learned(start, found, replayed + new)
+    return Learned(start, found, replayed + fresh(new))
