@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from service.answers import chats
+from service.bodies.json_body import refuse_many_values
 from service.errors import ServiceError, quote
 from service.schemas.fields import Object
 from service.tokenizers.loaded import Loaded
@@ -138,13 +139,16 @@ def joined_text(content: object, place: str, fields: Mapping[str, str], part: st
     """
     if isinstance(content, str):
         return content
-    texts = []
-    for at, item in enumerate(objects_of(content, place)):
-        kind = kind_of(item, f"{place}[{at}]")
-        if kind not in fields:
-            raise refused(part, kind, f"{place}[{at}]")
-        texts.append(text_of(item, fields[kind], f"{place}[{at}]"))
-    return BETWEEN.join(texts)
+    items = enumerate(objects_of(content, place))
+    return BETWEEN.join(text_of_part(item, f"{place}[{at}]", fields, part) for at, item in items)
+
+
+def text_of_part(item: Mapping[str, Any], place: str, fields: Mapping[str, str], part: str) -> str:
+    """Return the text of one part; ``fields`` and ``part`` are those of ``joined_text``."""
+    kind = kind_of(item, place)
+    if kind not in fields:
+        raise refused(part, kind, place)
+    return text_of(item, fields[kind], place)
 
 
 def refused(what: str, kind: str, place: str) -> ServiceError:
@@ -174,6 +178,15 @@ def function(values: Mapping[str, Any], parameters: str, place: str) -> Object:
 def _integer(digits: str) -> int:
     # Python's own, called from Python: others can run between the numbers. 7,000 of 4,300 digits take a second.
     return int(digits)
+
+
+def refuse_many_arguments(given: Iterable[object], path: str) -> None:
+    """Bound the arguments of all calls as the body is bounded: they are JSON in strings, which cost nothing there.
+
+    Errors:
+        ``too_many_values``
+    """
+    refuse_many_values(*(arguments.encode() for arguments in given if isinstance(arguments, str)), path=path)
 
 
 def arguments_of(text: str) -> Any:

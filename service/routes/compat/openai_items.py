@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from service.bodies.json_body import refuse_many_values
 from service.errors import ServiceError
 from service.routes.compat.conversation import (
     Conversation,
@@ -13,6 +12,7 @@ from service.routes.compat.conversation import (
     function,
     joined_text,
     kind_of,
+    refuse_many_arguments,
     refused,
     text_of,
 )
@@ -43,7 +43,8 @@ def read(instructions: str | None, items: str | list[Object] | None) -> Conversa
     if isinstance(items, str):
         conversation.say("user", items, "input")
     else:
-        _refuse_many_arguments(items or ())
+        calls = (item for item in items or () if item.get("type") == "function_call")
+        refuse_many_arguments((call.get("arguments") for call in calls), "input")
     for at, item in enumerate(items if isinstance(items, list) else ()):
         _add(conversation, item, f"input[{at}]")
     if not conversation.messages:
@@ -62,16 +63,6 @@ def read_tools(tools: list[Object] | None) -> list[Object] | None:
             raise refused("a tool", kind, place)
         found.append(function(tool, "parameters", place))
     return found or None
-
-
-def _refuse_many_arguments(items: Sequence[Object]) -> None:
-    """Bound the arguments of all calls as the body is bounded: they are JSON in strings, which cost nothing there.
-
-    Errors:
-        ``too_many_values``
-    """
-    calls = (item.get("arguments") for item in items if item.get("type") == "function_call")
-    refuse_many_values(*(arguments.encode() for arguments in calls if isinstance(arguments, str)), path="input")
 
 
 def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:

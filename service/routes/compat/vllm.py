@@ -14,7 +14,7 @@ from service.answers import chats
 from service.answers.encoding import Ids
 from service.answers.writing import Answer, TokenStrings
 from service.errors import ServiceError
-from service.routes.compat import prompts
+from service.routes.compat import prompts, vllm_messages
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id, Object
@@ -143,14 +143,15 @@ def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> A
 
 def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object], policy: str) -> Answer:
     """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
-    begins = body.add_generation_prompt
+    begins, settings = body.add_generation_prompt, loaded.tokenizer.settings
+    template = settings.templates.get(settings.template_name(has_tools=body.tools is not None), "")
     encoded = chats.encode_one(
         loaded,
-        chat,
+        vllm_messages.read(chat, template),
         "messages",
         policy,
         args_field="chat_template_kwargs",
-        tools=body.tools,
+        tools=vllm_messages.read_tools(body.tools),
         add_generation_prompt=not body.continue_final_message if begins is None else begins,
         continue_final_message=body.continue_final_message,
         template_args=body.chat_template_kwargs,

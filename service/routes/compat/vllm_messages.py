@@ -1,0 +1,109 @@
+"""vLLM's messages and tools as it gives them to templates: its clients send OpenAI's, which few templates can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from service.errors import ServiceError
+from service.routes.compat.conversation import BETWEEN, arguments_of, refuse_many_arguments, text_of, text_of_part
+from service.schemas.fields import Object
+
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal", "thinking": "thinking"}
+"""The parts that are text, and the field that has it."""
+
+_LOOPS_OVER_PARTS = re.compile(r"""\bfor\s+\w+\s+in\s+\w+(?:\.content\b|\[\s*['"]content['"]\s*\])""")
+"""What a template has, as vLLM sees it, that takes content in parts."""
+
+_IF_SENT = ("strict", "defer_loading")
+
+
+def read(messages: Sequence[Object], template: str) -> list[Object]:
+    """Return messages as ``template``, a source, is given them.
+
+    Content is one text, or parts for a template that loops over them, and arguments of calls, which are JSON in
+    strings, are objects.
+
+    Errors:
+        ``invalid_option`` for a part that is no text, by its type; ``missing_field``, ``invalid_type``,
+        ``too_many_values``
+    """
+    takes_parts = _LOOPS_OVER_PARTS.search(template) is not None
+    called = [_calls(message, f"messages[{at}].tool_calls") for at, message in enumerate(messages)]
+    refuse_many_arguments((call["function"].get("arguments") for calls in called for call in calls), "messages")
+    read: list[Object] = []
+    for at, (message, calls) in enumerate(zip(messages, called, strict=True)):
+        texts = _texts(message.get("content"), f"messages[{at}].content")
+        role = message.get("role")
+        read.append({**message, "content": _parts(texts, role) if takes_parts else BETWEEN.join(filter(None, texts))})
+        if role == "assistant":
+            # Of an empty list some templates take the first.
+            read[-1].pop("tool_calls", None)
+        if calls:
+            read[-1]["tool_calls"] = [
+                {**call, "function": {**call["function"], "arguments": _arguments(call["function"])}} for call in calls
+            ]
+    return read
+
+
+def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
+    """Return tools with the fields that a template is given, in their order; a description that is not sent is null.
+
+    Errors:
+        ``missing_field``, ``invalid_type``
+    """
+    return None if tools is None else [_tool(tool, f"tools[{at}]") for at, tool in enumerate(tools)]
+
+
+def _texts(content: Any, place: str) -> list[str]:
+    """Return the texts of a message; content that is not there has none."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        raise ServiceError("invalid_type", "this must be a string or a list", place)
+    return [_text(part, f"{place}[{at}]") for at, part in enumerate(content)]
+
+
+def _text(part: Any, place: str) -> str:
+    return part if isinstance(part, str) else text_of_part(_object(part, place), place, _TEXTS, "a part")
+
+
+def _parts(texts: Sequence[str], role: object) -> str | list[Object]:
+    """Return content for a template that takes parts; what a tool returned is one text in most of them too."""
+    return BETWEEN.join(texts) if role == "tool" else [{"type": "text", "text": text} for text in texts]
+
+
+def _calls(message: Object, place: str) -> list[Object]:
+    """Return the calls of an assistant's message."""
+    calls = message.get("tool_calls")
+    if message.get("role") != "assistant" or calls is None:
+        return []
+    if not isinstance(calls, list):
+        raise ServiceError("invalid_type", "this must be a list", place)
+    for at, call in enumerate(calls):
+        _object(_object(call, f"{place}[{at}]").get("function"), f"{place}[{at}].function")
+    return calls
+
+
+def _arguments(function: Object) -> Object:
+    """Return the arguments of a call; what is no object counts as none."""
+    given = function.get("arguments")
+    read = arguments_of(given) if isinstance(given, str) else given
+    return read if isinstance(read, dict) else {}
+
+
+def _tool(tool: Object, place: str) -> Object:
+    function = _object(tool.get("function"), f"{place}.function")
+    described: Object = {"name": text_of(function, "name", f"{place}.function")}
+    described |= {name: function.get(name) for name in ("description", "parameters")}
+    described |= {name: function[name] for name in _IF_SENT if function.get(name) is not None}
+    return {"type": tool.get("type", "function"), "function": described}
+
+
+def _object(value: Any, place: str) -> Object:
+    if not isinstance(value, dict):
+        raise ServiceError("invalid_type", "this must be an object", place)
+    return value
