@@ -21,11 +21,13 @@ pub enum Path {
 /// [`Path::Portable`] as a type, on which the traits are implemented that each path has its own code for.
 pub(crate) struct Portable;
 
-/// [`Path::Avx2`] as a type.
+/// [`Path::Avx2`] as a type. Its functions enable all features that [`Path::is_available`] asks for.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
 
-/// [`Path::Avx512`] as a type.
+/// [`Path::Avx512`] as a type. Its functions enable all features that [`Path::is_available`] asks for; those of
+/// `safe_split` and `transcode` leave out DQ and VL, with which the compiler makes other code of them whose speed has not
+/// been measured.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx512;
 

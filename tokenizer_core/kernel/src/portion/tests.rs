@@ -55,7 +55,7 @@ unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<White>, caches: 
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn said_by_avx512(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
     // SAFETY: the caller's promise.
     unsafe { said_by::<Avx512>(pieces, white, caches) }

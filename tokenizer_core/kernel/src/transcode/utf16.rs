@@ -120,20 +120,20 @@ mod avx512 {
     }
 
     /// Up to 64 bytes, with zeros behind them.
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn load(bytes: &[u8]) -> __m512i {
         let mask = u64::MAX.unbounded_shr(WINDOW.saturating_sub(bytes.len()) as u32);
         // SAFETY: the mask has a bit for each byte of the slice, up to 64, and no other byte is read.
         unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
     }
 
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn continuation(bytes: __m512i) -> u64 {
         _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(0xC0_u8 as i8))
     }
 
     /// Characters of up to three bytes, of which the bytes that they lack are anything.
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn characters([first, second, third]: [__m512i; 3]) -> __m512i {
         let six = _mm512_set1_epi16(0x3F);
         let (second, third) = (_mm512_and_si512(second, six), _mm512_and_si512(third, six));

@@ -117,20 +117,20 @@ mod avx512 {
     }
 
     /// Up to 16 characters, with zeros behind them.
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn load(characters: &[u32]) -> __m512i {
         let lanes = u16::MAX.unbounded_shr(LANES.saturating_sub(characters.len()) as u32);
         // SAFETY: the mask has a bit for each character of the slice, up to 16, and no other is read.
         unsafe { _mm512_maskz_loadu_epi32(lanes, characters.as_ptr().cast()) }
     }
 
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn at_least(characters: __m512i, least: i32) -> u16 {
         _mm512_cmpge_epu32_mask(characters, _mm512_set1_epi32(least))
     }
 
     /// The bytes of the first `length` characters in a lane each, and which bytes of the lanes they are.
-    #[target_feature(enable = "avx512f,avx512bw,bmi2")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn units(characters: __m512i, length: usize) -> Option<(__m512i, u64)> {
         let lanes = u16::MAX.unbounded_shr((LANES - length) as u32);
         let (wide, three) = (at_least(characters, 0x80), at_least(characters, 0x800));
@@ -150,30 +150,30 @@ mod avx512 {
     }
 
     /// Six bits of each character as a byte that continues one, moved to the left.
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn tail<const RIGHT: u32, const LEFT: u32>(characters: __m512i) -> __m512i {
         let bits = _mm512_and_si512(_mm512_srli_epi32::<RIGHT>(characters), _mm512_set1_epi32(0x3F));
         _mm512_slli_epi32::<LEFT>(_mm512_or_si512(bits, _mm512_set1_epi32(0x80)))
     }
 
     /// The bits from `RIGHT` on as the first byte, with its mark.
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn lead<const RIGHT: u32>(characters: __m512i, mark: i32) -> __m512i {
         _mm512_or_si512(_mm512_srli_epi32::<RIGHT>(characters), _mm512_set1_epi32(mark))
     }
 
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn two_bytes(characters: __m512i) -> __m512i {
         _mm512_or_si512(lead::<6>(characters, 0xC0), tail::<0, 8>(characters))
     }
 
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn three_bytes(characters: __m512i) -> __m512i {
         let tails = _mm512_or_si512(tail::<6, 8>(characters), tail::<0, 16>(characters));
         _mm512_or_si512(lead::<12>(characters, 0xE0), tails)
     }
 
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn four_bytes(characters: __m512i) -> __m512i {
         let tails = _mm512_or_si512(tail::<12, 8>(characters), tail::<6, 16>(characters));
         _mm512_or_si512(lead::<18>(characters, 0xF0), _mm512_or_si512(tails, tail::<0, 24>(characters)))
