@@ -1,7 +1,8 @@
 """One JSON line a request, without any text, id or path of the caller's making.
 
 Lines are gathered and written many at a time in a thread of their own, so that a reader who is slow never stalls an
-answer, nor one who stands still the end of the server; when too many wait, lines are dropped and counted.
+answer, nor one who stands still the end of the server; when too many wait, lines are dropped and counted. Several
+processes that write to one stream do so in turns.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_UN, lockf
 from queue import SimpleQueue
+from select import select
 from typing import BinaryIO
 
 from service.exchange import Exchange
@@ -82,7 +86,9 @@ class AccessLog:
     def _write_all(self) -> None:
         while (lines := self._given.get()) is not None:
             try:
-                self._write("".join(_line(*line) for line in lines).encode("ascii"))
+                data = "".join(_line(*line) for line in lines).encode("ascii")
+                with _in_turn(self._stream):
+                    self._write(data)
             except (OSError, ValueError):
                 # The reader is gone. Requests are still answered.
                 self._dropped(len(lines))
@@ -93,8 +99,25 @@ class AccessLog:
         while left:
             written = self._stream.write(left)
             if written is None:
-                raise BlockingIOError
-            left = left[written:]
+                # It does not wait for its reader by itself: who made it, such as Node.js, wants it so on its own side.
+                select([], [self._stream], [])
+            else:
+                left = left[written:]
+
+
+@contextmanager
+def _in_turn(stream: BinaryIO) -> Iterator[None]:
+    """Hold off the other processes: a pipe that is full takes a part of the lines, and theirs would go on in the middle
+    of one.
+    """
+    # What cannot be locked, such as a stream that is no file, nobody else writes to.
+    with suppress(OSError):
+        lockf(stream, LOCK_EX)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lockf(stream, LOCK_UN)
 
 
 def _line(at: float, seconds: float, exchange: Exchange) -> str:

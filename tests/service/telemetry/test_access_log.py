@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -55,6 +58,25 @@ def test_lines_whose_reader_takes_some_of_them_at_a_time_are_whole() -> None:
     stream = Narrow()
     assert lost(stream, 3) == 0
     assert [json.loads(line)["tokens"] for line in stream.getvalue().splitlines()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+def test_lines_of_several_processes_are_whole_and_all_there_if_the_reader_is_slow(blocks: bool) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, blocks)
+    # Each writes more than a pipe takes, again and again.
+    code = (
+        "import sys; from service.telemetry import access_log; from tests.service.test_access_log import lost\n"
+        "access_log.END_SECONDS = 60; sys.exit(sum(lost(sys.stdout.buffer, 400) for _ in range(20)))"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code], stdout=writing) for _ in range(3)]
+    os.close(writing)
+    data = b""
+    while part := os.read(reading, 4096):
+        data += part
+    os.close(reading)
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert sorted(json.loads(line)["tokens"] for line in data.splitlines()) == sorted([*range(400)] * 60)
 
 
 def test_lines_that_nobody_reads_when_the_log_ends_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
