@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-from tokenizers import models, pre_tokenizers, trainers
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
 
 from tests.data import corpus, needs_data, shared, vectors
 from tests.training.corpora import TIE_BREAKS
@@ -412,3 +412,24 @@ def test_a_tokenizer_whose_added_tokens_take_more_than_their_literal_is_not_exte
 def test_added_tokens_in_normalized_text_are_cut_at_where_nothing_normalizes() -> None:
     longer = extend(with_flag("normalized"), iter(["am am am<m><m><m><m>"]), 259)
     assert longer.merges[-1] == (b"a", b"m")
+
+
+def test_a_tokenizer_of_whole_pieces_is_extended_behind_added_tokens_that_are_not_special(tmp_path: Path) -> None:
+    theirs = tokenizers.Tokenizer(models.BPE(ignore_merges=True))
+    theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    theirs.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=258, initial_alphabet=alphabet, show_progress=False)
+    theirs.train_from_iterator(["low lower"], trainer)
+    theirs.add_special_tokens(["<s>"])
+    theirs.add_tokens([AddedToken(literal, normalized=False) for literal in ("<tool>", "日本", "a b")])
+    theirs.save(str(tmp_path / "start.json"))
+    start = Tokenizer.from_hf(tmp_path / "start.json")
+    longer = extend(start, iter(["newest widest"]), start.vocab_size + 5)
+    longer.save(tmp_path / "longer")
+    text = "<s>low<tool>newest 日本 a b <tool newest"
+    ids = longer.encode(text, special_tokens="parse").tolist()
+    assert ids == Tokenizer.open(tmp_path / "longer").encode(text, special_tokens="parse").tolist()
+    read = tokenizers.Tokenizer.from_file(str(tmp_path / "longer" / "tokenizer.json"))
+    assert ids == read.encode(text, add_special_tokens=False).ids
+    assert longer.encode("<tool>日本").tolist() == start.encode("<tool>日本").tolist() == [259, 260]

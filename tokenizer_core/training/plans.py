@@ -184,12 +184,24 @@ class LongerVocabulary:
         made = {"tokens": len(learned.tokens) - len(self.ids), "merges": len(learned.merges)}
         ids = [*self.ids, *range(size, size + made["tokens"])]
         vocabulary = Vocabulary.from_tokens(
-            list(zip(ids, learned.tokens, strict=True)),
+            [*zip(ids, learned.tokens, strict=True), *(self._entries() if made["tokens"] else ())],
             [(ids[left], ids[right], ids[product]) for left, right, product in learned.first(len(ids))],
         )
         settings = {name: getattr(self.settings, name) for name in EXTENDING}
         provenance = _provenance(settings, corpus, made) | {"extends": self.tokenizer.hash}
         return [self.tokenizer.with_parts(replace(parts, vocabulary=vocabulary, provenance=provenance))]
+
+    def _entries(self) -> list[tuple[int, bytes]]:
+        """Return the added tokens that become entries where others follow, as their ids need in a ``tokenizer.json``.
+
+        An entry that is more than a literal is text, which pieces are that are taken whole.
+        """
+        config = self.tokenizer.parts.config
+        return [
+            (token.id, token.content.encode())
+            for token in config.added_tokens
+            if config.ignore_merges and not token.special and token.id not in self.ids and _is_own_entry(token.content)
+        ]
 
     @property
     def _literals(self) -> tuple[str, ...]:
@@ -207,6 +219,11 @@ def warn_of_huge_pieces(counts: Counts) -> None:
             TrainingWarning,
             stacklevel=4,
         )
+
+
+def _is_own_entry(literal: str) -> bool:
+    """Tell whether ``tokenizer.json`` spells a text as it is."""
+    return literal.isascii() and literal.isprintable() and " " not in literal
 
 
 def _goal(settings: TrainSettings, tokens: int, forbidden: tuple[str, ...]) -> Goal:
