@@ -38,11 +38,11 @@ class Ratio(NamedTuple):
     peer: str
 
 
-def shown(cell: dict[str, Any] | None, key: str = "mb_per_second") -> str:
+def shown(cell: dict[str, Any] | None) -> str:
     """Write one cell."""
     if cell is None:
         return "-"
-    return "unequal" if cell.get("unequal") else figure(cell[key])
+    return "unequal" if cell.get("unequal") else figure(cell["mb_per_second"])
 
 
 def figure(value: float) -> str:

@@ -27,15 +27,15 @@ def kind() -> str:
     return "avx512" if "avx512_vbmi2" in units else "avx2" if "avx2" in units else "portable"
 
 
-def memory(field: str = "VmHWM") -> float:
-    """Return this process's peak memory in MB, or with ``VmRSS`` what it has now.
+def memory() -> float:
+    """Return this process's peak memory in MB.
 
     ``getrusage`` will not do: it counts what the parent had before the program was started.
     """
     for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith(f"{field}:"):
+        if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
-    raise OSError(f"the system does not tell {field}")
+    raise OSError("the system does not tell the peak of memory")
 
 
 def describe() -> dict[str, object]:

@@ -14,7 +14,6 @@ from tests.data import needs_data, shared
 from tests.tiny_tokenizer import write_layout
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.checking import CheckReport, Status, check, check_artifact
-from tokenizer_core.checking.audit import NAMES
 from tokenizer_core.checking.report import MAX_EXAMPLES
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
@@ -59,8 +58,7 @@ def assert_only_failure(report: CheckReport, name: str):
 
 def test_a_sound_artifact_passes_every_point(artifact, sound):
     report = check_artifact(artifact, embedding_rows=sound.vocab_size)
-    assert {point.name: point.status.value for point in report.points} == dict.fromkeys(NAMES, "passed")
-    assert [point.number for point in report.points] == list(range(1, 12))
+    assert [(point.number, point.status.value) for point in report.points] == [(at, "passed") for at in range(1, 12)]
     assert report.ok
     assert report.tokenizer == sound.hash
     json.dumps(report.to_dict(), allow_nan=False)
@@ -97,7 +95,7 @@ def test_point_1_a_canonical_form_passes_and_is_named(sound):
 
 
 def test_point_2_a_special_that_merges_could_make_is_no_danger(sound):
-    token = next(id_ for id_ in range(sound.vocab_size) if sound.token_bytes(id_) == b"he")
+    token = next(id for id in range(sound.vocab_size) if sound.token_bytes(id) == b"he")
     special = AddedToken(id=token, content="he", special=True)
     kept = configured(sound, added_tokens=(*sound.added_tokens, special))
     assert outcome(check(kept), "atomic specials").status is Status.PASSED

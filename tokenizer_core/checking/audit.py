@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from tokenizer_core.arguments import check_kind, optional_integer, path_of
@@ -21,21 +22,6 @@ from tokenizer_core.checking.throughput import throughput
 from tokenizer_core.errors import HashMismatch, TokdError
 from tokenizer_core.tokenizer import Tokenizer
 
-NAMES = (
-    "round trip",
-    "atomic specials",
-    "fertility",
-    "template",
-    "reserved literals",
-    "padding and masks",
-    "file hashes",
-    "embedding rows",
-    "offsets",
-    "throughput",
-    "determinism",
-)
-"""The names of the points; the first is number 1."""
-
 
 def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_rows: int | None = None) -> CheckReport:
     """Audit a tokenizer.
@@ -50,20 +36,8 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
     """
     check_kind(tokenizer, Tokenizer, "tokenizer")
     rows = optional_integer(embedding_rows, "embedding_rows", 1)
-    directory = None if path is None else path_of(path)
-    findings = (
-        _guard(lambda: round_trip(tokenizer)),
-        _guard(lambda: atomic_specials(tokenizer)),
-        _guard(lambda: fertility(tokenizer)),
-        _guard(lambda: template(tokenizer)),
-        _guard(lambda: reserved_literals(tokenizer)),
-        _guard(lambda: padding(tokenizer)),
-        _guard(lambda: file_hashes(tokenizer, directory)),
-        _guard(lambda: embedding(tokenizer, rows)),
-        _guard(lambda: offsets(tokenizer)),
-        _guard(lambda: throughput(tokenizer)),
-        _guard(lambda: determinism(tokenizer)),
-    )
+    points = _points(None if path is None else path_of(path), rows)
+    findings = {name: _guard(point, tokenizer) for name, point in points.items()}
     return _report(tokenizer.hash, tokenizer.name, findings)
 
 
@@ -79,22 +53,39 @@ def check_artifact(path: str | Path, *, embedding_rows: int | None = None) -> Ch
     except HashMismatch as error:
         unread = not_applicable("the artifact was not loaded, since its files are not those of its manifest")
         broken = failed(error.message, code=error.code, **error.place)
-        findings = tuple(broken if name == "file hashes" else unread for name in NAMES)
+        findings = dict.fromkeys(_points(None, None), unread) | {"file hashes": broken}
         return _report(None, Path(path).resolve().name, findings)
     return check(tokenizer, path=path, embedding_rows=rows)
 
 
-def _guard(point: Callable[[], Finding]) -> Finding:
+def _points(path: Path | None, embedding_rows: int | None) -> dict[str, Callable[[Tokenizer], Finding]]:
+    """Return the points by name; the first is number 1."""
+    return {
+        "round trip": round_trip,
+        "atomic specials": atomic_specials,
+        "fertility": fertility,
+        "template": template,
+        "reserved literals": reserved_literals,
+        "padding and masks": padding,
+        "file hashes": partial(file_hashes, path=path),
+        "embedding rows": partial(embedding, rows=embedding_rows),
+        "offsets": offsets,
+        "throughput": throughput,
+        "determinism": determinism,
+    }
+
+
+def _guard(point: Callable[[Tokenizer], Finding], tokenizer: Tokenizer) -> Finding:
     """Turn an error that a point met into its failure, so that the other points are still seen."""
     try:
-        return point()
+        return point(tokenizer)
     except TokdError as error:
         return failed(f"{error.code}: {error.message}", code=error.code, **error.place)
 
 
-def _report(hash_: str | None, name: str, findings: tuple[Finding, ...]) -> CheckReport:
+def _report(hash_: str | None, name: str, findings: Mapping[str, Finding]) -> CheckReport:
     points = tuple(
         Point(number, point, finding.status, finding.summary, finding.evidence)
-        for number, (point, finding) in enumerate(zip(NAMES, findings, strict=True), start=1)
+        for number, (point, finding) in enumerate(findings.items(), start=1)
     )
     return CheckReport(hash_, name, points)

@@ -39,9 +39,9 @@ def failed(summary: str, **evidence: Any) -> Finding:
     return Finding(Status.FAILED, summary, evidence)
 
 
-def not_applicable(summary: str, **evidence: Any) -> Finding:
+def not_applicable(summary: str) -> Finding:
     """Say why there is nothing to look at."""
-    return Finding(Status.NOT_APPLICABLE, summary, evidence)
+    return Finding(Status.NOT_APPLICABLE, summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,6 @@ MAX_EXAMPLES = 5
 """Counterexamples shown for one point: a vocabulary with a thousand bad specials must not flood the report."""
 
 
-def excerpt(text: str, limit: int = 80) -> str:
-    """Return the text, cut in the middle if it is long."""
-    return text if len(text) <= limit else f"{text[: limit // 2]}…{text[-(limit // 2) :]}"
+def excerpt(text: str) -> str:
+    """Return the text, with its middle left out if it is over 80 characters."""
+    return text if len(text) <= 80 else f"{text[:40]}…{text[-40:]}"

@@ -9,7 +9,7 @@ from itertools import islice
 
 from tokenizer_core.arguments import whole_number
 from tokenizer_core.corpus.files import Files, sources
-from tokenizer_core.corpus.reading import Meter, Source, blocks, lines, rows
+from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks, lines, rows
 from tokenizer_core.errors import InvalidCorpus, InvalidOption, shown
 
 
@@ -54,7 +54,7 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
                 if line.strip():
                     yield _field(line, files.field, source.name, number)
     else:
-        start = b"".join(islice(blocks(source, Meter()), 1 + share // (1 << 20)))[:share]
+        start = b"".join(islice(blocks(source, Meter()), 1 + share // BLOCK))[:share]
         # The last character may be cut in two.
         yield start.decode(errors="replace").rstrip("\N{REPLACEMENT CHARACTER}")
 

@@ -63,10 +63,10 @@ def _flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields
             yield kind, fields
 
 
-def read_normalizer(value: object, path: str = "normalizer") -> tuple[NormalizerStage, ...]:
+def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
     """Read the normalizers."""
     stages: list[NormalizerStage] = []
-    for kind, fields in _flat(value, path, "normalizers"):
+    for kind, fields in _flat(value, "normalizer", "normalizers"):
         match kind:
             case "Replace":
                 stages.append(Replace(_pattern(fields, named=False), fields.take("content", str)))
@@ -88,11 +88,11 @@ def read_normalizer(value: object, path: str = "normalizer") -> tuple[Normalizer
     return tuple(stages)
 
 
-def read_pretokenizer(value: object, path: str = "pre_tokenizer") -> tuple[tuple[PretokenizerStage, ...], bool]:
+def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], bool]:
     """Read the pretokenizers up to ``ByteLevel``, and whether a space is put before the text."""
     stages: list[PretokenizerStage] = []
     prefix_space: bool | None = None
-    for kind, fields in _flat(value, path, "pretokenizers"):
+    for kind, fields in _flat(value, "pre_tokenizer", "pretokenizers"):
         if prefix_space is not None:
             raise Unsupported(
                 f"{fields.path} stands behind ByteLevel, where it would cut bytes instead of characters; put it before",
@@ -109,7 +109,8 @@ def read_pretokenizer(value: object, path: str = "pre_tokenizer") -> tuple[tuple
                 raise unsupported(fields.at("type"), kind, "ByteLevel, Split, Digits, Sequence")
         fields.finish()
     if prefix_space is None:
-        raise Unsupported(f"{path} has no ByteLevel; only byte-level models are supported", field=path)
+        message = "pre_tokenizer has no ByteLevel; only byte-level models are supported"
+        raise Unsupported(message, field="pre_tokenizer")
     return tuple(stages), prefix_space
 
 
@@ -151,10 +152,10 @@ def _pattern(parent: Fields, *, named: bool) -> Pattern:
     raise unsupported(fields.path, "", "a pattern that is not empty")
 
 
-def read_post_processor(value: object, path: str = "post_processor") -> Frame:
+def read_post_processor(value: object) -> Frame:
     """Read what is put around a text; ``ByteLevel`` only trims offsets, which are never trimmed here."""
     frame: Frame | None = None
-    for kind, fields in _flat(value, path, "processors"):
+    for kind, fields in _flat(value, "post_processor", "processors"):
         if kind == "ByteLevel":
             _read_byte_level(fields)
             continue
@@ -249,9 +250,9 @@ def _template_items(
     return found
 
 
-def read_decoder(value: object, path: str = "decoder") -> None:
+def read_decoder(value: object) -> None:
     """Check that the decoder is the byte-level one; ids are decoded to bytes also where a file names no decoder."""
-    for kind, fields in _flat(value, path, "decoders"):
+    for kind, fields in _flat(value, "decoder", "decoders"):
         if kind != "ByteLevel":
             raise unsupported(fields.at("type"), kind, "ByteLevel, Sequence")
         _read_byte_level(fields)

@@ -276,7 +276,7 @@ class Tracked(str):
         lines = self._cuts(super().splitlines(True), 0)
         if keepends:
             return lines
-        return [cut(line, 0, len(bare)) for line, bare in zip(lines, super().splitlines(), strict=True)]
+        return [cut(line, 0, len(without)) for line, without in zip(lines, super().splitlines(), strict=True)]
 
     def partition(self, sep: str, /) -> tuple[str, str, str]:
         before, found, behind = self._cuts(list(super().partition(sep)), 0)

@@ -57,10 +57,8 @@ class MergeLog:
             header = json.loads(first)
             if header["format"] != FORMAT or header["merges"] != len(lines):
                 return log
-            merges, timeline = (
-                [_read(line) for line in lines],
-                [(seconds, made) for seconds, made in header["timeline"]],
-            )
+            merges = [_read(line) for line in lines]
+            timeline = [(seconds, made) for seconds, made in header["timeline"]]
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             # None, or not one of this package: the merges are found again.
             return log
