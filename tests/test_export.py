@@ -21,20 +21,20 @@ from tokenizer_core.errors import Unsupported
 from tokenizer_core.export import to_tiktoken, to_vocab_merges
 
 GPT2 = PipelineConfig(pretokenizer=(Split(Pattern("name", "gpt2")),))
-BYTES = [(id_, bytes([id_])) for id_ in range(256)]
+BYTES = [(id, bytes([id])) for id in range(256)]
 SPECIAL = AddedToken(id=900, content="<|end|>", special=True)
 
 
 def parts(*merges: tuple[bytes, bytes], config: PipelineConfig = GPT2, whole: tuple[bytes, ...] = ()) -> TokenizerParts:
     """256 bytes, then the products of the merges in the order given, then tokens that no merge makes."""
-    ids = {token: id_ for id_, token in BYTES}
+    ids = {token: id for id, token in BYTES}
     rows = []
     for left, right in merges:
         product = ids.setdefault(left + right, len(ids))
         rows.append((ids[left], ids[right], product))
     for token in whole:
         ids[token] = len(ids)
-    return TokenizerParts(Vocabulary.from_tokens([(id_, token) for token, id_ in ids.items()], rows), config)
+    return TokenizerParts(Vocabulary.from_tokens([(id, token) for token, id in ids.items()], rows), config)
 
 
 HELLO = parts((b"h", b"e"), (b"l", b"l"), (b"he", b"ll"), (b"hell", b"o"))
@@ -43,8 +43,8 @@ HELLO = parts((b"h", b"e"), (b"l", b"l"), (b"he", b"ll"), (b"hell", b"o"))
 def test_ranks_are_every_token_with_its_id():
     data, beside = to_tiktoken(HELLO)
     lines = [line.split() for line in data.splitlines()]
-    assert [(base64.b64decode(token), int(id_)) for token, id_ in lines] == [
-        *((bytes([id_]), id_) for id_ in range(256)),
+    assert [(base64.b64decode(token), int(id)) for token, id in lines] == [
+        *((bytes([id]), id) for id in range(256)),
         (b"he", 256),
         (b"ll", 257),
         (b"hell", 258),

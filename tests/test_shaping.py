@@ -137,8 +137,8 @@ def test_carried_values_stay_with_their_ids(row, room, truncation_side, padding_
     carried = shaped.carry(spans)
     assert carried.shape == (len(shaped.ids), 2)
     assert carried.dtype == spans.dtype
-    for id_, span, real in zip(shaped.ids.tolist(), carried.tolist(), shaped.attention_mask().tolist(), strict=True):
-        assert span == ([id_ + 100, id_ + 101] if real else [0, 0])
+    for id, span, real in zip(shaped.ids.tolist(), carried.tolist(), shaped.attention_mask().tolist(), strict=True):
+        assert span == ([id + 100, id + 101] if real else [0, 0])
 
 
 def test_no_options_change_nothing():

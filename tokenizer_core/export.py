@@ -65,22 +65,22 @@ def to_vocab_merges(parts: TokenizerParts) -> tuple[dict[str, bytes], Beside]:
     return {"vocab.json": vocab, "merges.txt": merges}, beside
 
 
-def _beside(config: PipelineConfig, format_: str) -> Beside:
+def _beside(config: PipelineConfig, format: str) -> Beside:
     """Return what travels beside the files, or refuse what does not travel at all."""
     if config.normalizer:
-        raise Unsupported(f"{format_} has no normalizer; export to huggingface", field="normalizer")
+        raise Unsupported(f"{format} has no normalizer; export to huggingface", field="normalizer")
     if config.prefix_space:
         raise Unsupported(
-            f"{format_} puts no space before a text; export to huggingface", field="pre_tokenizer.add_prefix_space"
+            f"{format} puts no space before a text; export to huggingface", field="pre_tokenizer.add_prefix_space"
         )
     if config.prefix_ids or config.suffix_ids:
         raise Unsupported(
-            f"{format_} puts no special tokens round a text; export to huggingface", field="post_processor"
+            f"{format} puts no special tokens round a text; export to huggingface", field="post_processor"
         )
     for token in config.added_tokens:
         if not token.special or token.lstrip or token.rstrip or token.single_word or token.normalized:
             raise Unsupported(
-                f"{format_} has only special tokens without flags, and {token.content!r} is another; "
+                f"{format} has only special tokens without flags, and {token.content!r} is another; "
                 "export to huggingface",
                 field=f"added_tokens[{token.content!r}]",
             )
@@ -92,15 +92,15 @@ def _beside(config: PipelineConfig, format_: str) -> Beside:
             text = stage.pattern.text
             if stage.pattern.kind == "regex" and not patterns.read_alike(text):
                 raise Unsupported(
-                    f"the expression means something else to those who read {format_}; export to huggingface",
+                    f"the expression means something else to those who read {format}; export to huggingface",
                     field="pre_tokenizer.pattern",
                 )
             if stage.pattern.kind == "regex" and stage.behavior == "isolated" and not covers_every_text(text):
                 raise Unsupported(
                     "the expression may leave text between its matches, which is a piece here and is lost to those who "
-                    f"read {format_}; export to huggingface",
+                    f"read {format}; export to huggingface",
                     field="pre_tokenizer",
                 )
             regex = patterns.PATTERNS[text] if stage.pattern.kind == "name" else text
             return Beside(text, regex, {token.content: token.id for token in config.added_tokens})
-    raise Unsupported(f"{format_} goes with exactly one pattern; export to huggingface", field="pre_tokenizer")
+    raise Unsupported(f"{format} goes with exactly one pattern; export to huggingface", field="pre_tokenizer")

@@ -91,8 +91,8 @@ def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str
         )
         return
     lines = [
-        f"{id_}\t{start}\t{end}\t{_visible(tokenizer.token_bytes(id_))}\n"
-        for id_, (start, end) in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
+        f"{id}\t{start}\t{end}\t{_visible(tokenizer.token_bytes(id))}\n"
+        for id, (start, end) in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
     ]
     write("".join(lines).encode())
 

@@ -51,6 +51,6 @@ def run(args: argparse.Namespace) -> int:
     lines = [f"{args.format}, written to {printable(str(output))}"]
     if beside is not None:
         lines += ["", "not in the files, so tell their reader:", f"  pattern  {printable(beside.regex)}"]
-        lines += [f"  special  {printable(literal)} = {id_}" for literal, id_ in beside.special_tokens.items()]
+        lines += [f"  special  {printable(literal)} = {id}" for literal, id in beside.special_tokens.items()]
     write_line("\n".join(lines))
     return 0

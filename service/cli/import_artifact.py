@@ -60,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
     sources = [Path(source) for source in args.source]
     if len(sources) > 2:
         raise usage(f"{len(sources)} sources were given; give one, or vocab.json and merges.txt")
-    format_ = args.format or recognise(sources)
-    if format_ == "vocab_merges" and len(sources) == 1 and sources[0].is_dir():
+    format = args.format or recognise(sources)
+    if format == "vocab_merges" and len(sources) == 1 and sources[0].is_dir():
         sources = [sources[0] / "vocab.json", sources[0] / "merges.txt"]
     output = Path(args.output)
     require_absent(output)
-    tokenizer = _read(format_, sources, args.pattern, _as_dict(args.special_token))
+    tokenizer = _read(format, sources, args.pattern, _as_dict(args.special_token))
     try:
         tokenizer.save(output, name=args.name)
     except OSError as error:
@@ -76,14 +76,14 @@ def run(args: argparse.Namespace) -> int:
             {
                 "name": saved.name,
                 "hash": saved.hash,
-                "format": format_,
+                "format": format,
                 "vocab_size": saved.vocab_size,
                 "path": str(output),
             }
         )
     else:
-        pattern = "" if format_ == "huggingface" else f", pattern {args.pattern or DEFAULT_PATTERN}"
-        shown = printable(f"{format_}{pattern}, {saved.vocab_size:,} ids, written to {output}")
+        pattern = "" if format == "huggingface" else f", pattern {args.pattern or DEFAULT_PATTERN}"
+        shown = printable(f"{format}{pattern}, {saved.vocab_size:,} ids, written to {output}")
         write_line(f"{printable(saved.name)}  {saved.hash}\n{shown}")
     return 0
 
@@ -121,8 +121,8 @@ def recognise(sources: list[Path]) -> str:
     )
 
 
-def _read(format_: str, sources: list[Path], pattern: str | None, special_tokens: dict[str, int]) -> Tokenizer:
-    if format_ == "vocab_merges":
+def _read(format: str, sources: list[Path], pattern: str | None, special_tokens: dict[str, int]) -> Tokenizer:
+    if format == "vocab_merges":
         if len(sources) != 2:
             raise usage("the format vocab_merges needs two sources, vocab.json and merges.txt")
         vocab, merges = sources
@@ -130,8 +130,8 @@ def _read(format_: str, sources: list[Path], pattern: str | None, special_tokens
             vocab, merges, pattern=pattern or DEFAULT_PATTERN, special_tokens=special_tokens
         )
     if len(sources) != 1:
-        raise usage(f"the format {format_} needs one source")
-    if format_ == "huggingface":
+        raise usage(f"the format {format} needs one source")
+    if format == "huggingface":
         if pattern is not None or special_tokens:
             raise usage("a tokenizer.json names its own pattern and special tokens; leave the options out")
         return Tokenizer.from_hf(sources[0])

@@ -42,9 +42,9 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     """Return everything that is shown, as plain JSON values."""
     vocabulary = tokenizer.parts.vocabulary
     ids = range(vocabulary.id_limit)
-    tokens = {id_: token for id_ in ids if (token := vocabulary.token_bytes(id_)) is not None}
+    tokens = {id: token for id in ids if (token := vocabulary.token_bytes(id)) is not None}
     added = {token.id for token in tokenizer.added_tokens}
-    ordinary = [(len(token), id_) for id_, token in tokens.items() if id_ not in added]
+    ordinary = [(len(token), id) for id, token in tokens.items() if id not in added]
     longest = sorted(ordinary, key=lambda entry: (-entry[0], entry[1]))[:LONGEST]
     total = len(tokens.keys() | added)
     settings = tokenizer.settings
@@ -73,7 +73,7 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
         },
         "bytes_per_token": round(sum(length for length, _ in ordinary) / max(1, len(ordinary)), 2),
         "longest_tokens": [
-            {"id": id_, "bytes": length, "text": tokens[id_].decode(errors="replace")} for length, id_ in longest
+            {"id": id, "bytes": length, "text": tokens[id].decode(errors="replace")} for length, id in longest
         ],
         "provenance": dict(tokenizer.provenance),
     }
@@ -94,7 +94,7 @@ def _as_text(found: dict[str, Any]) -> str:
         ("added tokens", f"{found['added_tokens']:,}, {len(found['special_tokens']):,} of them special"),
     ]
     specials = list(found["special_tokens"].items())
-    rows += [("", f"{id_:>7}  {literal}") for literal, id_ in specials[:SHOWN_SPECIALS]]
+    rows += [("", f"{id:>7}  {literal}") for literal, id in specials[:SHOWN_SPECIALS]]
     if len(specials) > SHOWN_SPECIALS:
         rows.append(("", f"and {len(specials) - SHOWN_SPECIALS:,} more, which --json shows"))
     rows += [

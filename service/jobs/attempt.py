@@ -28,7 +28,7 @@ from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
 from service.jobs.port import JobsUnavailable
 from service.jobs.states import Event, Stage
-from service.training.leash import lower
+from service.training.leash import renice
 
 TRAINING = (sys.executable, "-m", "service.training.process")
 BEAT_SECONDS = 0.5
@@ -115,7 +115,7 @@ class _Attempt:
         self._process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        lower(self._process.pid, self._shop.limits.nice)
+        renice(self._process.pid, self._shop.limits.nice)
         try:
             yield
         finally:

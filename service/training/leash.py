@@ -79,7 +79,7 @@ class Teller:
             self.tell(progress={"done": done, "total": total, "unit": unit})
 
 
-def lower(pid: int, nice: int) -> None:
+def renice(pid: int, nice: int) -> None:
     """Give a process this niceness; its threads are born with it.
 
     The worker does it to a process that has just begun: to load what trains takes long enough to be felt beside it.

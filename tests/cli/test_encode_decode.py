@@ -45,7 +45,7 @@ def test_offsets_are_those_of_the_library(tokd, tokenizer, unit):
     assert (answer["ids"], answer["spans"], answer["unit"]) == (found.ids.tolist(), found.spans.tolist(), unit)
     lines = succeed(tokd("encode", TEXT, "--offsets", "--unit", unit)).decode().splitlines()
     assert [[int(field) for field in line.split("\t")[:3]] for line in lines] == [
-        [id_, *span] for id_, span in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
+        [id, *span] for id, span in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
     ]
 
 
@@ -56,17 +56,17 @@ def test_offsets_show_control_characters_as_escapes(tokd):
 
 
 def test_special_tokens_mean_what_was_said(tokd, tokenizer):
-    literal, id_ = "<|im_end|>", tokenizer.special_tokens["<|im_end|>"]
+    literal, id = "<|im_end|>", tokenizer.special_tokens["<|im_end|>"]
     assert_refused(
         tokd("encode", f"a{literal}"), "reserved_literal", 1, literal, "character 1", "--special-tokens text"
     )
-    assert str(id_).encode() in succeed(tokd("encode", f"a{literal}", "--special-tokens", "parse")).split()
-    assert str(id_).encode() not in succeed(tokd("encode", f"a{literal}", "--special-tokens", "text")).split()
+    assert str(id).encode() in succeed(tokd("encode", f"a{literal}", "--special-tokens", "parse")).split()
+    assert str(id).encode() not in succeed(tokd("encode", f"a{literal}", "--special-tokens", "text")).split()
 
 
 @pytest.mark.parametrize("separate", [" ".join, ",".join, "\n".join, ", ".join, lambda ids: f"[{', '.join(ids)}]\n"])
 def test_decode_reads_ids_however_they_are_separated(tokd, tokenizer, separate):
-    ids = [str(id_) for id_ in tokenizer.encode(TEXT).tolist()]
+    ids = [str(id) for id in tokenizer.encode(TEXT).tolist()]
     assert succeed(tokd("decode", stdin=separate(ids).encode())) == TEXT.encode()
     assert succeed(tokd("decode", separate(ids))) == TEXT.encode()
 
@@ -77,13 +77,13 @@ def test_encode_then_decode_returns_every_byte(tokd):
 
 
 def test_decode_bytes_keeps_half_a_character(tokd, tokenizer):
-    id_ = next(id_ for id_ in range(256) if tokenizer.token_bytes(id_) == b"\xff")
-    assert succeed(tokd("decode", "--bytes", str(id_))) == b"\xff"
-    assert succeed(tokd("decode", str(id_))) == "\ufffd".encode()
-    assert json.loads(succeed(tokd("decode", "--json", str(id_))))["text"] == "\ufffd"
+    id = next(id for id in range(256) if tokenizer.token_bytes(id) == b"\xff")
+    assert succeed(tokd("decode", "--bytes", str(id))) == b"\xff"
+    assert succeed(tokd("decode", str(id))) == "\ufffd".encode()
+    assert json.loads(succeed(tokd("decode", "--json", str(id))))["text"] == "\ufffd"
 
 
 def test_decode_skips_special_tokens_when_told(tokd, tokenizer):
-    ids = [str(id_) for id_ in tokenizer.encode("a<|im_end|>b", special_tokens="parse").tolist()]
+    ids = [str(id) for id in tokenizer.encode("a<|im_end|>b", special_tokens="parse").tolist()]
     assert succeed(tokd("decode", *ids)) == b"a<|im_end|>b"
     assert succeed(tokd("decode", "--skip-special-tokens", *ids)) == b"ab"

@@ -15,12 +15,12 @@ from tokenizer_core import Tokenizer
 
 def test_import_of_every_format_gives_the_same_ids(tokd, tmp_path, tokenizer):
     exported = {}
-    for format_, name in (("huggingface", "layout"), ("tiktoken", "ranks.tiktoken"), ("vocab_merges", "pair")):
+    for format, name in (("huggingface", "layout"), ("tiktoken", "ranks.tiktoken"), ("vocab_merges", "pair")):
         artifact = Tokenizer.from_hf(write_plain(tmp_path / "plain"))
         if not (tmp_path / "source").exists():
             artifact.save(tmp_path / "source")
-        succeed(tokd("export", str(tmp_path / "source"), "--format", format_, "-o", str(tmp_path / name)))
-        exported[format_] = tmp_path / name
+        succeed(tokd("export", str(tmp_path / "source"), "--format", format, "-o", str(tmp_path / name)))
+        exported[format] = tmp_path / name
     beside = ["--pattern", "gpt2", *(f"--special-token={s}={i}" for s, i in tokenizer.special_tokens.items())]
     commands = {
         "huggingface": [str(exported["huggingface"])],
@@ -30,14 +30,14 @@ def test_import_of_every_format_gives_the_same_ids(tokd, tmp_path, tokenizer):
         "vocab_merges directory": [str(exported["vocab_merges"]), *beside],
     }
     truth = tokenizer.encode(TEXT * 20).tolist()
-    for number, (format_, arguments) in enumerate(commands.items()):
+    for number, (format, arguments) in enumerate(commands.items()):
         output = tmp_path / f"again-{number}"
         answer = json.loads(succeed(tokd("import", *arguments, "-o", str(output), "--json")))
-        assert answer["format"] == format_.split()[0]
+        assert answer["format"] == format.split()[0]
         again = Tokenizer.open(output)
         assert (again.name, again.hash) == (answer["name"], answer["hash"])
-        assert again.encode(TEXT * 20).tolist() == truth, format_
-        assert dict(again.special_tokens) == dict(tokenizer.special_tokens), format_
+        assert again.encode(TEXT * 20).tolist() == truth, format
+        assert dict(again.special_tokens) == dict(tokenizer.special_tokens), format
 
 
 def test_paths_that_are_not_text_are_shown_with_escapes(tokd, tmp_path, tokenizer):
@@ -130,7 +130,7 @@ def test_exported_pair_gives_hugging_face_the_same_ids(tokd, tmp_path, tokenizer
     assert peer.encode(TEXT).ids == tokenizer.encode(TEXT).tolist()
 
 
-@pytest.mark.parametrize("format_", ["tiktoken", "vocab_merges"])
+@pytest.mark.parametrize("format", ["tiktoken", "vocab_merges"])
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -139,7 +139,7 @@ def test_exported_pair_gives_hugging_face_the_same_ids(tokd, tmp_path, tokenizer
         ({"added": {"special": False}}, "special"),
     ],
 )
-def test_export_refuses_by_name_what_the_format_cannot_carry(tokd, tmp_path, format_, change, field):
+def test_export_refuses_by_name_what_the_format_cannot_carry(tokd, tmp_path, format, change, field):
     layout = write_plain(tmp_path / "hf")
     document = json.loads((layout / "tokenizer.json").read_text())
     if "normalizer" in change:
@@ -148,7 +148,7 @@ def test_export_refuses_by_name_what_the_format_cannot_carry(tokd, tmp_path, for
         document["added_tokens"][1] |= change["added"]
     (layout / "tokenizer.json").write_text(json.dumps(document))
     succeed(tokd("import", str(layout), "-o", str(tmp_path / "artifact")))
-    refused = tokd("export", str(tmp_path / "artifact"), "--format", format_, "-o", str(tmp_path / "out"))
+    refused = tokd("export", str(tmp_path / "artifact"), "--format", format, "-o", str(tmp_path / "out"))
     assert_refused(refused, "unsupported", 1, "export to")
     assert field in refused.stderr.decode() or SPECIALS[1] in refused.stderr.decode()
     assert not (tmp_path / "out").exists()
@@ -156,8 +156,8 @@ def test_export_refuses_by_name_what_the_format_cannot_carry(tokd, tmp_path, for
 
 def test_export_replaces_nothing(tokd, tmp_path):
     (tmp_path / "out").write_text("mine")
-    for format_ in ("huggingface", "tiktoken", "vocab_merges"):
-        result = tokd("export", "artifacts/base", "--format", format_, "-o", str(tmp_path / "out"))
+    for format in ("huggingface", "tiktoken", "vocab_merges"):
+        result = tokd("export", "artifacts/base", "--format", format, "-o", str(tmp_path / "out"))
         assert_refused(result, "output_exists", 1, "is there already")
     assert (tmp_path / "out").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

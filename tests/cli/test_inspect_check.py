@@ -15,7 +15,7 @@ def test_inspect_says_what_is_in_it(tokd, tokenizer):
     assert found["special_tokens"] == dict(tokenizer.special_tokens)
     assert found["merges"] == len(tokenizer.merges)
     assert found["template"] == tokenizer.template_hash
-    longest = max(len(tokenizer.token_bytes(id_)) for id_ in range(tokenizer.vocab_size - len(SPECIALS)))
+    longest = max(len(tokenizer.token_bytes(id)) for id in range(tokenizer.vocab_size - len(SPECIALS)))
     assert found["longest_tokens"][0]["bytes"] == longest
     text = succeed(tokd("inspect", "artifacts/base")).decode()
     for word in (tokenizer.hash, "gpt2", "<|im_end|>", tokenizer.unicode_version):

@@ -11,7 +11,7 @@ import pytest
 
 from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
 from service.settings import Settings
-from service.training.leash import lower
+from service.training.leash import renice
 
 
 def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
@@ -23,7 +23,7 @@ def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", asked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        lower(process.pid, 17)
+        renice(process.pid, 17)
         output, _ = process.communicate("go\n", timeout=60)
     assert output.split() == ["17"]
 
@@ -31,7 +31,7 @@ def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
 def test_a_process_that_is_gone_cannot_be_lowered_and_nobody_minds() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    lower(process.pid, 19)
+    renice(process.pid, 19)
 
 
 def test_a_process_that_trains_goes_first_when_memory_is_short_and_ends_with_its_worker() -> None:

@@ -17,15 +17,15 @@ def atomic_specials(tokenizer: Tokenizer) -> Finding:
     )
 
 
-def _problem(tokenizer: Tokenizer, literal: str, id_: int) -> str | None:
+def _problem(tokenizer: Tokenizer, literal: str, id: int) -> str | None:
     parsed = tokenizer.encode(literal, special_tokens="parse").tolist()
-    if parsed != [id_]:
+    if parsed != [id]:
         return f"is encoded to {excerpt(str(parsed))} under parse"
     as_text = tokenizer.encode(literal, special_tokens="text").tolist()
     if set(tokenizer.special_tokens.values()).intersection(as_text):
         return f"is encoded to {excerpt(str(as_text))} under text"
-    if tokenizer.decode([id_]) != literal:
-        return f"is decoded to {excerpt(repr(tokenizer.decode([id_])))}"
-    if tokenizer.decode([id_], skip_special_tokens=True) != "":
+    if tokenizer.decode([id]) != literal:
+        return f"is decoded to {excerpt(repr(tokenizer.decode([id])))}"
+    if tokenizer.decode([id], skip_special_tokens=True) != "":
         return "is not hidden by skip_special_tokens"
     return None

@@ -83,9 +83,9 @@ def _guard(point: Callable[[Tokenizer], Finding], tokenizer: Tokenizer) -> Findi
         return failed(f"{error.code}: {error.message}", code=error.code, **error.place)
 
 
-def _report(hash_: str | None, name: str, findings: Mapping[str, Finding]) -> CheckReport:
+def _report(hash: str | None, name: str, findings: Mapping[str, Finding]) -> CheckReport:
     points = tuple(
         Point(number, point, finding.status, finding.summary, finding.evidence)
         for number, (point, finding) in enumerate(findings.items(), start=1)
     )
-    return CheckReport(hash_, name, points)
+    return CheckReport(hash, name, points)

@@ -22,10 +22,10 @@ def every_special(
     if not specials:
         return not_applicable("the tokenizer has no special tokens")
     broken: list[dict[str, Any]] = []
-    for literal, id_ in specials.items():
-        problem = problem_of(tokenizer, literal, id_)
+    for literal, id in specials.items():
+        problem = problem_of(tokenizer, literal, id)
         if problem:
-            broken.append({"literal": excerpt(literal), "id": id_, "problem": problem})
+            broken.append({"literal": excerpt(literal), "id": id, "problem": problem})
     if broken:
         return failed(
             f"{len(broken)} of {len(specials)} {wrong}, first: {broken[0]['literal']} {broken[0]['problem']}",

@@ -20,7 +20,7 @@ def file_hashes(tokenizer: Tokenizer, path: Path | None) -> Finding:
     """
     if path is None:
         return not_applicable("the tokenizer was not loaded from an artifact")
-    hash_, pinned, found = artifact.rehash(path)
+    hash, pinned, found = artifact.rehash(path)
     changed: list[dict[str, Any]] = [
         {"file": name, "expected": expected, "found": found[name]}
         for name, expected in pinned.items()
@@ -28,8 +28,6 @@ def file_hashes(tokenizer: Tokenizer, path: Path | None) -> Finding:
     ]
     if changed:
         return failed(f"{changed[0]['file']} is not the file that the manifest pins", changed=changed)
-    if hash_ != tokenizer.hash:
-        return failed(
-            "the manifest pins another tokenizer than the one in memory", expected=hash_, found=tokenizer.hash
-        )
+    if hash != tokenizer.hash:
+        return failed("the manifest pins another tokenizer than the one in memory", expected=hash, found=tokenizer.hash)
     return passed(f"{len(found)} files are those of the manifest", files=found, hash=tokenizer.hash)

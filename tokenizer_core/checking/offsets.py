@@ -46,7 +46,7 @@ def offsets(tokenizer: Tokenizer) -> Finding:
 
 def _problem(tokenizer: Tokenizer, text: str, unit: Unit, ids: list[int], spans: list[list[int]]) -> str | None:
     data = text.encode()
-    tokens = [tokenizer.token_bytes(id_) or b"" for id_ in ids]
+    tokens = [tokenizer.token_bytes(id) or b"" for id in ids]
     positions = _positions(text, unit)
     if b"".join(tokens) == data:
         ends = list(accumulate(map(len, tokens)))

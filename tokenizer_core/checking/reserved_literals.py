@@ -21,7 +21,7 @@ def reserved_literals(tokenizer: Tokenizer) -> Finding:
     )
 
 
-def _problem(tokenizer: Tokenizer, literal: str, id_: int) -> str | None:
+def _problem(tokenizer: Tokenizer, literal: str, id: int) -> str | None:
     text = f"{_BEFORE}{literal}{_AFTER}"
     try:
         tokenizer.encode(text)
@@ -35,6 +35,6 @@ def _problem(tokenizer: Tokenizer, literal: str, id_: int) -> str | None:
     if set(tokenizer.special_tokens.values()).intersection(as_text):
         return "becomes a control token under text"
     parsed = tokenizer.encode(text, special_tokens="parse").tolist()
-    if parsed.count(id_) != 1:
-        return f"becomes its id {parsed.count(id_)} times under parse"
+    if parsed.count(id) != 1:
+        return f"becomes its id {parsed.count(id)} times under parse"
     return None

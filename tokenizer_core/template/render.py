@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -242,29 +243,25 @@ class Template:
                 ) from error
 
 
-class _failures:  # noqa: N801 - used as a function
+@contextmanager
+def _failures(refused: str = "refuses these messages", failed: str = "fails on these messages") -> Iterator[None]:
     """Raise whatever a template runs into as one of this package's errors."""
-
-    def __init__(self, refused: str = "refuses these messages", failed: str = "fails on these messages") -> None:
-        self._refused, self._failed = refused, failed
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, InputError) or not isinstance(error, Exception):
-            return
-        if isinstance(error, (RecursionError, MemoryError)):
-            raise TemplateLimit("the chat template calls itself deeper than a chat can need") from error
-        if isinstance(error, OverflowError):
-            raise TemplateLimit("the chat template counts further than a chat can need") from error
+    try:
+        yield
+    except InputError:
+        raise
+    except (RecursionError, MemoryError) as error:
+        raise TemplateLimit("the chat template calls itself deeper than a chat can need") from error
+    except OverflowError as error:
+        raise TemplateLimit("the chat template counts further than a chat can need") from error
+    except Exception as error:
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""
         message = str(getattr(error, "message", None) or error) or type(error).__name__
         message = _TRACKED.sub(lambda found: (found[1] or "str").lower(), message)[:500]
         if isinstance(error, jinja2.exceptions.TemplateError):
-            raise TemplateFailed(f"the chat template {self._refused}{where}: {message}") from error
-        raise TemplateFailed(f"the chat template {self._failed}: {message}") from error
+            raise TemplateFailed(f"the chat template {refused}{where}: {message}") from error
+        raise TemplateFailed(f"the chat template {failed}: {message}") from error
 
 
 def _rendering(text: str, origins: Origins) -> Rendering:
