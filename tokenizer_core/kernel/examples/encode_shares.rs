@@ -13,7 +13,7 @@ use tokd_kernel::added_tokens::{AddedTokens, Pass, SpecialPolicy};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Error;
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::load::{from_tiktoken, from_tokenizer_json};
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::normalize::Normalizer;
@@ -62,13 +62,13 @@ fn main() -> Result<(), Failure> {
         let whole = std::fs::read_to_string(file)?;
         let text = &whole[..border(&whole, BYTES)];
         let ends = pretokenizer
-            .pieces(text, &mut Steps::default())
+            .pieces(text, &mut StepBudget::default())
             .and_then(|pieces| pieces.ends(256))
             .map_err(|error| error.message)?;
         let ends: Vec<u32> = ends.into_iter().map(|end| end as u32).collect();
         let mut buffer = [0; 256];
         let cut = best(text, || {
-            let mut steps = Steps::default();
+            let mut steps = StepBudget::default();
             let Ok(mut pieces) = pretokenizer.pieces(text, &mut steps) else { return };
             while pieces.fill(black_box(&mut buffer)).is_ok_and(|count| count > 0) {}
         });

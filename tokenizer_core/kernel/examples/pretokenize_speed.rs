@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -46,7 +46,7 @@ fn seconds(text: &str, pattern: &str, path: Path) -> Result<f64, Failure> {
     let pattern = Pattern::Name(pattern.to_owned());
     let stage = PretokenizerStage::Split { pattern, behavior: Behavior::Isolated, invert: false };
     let pretokenizer = Pretokenizer::on_path(&[stage], path).map_err(|error| error.message)?;
-    let mut steps = Steps::default();
+    let mut steps = StepBudget::default();
     let (mut pieces, mut ends) = (pretokenizer.pieces(text, &mut steps).map_err(|error| error.message)?, [0; 256]);
     let start = Instant::now();
     while pieces.fill(black_box(&mut ends)).map_err(|error| error.message)? > 0 {}

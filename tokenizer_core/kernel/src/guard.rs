@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::sink::Stretch;
 
 /// How literals are read in one text, and what was refused on the way.
@@ -16,7 +16,7 @@ pub struct Reading<'c> {
     /// Present for a chat.
     pub guard: Option<Guard<'c>>,
     /// What expressions may still take.
-    pub steps: Steps,
+    pub steps: StepBudget,
 }
 
 /// The caller's bytes in a rendered chat.
@@ -35,12 +35,12 @@ pub struct Guard<'c> {
 impl<'c> Reading<'c> {
     /// A text that is all of one author.
     pub fn plain(policy: SpecialPolicy, threads: usize) -> Self {
-        Self { policy, threads, guard: None, steps: Steps::default() }
+        Self { policy, threads, guard: None, steps: StepBudget::default() }
     }
 
     /// A rendered chat.
     pub fn guarded(guard: Guard<'c>) -> Self {
-        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps: Steps::default() }
+        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps: StepBudget::default() }
     }
 
     /// The literals that were refused, in order.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use tokd_kernel::config::Config;
 use tokd_kernel::error::Code;
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::train::counter::Counter;
@@ -35,11 +35,11 @@ fn normalizing(normalizers: &[&str], pattern: &str) -> Config {
 }
 
 fn normalized(normalizer: &Normalizer, text: &str) -> String {
-    normalizer.normalize(text, &mut Steps::default()).unwrap().map_or_else(|| text.to_owned(), |new| new.text)
+    normalizer.normalize(text, &mut StepBudget::default()).unwrap().map_or_else(|| text.to_owned(), |new| new.text)
 }
 
 fn pieces(pretokenizer: &Pretokenizer, text: &str) -> Vec<String> {
-    let ends = pretokenizer.pieces(text, &mut Steps::default()).unwrap().ends(100).unwrap();
+    let ends = pretokenizer.pieces(text, &mut StepBudget::default()).unwrap().ends(100).unwrap();
     let mut start = 0;
     ends.into_iter().map(|end| text[std::mem::replace(&mut start, end)..end].to_string()).collect()
 }

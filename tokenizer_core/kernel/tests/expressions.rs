@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::error::{Code, Error};
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 fn compile(pattern: &str) -> Result<Pretokenizer, Error> {
@@ -18,7 +18,7 @@ fn compile(pattern: &str) -> Result<Pretokenizer, Error> {
 }
 
 fn ends(pretokenizer: &Pretokenizer, text: &str) -> Vec<usize> {
-    pretokenizer.pieces(text, &mut Steps::default()).unwrap().ends(100).unwrap()
+    pretokenizer.pieces(text, &mut StepBudget::default()).unwrap().ends(100).unwrap()
 }
 
 fn oracle(pattern: &str) -> Option<Regex> {

@@ -12,7 +12,7 @@ use scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::error::Code;
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -30,9 +30,9 @@ impl Contest {
     fn check(&self, text: &str) {
         let text: Box<str> = text.into();
         for (name, scanner) in &self.0 {
-            let ends = scanner.pieces(&text, &mut Steps::default()).unwrap().ends(256).unwrap();
+            let ends = scanner.pieces(&text, &mut StepBudget::default()).unwrap().ends(256).unwrap();
             // For a single end there is no room for those of a window.
-            let truth = scanner.pieces(&text, &mut Steps::default()).unwrap().ends(1).unwrap();
+            let truth = scanner.pieces(&text, &mut StepBudget::default()).unwrap().ends(1).unwrap();
             if ends != truth {
                 let at = ends.iter().zip(&truth).take_while(|(end, other)| end == other).count();
                 panic!("{name}: piece {at} ends at {:?}, not {:?} in {text:?}", ends.get(at), truth.get(at));
@@ -157,10 +157,10 @@ proptest! {
 fn buffers_of_any_size_give_the_same_pieces() {
     let text = "It's 日本語 12345  \n\n naïve ABCdef! ".repeat(50);
     for (name, _) in PATTERNS {
-        let truth = scanner(name, Path::Portable).pieces(&text, &mut Steps::default()).unwrap().ends(1).unwrap();
+        let truth = scanner(name, Path::Portable).pieces(&text, &mut StepBudget::default()).unwrap().ends(1).unwrap();
         for path in Path::available() {
             for batch in [1, 2, 63, 64, 65, 66, 100, 160, 5000] {
-                let ends = scanner(name, path).pieces(&text, &mut Steps::default()).unwrap().ends(batch).unwrap();
+                let ends = scanner(name, path).pieces(&text, &mut StepBudget::default()).unwrap().ends(batch).unwrap();
                 assert_eq!(ends, truth, "{name} on {} by {batch}", path.name());
             }
         }

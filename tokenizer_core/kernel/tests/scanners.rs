@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 use scanning::{PATTERNS, hostile_text, long_text};
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -19,7 +19,7 @@ fn scanner(name: &str) -> Vec<Pretokenizer> {
 }
 
 fn cut<'t>(pretokenizer: &Pretokenizer, text: &'t str, hint: usize) -> Vec<&'t str> {
-    let ends = pretokenizer.pieces(text, &mut Steps::default()).unwrap().ends(hint).unwrap();
+    let ends = pretokenizer.pieces(text, &mut StepBudget::default()).unwrap().ends(hint).unwrap();
     let starts = std::iter::once(0).chain(ends.iter().copied());
     starts.zip(&ends).map(|(start, end)| &text[start..*end]).collect()
 }

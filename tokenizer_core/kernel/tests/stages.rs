@@ -11,7 +11,7 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::{Behavior, Config, Pattern, PretokenizerStage};
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::{Code, Place, Result};
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 /// A pattern, a text, and its pieces: isolated, contiguous, merged with the previous (and inverted), with the next (and
@@ -46,7 +46,7 @@ fn split(pattern: Pattern, behavior: Behavior, invert: bool) -> PretokenizerStag
 }
 
 fn ends(stages: &[PretokenizerStage], text: &str, hint: usize) -> Result<Vec<usize>> {
-    Pretokenizer::new(stages)?.pieces(text, &mut Steps::default())?.ends(hint)
+    Pretokenizer::new(stages)?.pieces(text, &mut StepBudget::default())?.ends(hint)
 }
 
 /// The pieces with bars between them, the same whatever the batch.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::normalize::Normalizer;
 use literals::{Found, Literals};
 
@@ -62,7 +62,7 @@ impl AddedTokens {
     /// normalizer makes empty; each names `added_tokens[i]`.
     pub fn new(tokens: &[AddedToken], normalizer: &Normalizer) -> Result<Self> {
         let (mut contents, mut ids) = (HashMap::new(), HashMap::new());
-        let mut steps = Steps::default();
+        let mut steps = StepBudget::default();
         let mut passes: [Vec<(String, &AddedToken)>; 2] = [Vec::new(), Vec::new()];
         let mut rewritten = HashMap::new();
         for (index, token) in tokens.iter().enumerate() {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Pipeline;
 use crate::error::Result;
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::machine::buffer::Buffer;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
@@ -42,7 +42,7 @@ impl Pipeline {
         let begin = |run: Range<usize>| Ok(Buffer::for_text(bytes(run).len()));
         let work = |scratch: &mut Scratch, part: &mut Result<Buffer<u32>>, at: usize| {
             if let Ok(ids) = part
-                && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], &mut Steps::default(), scratch, ids)
+                && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], &mut StepBudget::default(), scratch, ids)
             {
                 *part = Err(error);
             }

@@ -11,7 +11,7 @@ use crate::byte_alphabet::text_to_bytes;
 use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::guard::{Guard, Reading};
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch;
@@ -206,7 +206,7 @@ impl Pipeline {
     /// # Errors
     /// As [`Self::encode`].
     pub fn pieces(&self, text: &str) -> Result<Vec<String>> {
-        let mut steps = Steps::default();
+        let mut steps = StepBudget::default();
         let normalized = self.normalizer.normalize(text, &mut steps)?;
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
@@ -301,7 +301,13 @@ impl Pipeline {
     }
 
     /// Cut a text into pieces and give their ids to `sink`.
-    fn encode_cut(&self, text: &str, steps: &mut Steps, scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
+    fn encode_cut(
+        &self,
+        text: &str,
+        steps: &mut StepBudget,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         scratch.longest = scratch.longest.max(text.len());
         let mut cutter = self.pretokenizer.pieces(text, steps)?;
         let mut start = 0;

@@ -92,11 +92,11 @@ fn is_posix_bracket(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expression::{Expression, Steps};
+    use crate::expression::{Expression, StepBudget};
 
     /// The text with `_` for every match; an empty match right behind another does not count.
     fn replaced(expression: &Expression, text: &str) -> String {
-        let mut steps = Steps::default();
+        let mut steps = StepBudget::default();
         let (mut from, mut last, mut kept, mut new) = (0, None, 0, String::new());
         while let Some((start, end)) = expression.find(text, from, &mut steps).expect("few steps") {
             let passed = start == end && last == Some(end);

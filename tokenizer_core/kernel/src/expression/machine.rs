@@ -9,7 +9,7 @@ use crate::unicode::utf8::{decode, previous};
 const BASE_STEPS: u64 = 1 << 26;
 /// Steps that each of its bytes adds: harmless patterns take fewer than ten.
 const STEPS_PER_BYTE: u64 = 64;
-/// Ways that may be left to try at once; 24 bytes each.
+/// The most ways that may be left to try at once; 24 bytes each.
 const MAX_WAYS: usize = 1 << 22;
 /// Slots that are cleared in one step.
 const CLEARED: usize = 16;
@@ -18,23 +18,22 @@ const CLEARED: usize = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSteps;
 
-/// What one text may still take, however many stretches it falls into and expressions it is searched for, and the
-/// memory to work in.
+/// The steps that one text may still take, over all its stretches and all expressions, and the machine's memory.
 #[derive(Debug)]
-pub struct Steps {
+pub struct StepBudget {
     left: u64,
     ways: Vec<Way>,
     slots: Vec<usize>,
 }
 
-impl Default for Steps {
-    /// For a text none of which is searched yet.
+impl Default for StepBudget {
+    /// For a text of which nothing has been searched yet.
     fn default() -> Self {
         Self { left: BASE_STEPS, ways: Vec::new(), slots: Vec::new() }
     }
 }
 
-impl Steps {
+impl StepBudget {
     /// Allow for `length` more bytes that will be searched, however often.
     pub(crate) fn allow(&mut self, length: usize) {
         self.left = self.left.saturating_add((length as u64).saturating_mul(STEPS_PER_BYTE));
@@ -113,7 +112,7 @@ pub(super) fn run(
     program: &Program,
     text: &[u8],
     start: usize,
-    steps: &mut Steps,
+    steps: &mut StepBudget,
 ) -> Result<Option<usize>, OutOfSteps> {
     steps.take(program.slots / CLEARED)?;
     steps.ways.clear();
@@ -140,7 +139,7 @@ pub(super) fn run(
 type Next = Result<Option<(Pc, usize)>, OutOfSteps>;
 
 #[inline(always)]
-fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: usize, steps: &mut Steps) -> Next {
+fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: usize, steps: &mut StepBudget) -> Next {
     let go = |condition: bool| condition.then_some((pc + 1, at));
     Ok(match instruction {
         Instruction::Literal(literal) => {
@@ -226,7 +225,7 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
 }
 
 /// The next way to try.
-fn back(program: &Program, text: &[u8], steps: &mut Steps) -> Next {
+fn back(program: &Program, text: &[u8], steps: &mut StepBudget) -> Next {
     while let Some(way) = steps.ways.pop() {
         match way {
             Way::At { pc, at } => return Ok(Some((pc, at))),
@@ -281,7 +280,7 @@ fn run_of_set(
     text: &[u8],
     pc: Pc,
     at: usize,
-    steps: &mut Steps,
+    steps: &mut StepBudget,
 ) -> Next {
     let enough = if greed == Greed::Lazy { least } else { most };
     let (mut end, mut count, mut least_end) = (at, 0, at);

@@ -18,7 +18,7 @@ use fancy_regex::Expr;
 use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
 pub(crate) use self::machine::OutOfSteps;
-pub use self::machine::Steps;
+pub use self::machine::StepBudget;
 pub use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
 use crate::error::{Code, Error, Result};
@@ -74,7 +74,7 @@ impl Expression {
         &self,
         text: &str,
         from: usize,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
     ) -> std::result::Result<Option<(usize, usize)>, OutOfSteps> {
         let bytes = text.as_bytes();
         let mut start = from;
@@ -94,7 +94,7 @@ impl Expression {
     ///
     /// An expression that begins with an unbounded run cannot match further on in the same run either: what follows the
     /// run has failed at every place where it could end. This keeps `\s+$` linear on spaces.
-    fn next_start(&self, text: &[u8], start: usize, steps: &mut Steps) -> std::result::Result<usize, OutOfSteps> {
+    fn next_start(&self, text: &[u8], start: usize, steps: &mut StepBudget) -> std::result::Result<usize, OutOfSteps> {
         let Some(&first) = text.get(start) else { return Ok(start + 1) };
         let after = start + decode(text, start, first).1;
         match self.program.instructions.first() {

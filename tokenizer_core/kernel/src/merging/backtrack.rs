@@ -10,7 +10,7 @@ use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
 use crate::merging::run_tokens::{self, RunLengths, RunTokens};
 use crate::merging::token_index::TokenIndex;
-use crate::merging::white_tokens::{Spot, WhiteTokens};
+use crate::merging::white_space_tokens::{Spot, WhiteSpaceTokens};
 use crate::piece_cache::Key;
 use crate::vocabulary::Vocabulary;
 
@@ -31,7 +31,7 @@ pub struct Lengths {
     /// By a hash of the three bytes.
     short: Box<[u32]>,
     long: FxHashMap<usize, LongTokens>,
-    white: Option<WhiteTokens>,
+    white: Option<WhiteSpaceTokens>,
     runs: RunTokens,
 }
 
@@ -53,12 +53,12 @@ impl Lengths {
             if bytes.len() >= LONG {
                 long.entry(place).or_default().push((bytes, id));
             }
-            if WhiteTokens::is_all(bytes) {
+            if WhiteSpaceTokens::is_all(bytes) {
                 white.push((id, bytes));
             }
         }
         let long = long.into_iter().map(|(place, tokens)| (place, LongTokens::new(tokens))).collect();
-        Some(Self { short, long, white: WhiteTokens::new(&white), runs })
+        Some(Self { short, long, white: WhiteSpaceTokens::new(&white), runs })
     }
 }
 
@@ -183,16 +183,16 @@ trait Search {
     fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate>;
 }
 
-impl Search for &WhiteTokens {
+impl Search for &WhiteSpaceTokens {
     #[inline]
     fn longest(&self, rest: &[u8]) -> Option<Candidate> {
-        let spot = WhiteTokens::longest(self, rest);
+        let spot = WhiteSpaceTokens::longest(self, rest);
         self.token(spot).map(|(id, length)| Candidate { spot, ..Candidate::new(id, usize::from(length)) })
     }
 
     #[inline]
     fn shorter(&self, _: &[u8], than: Candidate) -> Option<Candidate> {
-        let spot = WhiteTokens::shorter(self, than.spot);
+        let spot = WhiteSpaceTokens::shorter(self, than.spot);
         self.token(spot).map(|(id, length)| Candidate { spot, ..Candidate::new(id, usize::from(length)) })
     }
 }
@@ -228,7 +228,7 @@ impl Backtracker {
             return None;
         }
         match &known.lengths.white {
-            Some(tokens) if WhiteTokens::is_all(piece) => self.search(known, piece, tokens)?,
+            Some(tokens) if WhiteSpaceTokens::is_all(piece) => self.search(known, piece, tokens)?,
             _ => self.search(known, piece, known)?,
         }
         self.ids.clear();

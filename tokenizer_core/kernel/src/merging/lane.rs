@@ -150,7 +150,7 @@ fn merge_of(key: u32) -> Option<(usize, u32)> {
 }
 
 /// What each path does with a lane.
-trait Steps {
+trait LaneOps {
     /// Begin with a piece of 1 to `N - 2` bytes.
     ///
     /// # Safety
@@ -241,7 +241,7 @@ impl<const N: usize> Lanes<N> {
     /// # Safety
     /// The machine has what the steps are made of.
     #[inline(always)]
-    unsafe fn merge_by<'a, S: Steps>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+    unsafe fn merge_by<'a, S: LaneOps>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         let Self(lanes) = self;
         let mut begun = 0;
         for (lane, piece) in lanes.iter_mut().zip(pieces) {

@@ -12,7 +12,7 @@ pub use alignment::Alignment;
 
 use crate::config::NormalizerStage;
 use crate::error::{Error, Place, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use forms::{Form, FormRewrite};
 use replace::Replace;
 
@@ -68,7 +68,7 @@ impl Normalizer {
     ///
     /// # Errors
     /// `step_limit` when a regular expression takes too long or the result is absurdly long, at a byte range of `text`.
-    pub fn normalize(&self, text: &str, steps: &mut Steps) -> Result<Option<Normalized>> {
+    pub fn normalize(&self, text: &str, steps: &mut StepBudget) -> Result<Option<Normalized>> {
         if self.stages.is_empty() {
             return Ok(None);
         }
@@ -106,7 +106,7 @@ impl Stage {
         })
     }
 
-    fn rewrite(&self, text: &str, max_len: usize, steps: &mut Steps) -> Result<Option<Normalized>> {
+    fn rewrite(&self, text: &str, max_len: usize, steps: &mut StepBudget) -> Result<Option<Normalized>> {
         Ok(match self {
             Self::Form(form) => form.rewrite(text),
             Self::Lowercase => characters::lowercase(text),

@@ -6,7 +6,7 @@ use super::Normalized;
 use super::rewriter::Rewriter;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-use crate::expression::{Expression, OutOfSteps, Steps};
+use crate::expression::{Expression, OutOfSteps, StepBudget};
 
 /// What is looked for, compiled.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Replace {
     ///
     /// # Errors
     /// `step_limit` with the range of the text that was left.
-    pub(super) fn rewrite(&self, text: &str, max_len: usize, steps: &mut Steps) -> Result<Option<Normalized>> {
+    pub(super) fn rewrite(&self, text: &str, max_len: usize, steps: &mut StepBudget) -> Result<Option<Normalized>> {
         let mut rewriter = Rewriter::new(text);
         let (mut at, mut last_end) = (0, None);
         steps.allow(text.len());
@@ -74,7 +74,7 @@ impl Replace {
     }
 
     /// The leftmost match at or behind `at`.
-    fn find(&self, text: &str, at: usize, steps: &mut Steps) -> Result<Option<(usize, usize)>> {
+    fn find(&self, text: &str, at: usize, steps: &mut StepBudget) -> Result<Option<(usize, usize)>> {
         match &self.needle {
             // An empty literal would be found inside a character; it matches between any two.
             Needle::Literal(finder) if finder.needle().is_empty() => Ok(Some((at, at))),

@@ -5,7 +5,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::*;
 use crate::error::Code;
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::train::cut::{may_begin, may_end};
 
 fn normalizer(stages: &str) -> Normalizer {
@@ -15,7 +15,7 @@ fn normalizer(stages: &str) -> Normalizer {
 
 /// Rewrite and list the source text of every character of the result.
 fn origins<'t>(stages: &str, text: &'t str) -> Vec<(char, &'t str)> {
-    let new = normalizer(stages).normalize(text, &mut Steps::default()).expect("no limit").expect("changes");
+    let new = normalizer(stages).normalize(text, &mut StepBudget::default()).expect("no limit").expect("changes");
     let place = |(at, character): (usize, char)| new.alignment.source(at..at + character.len_utf8());
     new.text.char_indices().map(|found| (found.1, &text[place(found)])).collect()
 }
@@ -33,7 +33,7 @@ fn truth(form: &str, text: &str) -> String {
 
 fn rewritten(stages: &str, text: &str) -> String {
     normalizer(stages)
-        .normalize(text, &mut Steps::default())
+        .normalize(text, &mut StepBudget::default())
         .expect("no limit")
         .map_or_else(|| text.to_owned(), |new| new.text)
 }
@@ -70,7 +70,7 @@ fn marks_that_change_places_cover_each_other() {
 #[test]
 fn inserted_text_covers_nothing() {
     let prepend = r#"[{"type":"strip","left":true,"right":true},{"type":"prepend","prefix":"▁"}]"#;
-    let new = normalizer(prepend).normalize("  ab ", &mut Steps::default()).expect("no limit").expect("changes");
+    let new = normalizer(prepend).normalize("  ab ", &mut StepBudget::default()).expect("no limit").expect("changes");
     assert_eq!(new.text, "▁ab");
     assert_eq!(new.alignment.source(0..3), 2..2);
     assert_eq!(new.alignment.source(0..4), 2..3);
@@ -96,7 +96,7 @@ fn stages_compose() {
     assert_eq!(origins(stages, "ÀﬁSs!"), [('a', "À"), ('f', "ﬁ"), ('i', "ﬁ"), ('ß', "Ss"), ('!', "!")]);
     assert!(
         normalizer(r#"[{"type":"nfd"},{"type":"nfc"}]"#)
-            .normalize("é", &mut Steps::default())
+            .normalize("é", &mut StepBudget::default())
             .expect("no limit")
             .is_none()
     );
@@ -115,7 +115,7 @@ fn every_cased_character_of_the_pinned_tables_is_lowercased() {
     for character in class(r"\P{Cn}").iter().flat_map(|range| range.start()..=range.end()) {
         let lower: String = character.to_lowercase().collect();
         let new =
-            stages.normalize(&character.to_string(), &mut Steps::default()).expect("no limit").map(|new| new.text);
+            stages.normalize(&character.to_string(), &mut StepBudget::default()).expect("no limit").map(|new| new.text);
         assert_eq!(new.unwrap_or_else(|| character.to_string()), lower, "{character:?}");
     }
     // Of Unicode 17.
@@ -168,7 +168,7 @@ fn every_character_alone_and_between_others_is_the_crates() {
         for character in all.clone() {
             for text in [format!("{character}"), format!("e\u{323}{character}\u{301}a")] {
                 let new = normalizer
-                    .normalize(&text, &mut Steps::default())
+                    .normalize(&text, &mut StepBudget::default())
                     .expect("no limit")
                     .map_or(text.clone(), |new| new.text);
                 assert_eq!(new, truth(form, &text), "{form} {character:?}");
@@ -203,7 +203,7 @@ proptest! {
              r#"{"type":"replace","pattern":{"string":" "},"content":"▁"}"#, r#"{"type":"lowercase"}"#,
              r#"{"type":"nfc"}"#], 1..6)) {
         let stages = format!("[{}]", stages.join(","));
-        if let Some(new) = normalizer(&stages).normalize(&text, &mut Steps::default()).expect("no limit") {
+        if let Some(new) = normalizer(&stages).normalize(&text, &mut StepBudget::default()).expect("no limit") {
             let mut before = 0..0;
             for at in 0..new.text.len() {
                 let source = new.alignment.source(at..at + 1);
@@ -223,7 +223,7 @@ fn a_million_combining_marks_take_no_time() {
     let marks: String = ["\u{301}", "\u{323}"].iter().cycle().take(1_000_000).copied().collect();
     for form in FORMS {
         let text = format!("a{marks}b");
-        let new = normalizer(form).normalize(&text, &mut Steps::default()).expect("no limit").expect("changes");
+        let new = normalizer(form).normalize(&text, &mut StepBudget::default()).expect("no limit").expect("changes");
         assert_eq!(new.alignment.source(0..new.text.len()), 0..text.len());
         assert_eq!(new.text.chars().next_back(), Some('b'));
     }
@@ -233,14 +233,15 @@ fn a_million_combining_marks_take_no_time() {
 fn a_chain_of_replacements_cannot_fill_the_memory() {
     let stage = r#"{"type":"replace","pattern":{"string":"a"},"content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
     let chain = normalizer(&format!("[{stage},{stage},{stage},{stage},{stage},{stage},{stage},{stage}]"));
-    let error = chain.normalize("xaaax", &mut Steps::default()).expect_err("too long");
+    let error = chain.normalize("xaaax", &mut StepBudget::default()).expect_err("too long");
     assert_eq!((error.code, error.place), (Code::StepLimit, Place::Bytes(3..5)));
 }
 
 #[test]
 fn many_searches_that_read_to_the_end_are_stopped() {
     let stages = r#"[{"type":"replace","pattern":{"regex":"a.*b|a"},"content":""}]"#;
-    let error = normalizer(stages).normalize(&"a".repeat(1_000_000), &mut Steps::default()).expect_err("quadratic");
+    let error =
+        normalizer(stages).normalize(&"a".repeat(1_000_000), &mut StepBudget::default()).expect_err("quadratic");
     assert_eq!(error.code, Code::StepLimit);
 }
 
@@ -248,7 +249,7 @@ fn many_searches_that_read_to_the_end_are_stopped() {
 fn spaces_before_a_letter_cost_one_look() {
     let stages = r#"[{"type":"replace","pattern":{"regex":"\\s+$"},"content":""}]"#;
     let text = " ".repeat(1_000_000) + "x";
-    assert!(normalizer(stages).normalize(&text, &mut Steps::default()).expect("no limit").is_none());
+    assert!(normalizer(stages).normalize(&text, &mut StepBudget::default()).expect("no limit").is_none());
 }
 
 /// Every character there is.
@@ -263,7 +264,7 @@ fn a_character_at_which_a_corpus_may_be_cut_stays_one_in_every_stage_that_may_st
         let normalizer = normalizer(stage);
         for character in characters().filter(|character| may_end(*character) || may_begin(*character)) {
             let Some(new) =
-                normalizer.normalize(character.encode_utf8(&mut [0; 4]), &mut Steps::default()).expect("no limit")
+                normalizer.normalize(character.encode_utf8(&mut [0; 4]), &mut StepBudget::default()).expect("no limit")
             else {
                 continue;
             };

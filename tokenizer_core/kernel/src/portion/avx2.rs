@@ -20,7 +20,7 @@ use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, last_bytes};
 use crate::machine::lanes::lanes_of;
 use crate::machine::path::Avx2;
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 
 /// Pieces whose keys are made together.
@@ -95,7 +95,7 @@ impl ReadBucket for Avx2 {
 
 impl LookUp for Avx2 {
     #[inline(always)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, room: &mut Keys) {
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, room: &mut Keys) {
         // SAFETY: the caller's promise.
         unsafe {
             match pieces.parts {
@@ -197,7 +197,7 @@ unsafe fn part_tags(parts: &[bool]) -> __m256i {
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
+unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
     let (text, count) = (pieces.text, pieces.count());
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last_bytes = last_bytes(text);
@@ -312,7 +312,7 @@ unsafe fn blanks(keys: &[Key; GROUP]) -> u32 {
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: the caller's promise.
     unsafe { longer.ask::<Avx2>(pieces, caches, white) };
 }

@@ -18,7 +18,7 @@ use super::look_up::LookUp;
 use super::{Found, GROUP, Keys, PIECES, Pieces, take};
 use crate::machine::path::{Avx2, Avx512};
 use crate::machine::words::sixteen;
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
 
 /// Keys in a vector.
@@ -141,7 +141,7 @@ unsafe fn make(
 
 impl LookUp for Avx512 {
     #[inline(always)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
         let count = pieces.count();
         // The last place with sixteen bytes of text behind it. A piece that begins later is loaded from `last_bytes`,
         // which are the last sixteen with zeros behind them, and are written long before they are read, since a load
@@ -237,7 +237,7 @@ impl LookUp for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn is_run(white: White, piece: &[u8]) -> bool {
+    unsafe fn is_run(white: WhiteSpace, piece: &[u8]) -> bool {
         let join = if white.newlines_join { u64::MAX } else { 0 };
         // Whether a newline stands before.
         let mut before = 0;
@@ -258,7 +258,7 @@ impl LookUp for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
+    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [u32]) {
         for (bytes, at) in piece.chunks(GROUP).zip((0..).step_by(GROUP)) {
             let Some(room) = ids[at..].first_chunk_mut::<GROUP>() else { return white.write(bytes, &mut ids[at..]) };
             // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for sixteen ids.
@@ -278,7 +278,7 @@ impl LookUp for Avx512 {
 /// The machine has AVX-512.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: the caller's promise.
     unsafe { longer.ask::<Avx512>(pieces, caches, white) };
 }

@@ -4,7 +4,7 @@
 use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
 use crate::machine::words::sixteen;
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key};
 
 /// Bytes of a key.
@@ -12,7 +12,7 @@ const BYTES: usize = KEY_LIMIT + 1;
 
 /// Make the keys of all pieces, ask for what the `ShortCache` remembers of them, and tell which are longer.
 #[inline(always)]
-pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
+pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
     let count = pieces.count();
     // Until their place is known, pieces have their clipped length there.
     clip(pieces, &mut keys.places[..count]);

@@ -4,7 +4,7 @@
 use super::known::Known;
 use super::look_up::LookUp;
 use super::{Found, GROUP, MORE, PIECES, Pieces};
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key, Spot, Wide, WideKey};
 
 /// Bytes of the shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
@@ -65,7 +65,7 @@ impl Longer {
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    pub(super) unsafe fn ask<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+    pub(super) unsafe fn ask<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             let length = range.len();
@@ -149,7 +149,7 @@ impl Found {
         (place, known): (usize, &Known),
         pieces: &Pieces<'_>,
         caches: &Caches,
-        white: Option<White>,
+        white: Option<WhiteSpace>,
     ) {
         if known.is_run() {
             let piece = &pieces.text[pieces.range(place)];

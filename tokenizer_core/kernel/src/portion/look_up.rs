@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::longer::Longer;
 use super::{Found, Keys, Pieces, keys, take};
 use crate::machine::path::Portable;
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::Caches;
 
 /// What is done for every piece of a text.
@@ -14,7 +14,7 @@ pub(super) trait LookUp {
     ///
     /// # Safety
     /// The machine has the path.
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys);
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys);
 
     /// Take over what the `ShortCache` knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for
     /// that cache, behind what is taken over; of the ids only how many they are if it `COUNTS`.
@@ -24,28 +24,28 @@ pub(super) trait LookUp {
     /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found);
 
-    /// As [`White::is_run`].
+    /// As [`WhiteSpace::is_run`].
     ///
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    unsafe fn is_run(white: White, piece: &[u8]) -> bool {
+    unsafe fn is_run(white: WhiteSpace, piece: &[u8]) -> bool {
         white.is_run(piece)
     }
 
-    /// As [`White::write`]; what stands behind them in `ids` may be written too.
+    /// As [`WhiteSpace::write`]; what stands behind them in `ids` may be written too.
     ///
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    unsafe fn write_run(white: White, piece: &[u8], ids: &mut [u32]) {
+    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [u32]) {
         white.write(piece, ids);
     }
 }
 
 impl LookUp for Portable {
     #[inline(never)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<White>, keys: &mut Keys) {
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
         keys::make(pieces, caches, white, keys);
         if keys.longer.count > 0 {
             ask(&mut keys.longer, pieces, caches, white);
@@ -61,7 +61,7 @@ impl LookUp for Portable {
 
 /// As [`Longer::ask`]; not inlined, since it happens once in a portion.
 #[inline(never)]
-fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<White>) {
+fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: every machine has what this one asks for.
     unsafe { longer.ask::<Portable>(pieces, caches, white) };
 }

@@ -29,7 +29,7 @@ use crate::machine::path::Portable;
 use crate::machine::path::{Avx2, Avx512, Path};
 use crate::machine::words::padded;
 use crate::merging::Mergers;
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::sink::Sink;
 use crate::tables::Tables;
@@ -257,7 +257,7 @@ impl Portion {
     unsafe fn look_up<L: LookUp, const COUNTS: bool>(
         &mut self,
         pieces: &Pieces<'_>,
-        white: Option<White>,
+        white: Option<WhiteSpace>,
         caches: &Caches,
     ) {
         let Self { keys, found, .. } = self;

@@ -9,7 +9,7 @@ use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
-use crate::merging::white::White;
+use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, Few, Spot, Wide, WideKey};
 
 /// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the
@@ -41,7 +41,7 @@ fn said(portion: &Portion, count: usize) -> Said {
 /// # Safety
 /// The machine has what `L` needs.
 #[inline(always)]
-unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
+unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Said; 2] {
     let (mut portion, mut counting) = (Portion::default(), Portion::default());
     // SAFETY: the caller's promise.
     unsafe {
@@ -56,20 +56,20 @@ unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<White>, caches: 
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn said_by_avx512(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
+unsafe fn said_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Said; 2] {
     // SAFETY: the caller's promise.
     unsafe { said_by::<Avx512>(pieces, white, caches) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn said_by_avx2(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> [Said; 2] {
+unsafe fn said_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Said; 2] {
     // SAFETY: the caller's promise.
     unsafe { said_by::<Avx2>(pieces, white, caches) }
 }
 
 /// What every path says, which is the same.
-fn said_by_all(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
+fn said_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Said {
     // SAFETY: every machine has it.
     let [portable, counted] = unsafe { said_by::<Portable>(pieces, white, caches) };
     assert_eq!(counted, portable);
@@ -90,7 +90,7 @@ fn said_by_all(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Sa
 
 /// The ids of the pieces that the `ShortCache` is not asked for, by definition: runs of white space, then what the
 /// `WideCache` knows, then the `LongCache`, each as long as there is room.
-fn longer(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> HashMap<usize, Vec<u32>> {
+fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> HashMap<usize, Vec<u32>> {
     let mut known: HashMap<usize, Vec<u32>> = HashMap::new();
     let mut more = 0;
     let mut has_room = |ids: usize| {
@@ -100,7 +100,7 @@ fn longer(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> HashMap
     let kept = |range: std::ops::Range<usize>| caches.long.ids()[range].to_vec();
     for at in 0..pieces.count() {
         let (piece, blank) = (&pieces.text[pieces.range(at)], |byte: &u8| *byte == b' ');
-        let Some(White { space, newline, newlines_join }) = white else { break };
+        let Some(WhiteSpace { space, newline, newlines_join }) = white else { break };
         let joins = newlines_join && piece.windows(2).any(|pair| pair == b"\n\n");
         let is_run = piece.iter().all(|byte| b" \n".contains(byte)) && !joins;
         let is_seen = piece.len() > 15 || piece.len() > 8 && piece[1..8].iter().all(blank);
@@ -127,7 +127,7 @@ fn longer(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> HashMap
 }
 
 /// By definition.
-fn truth(pieces: &Pieces<'_>, white: Option<White>, caches: &Caches) -> Said {
+fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Said {
     let longer = longer(pieces, white, caches);
     let mut said = Said { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
     for at in 0..pieces.count() {
@@ -206,7 +206,7 @@ proptest! {
                 caches.remember(pieces.text, range, pieces.is_part(at), &ids);
             }
         }
-        let white = newlines_join.map(|newlines_join| White { space: 1 << 20, newline: 300, newlines_join });
+        let white = newlines_join.map(|newlines_join| WhiteSpace { space: 1 << 20, newline: 300, newlines_join });
         prop_assert_eq!(said_by_all(&pieces, white, &caches), truth(&pieces, white, &caches));
     }
 }

@@ -4,7 +4,7 @@ use super::runs::{peek, run};
 use super::scanner::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-use crate::expression::{Expression, OutOfSteps, Steps};
+use crate::expression::{Expression, OutOfSteps, StepBudget};
 use crate::machine::path::Path;
 use crate::unicode::NUMBER;
 
@@ -44,7 +44,12 @@ impl Finder {
     ///
     /// # Errors
     /// `step_limit` at the rest of the text.
-    pub(super) fn next(&self, text: &str, search: &mut Search, steps: &mut Steps) -> Result<Option<(usize, usize)>> {
+    pub(super) fn next(
+        &self,
+        text: &str,
+        search: &mut Search,
+        steps: &mut StepBudget,
+    ) -> Result<Option<(usize, usize)>> {
         while search.from <= text.len() {
             let Some((start, end)) = self.find(text, search.from, steps)? else {
                 search.from = text.len() + 1;
@@ -62,7 +67,7 @@ impl Finder {
     }
 
     /// The leftmost match that begins at `from` or after.
-    fn find(&self, text: &str, from: usize, steps: &mut Steps) -> Result<Option<(usize, usize)>> {
+    fn find(&self, text: &str, from: usize, steps: &mut StepBudget) -> Result<Option<(usize, usize)>> {
         match self {
             Self::Scanner(scanner) => Ok((from < text.len()).then(|| (from, scanner.match_end(text, from)))),
             Self::Numeric => {

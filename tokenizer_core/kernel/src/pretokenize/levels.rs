@@ -2,7 +2,7 @@
 
 use super::split::{Cursor, Split};
 use crate::error::{Error, Place, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 
 /// About how many pieces of a stage wait for the next.
 const WAITING: usize = 160;
@@ -11,7 +11,7 @@ const WAITING: usize = 160;
 #[derive(Debug)]
 pub(super) struct Levels<'t> {
     levels: Vec<Level<'t>>,
-    steps: &'t mut Steps,
+    steps: &'t mut StepBudget,
 }
 
 /// One stage at work on one piece of the stage before.
@@ -43,7 +43,7 @@ impl<'t> Level<'t> {
     }
 
     /// Cut pieces, as positions in the text, when all there were have been taken.
-    fn refill(&mut self, text: &str, steps: &mut Steps) -> Result<()> {
+    fn refill(&mut self, text: &str, steps: &mut StepBudget) -> Result<()> {
         let piece = text.get(self.start..self.end).unwrap_or_default();
         self.taken = 0;
         self.waiting.clear();
@@ -77,7 +77,7 @@ impl<'t> Level<'t> {
 impl<'t> Levels<'t> {
     /// All `stages`, at the beginning of a text of `bytes` bytes.
     #[inline(never)]
-    pub(super) fn new(stages: &'t [Split], bytes: usize, steps: &'t mut Steps) -> Self {
+    pub(super) fn new(stages: &'t [Split], bytes: usize, steps: &'t mut StepBudget) -> Self {
         steps.allow(bytes);
         Self { levels: stages.iter().map(Level::new).collect(), steps }
     }

@@ -14,7 +14,7 @@ use self::scanner::Scanner;
 use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::machine::path::Path;
 
 /// A compiled sequence of cuts.
@@ -54,7 +54,7 @@ impl Pretokenizer {
     /// # Errors
     /// `invalid_option` for a text of 4 GiB or more.
     #[inline(always)]
-    pub fn pieces<'t>(&'t self, text: &'t str, steps: &'t mut Steps) -> Result<Pieces<'t>> {
+    pub fn pieces<'t>(&'t self, text: &'t str, steps: &'t mut StepBudget) -> Result<Pieces<'t>> {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }

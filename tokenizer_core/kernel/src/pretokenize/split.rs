@@ -5,7 +5,7 @@ use super::find::{Finder, Search};
 use super::scanner::Scanner;
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::machine::path::Path;
 
 /// A compiled stage.
@@ -60,7 +60,7 @@ impl Split {
         piece: &str,
         cursor: &mut Cursor,
         hint: usize,
-        steps: &mut Steps,
+        steps: &mut StepBudget,
         ends: &mut Vec<u32>,
     ) -> Result<bool> {
         if let Some(scanner) = self.scanner() {

@@ -15,7 +15,7 @@ use super::text::utf8;
 use super::{arguments, array, decode};
 use crate::encode::Pipeline;
 use crate::sink::count::Count;
-use crate::sink::near::Near;
+use crate::sink::inline::InlineIds;
 
 /// Bytes of a text whose ids need no memory but the array's.
 const SHORT: usize = 2048;
@@ -71,7 +71,7 @@ impl PyCodec {
         if text.len() > SHORT {
             return array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?);
         }
-        let mut ids = Near::new();
+        let mut ids = InlineIds::new();
         match run_on(py, pipeline, text.len(), || pipeline.encode(text, options, &mut ids)) {
             Ok(()) => Ok(PyArray1::from_slice(py, ids.as_slice())),
             Err(error) => Err(exception(py, &error, Some(text))),

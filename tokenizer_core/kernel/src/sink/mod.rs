@@ -1,7 +1,7 @@
 //! Where ids go, and what a sink can learn about where they came from.
 
 pub mod count;
-pub mod near;
+pub mod inline;
 pub mod offsets;
 pub(crate) mod ruler;
 

@@ -11,7 +11,7 @@ use super::stream::{InvalidUtf8, Texts, refused};
 use super::table::PieceTable;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
-use crate::expression::Steps;
+use crate::expression::StepBudget;
 use crate::machine::path::Path;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::pretokenize::Pretokenizer;
@@ -186,7 +186,7 @@ impl Tally {
     fn count(&mut self, shared: &Shared, text: &str) -> Result<()> {
         let rules = &shared.rules;
         self.bytes += text.len() as u64;
-        let mut steps = Steps::default();
+        let mut steps = StepBudget::default();
         rules.separators.between(text, |text| {
             let normalized = rules.normalizer.normalize(text, &mut steps)?;
             let text = normalized.as_ref().map_or(text, |normalized| normalized.text.as_str());
@@ -195,7 +195,7 @@ impl Tally {
         })
     }
 
-    fn count_pieces(&mut self, shared: &Shared, text: &str, steps: &mut Steps) -> Result<()> {
+    fn count_pieces(&mut self, shared: &Shared, text: &str, steps: &mut StepBudget) -> Result<()> {
         if text.len() > u32::MAX as usize {
             return Err(Error::new(Code::CorpusTooLarge, "a document is longer than 4 GB; split it"));
         }

@@ -7,7 +7,7 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::Pipeline;
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::sink::offsets::Offsets;
 
@@ -79,7 +79,7 @@ pub fn chats(data: &[u8]) {
     assert!(refused.iter().all(|(bytes, _)| touched(bytes)), "what is refused was the caller's: {refused:?}");
     assert!(refused.is_sorted_by_key(|(bytes, _)| bytes.start));
     let normalized = |text: &str| {
-        normalizer.normalize(text, &mut Steps::default()).unwrap().map_or_else(|| text.to_owned(), |new| new.text)
+        normalizer.normalize(text, &mut StepBudget::default()).unwrap().map_or_else(|| text.to_owned(), |new| new.text)
     };
     for (id, bytes) in &found {
         assert!(!touched(bytes), "{:?} at {bytes:?} of {text:?} is the caller's", &text[bytes.clone()]);

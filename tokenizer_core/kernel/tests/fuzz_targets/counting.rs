@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tokd_kernel::config::Config;
 use tokd_kernel::error::Code;
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::{Normalizer, prefix_space};
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::train::counter::Counter;
@@ -92,7 +92,7 @@ fn count_slowly(config: &Config, specials: &[String], documents: &[String]) -> H
     let pretokenizer = Pretokenizer::new(&config.pretokenizer).unwrap();
     let mut counts = HashMap::new();
     let mut count = |stretch: &str| {
-        let mut steps = Steps::default();
+        let mut steps = StepBudget::default();
         let normalized = normalizer.normalize(stretch, &mut steps).unwrap();
         let text = normalized.as_ref().map_or(stretch, |new| &new.text);
         let spaced = config.prefix_space.then(|| prefix_space(text)).flatten();

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::error::Result;
-use tokd_kernel::expression::{Steps, from_tiktoken};
+use tokd_kernel::expression::{StepBudget, from_tiktoken};
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -103,7 +103,7 @@ fn compile(source: &str) -> Result<Pretokenizer> {
 }
 
 fn ends(pretokenizer: &Pretokenizer, text: &str) -> Result<Vec<usize>> {
-    pretokenizer.pieces(text, &mut Steps::default())?.ends(7)
+    pretokenizer.pieces(text, &mut StepBudget::default())?.ends(7)
 }
 
 /// Whatever compiles tiles any text, and what is written for tiktoken's engine compiles where it can be compiled at

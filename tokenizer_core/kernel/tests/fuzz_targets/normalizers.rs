@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use tokd_kernel::config::{NormalizerStage, Pattern};
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::unicode::{is_whitespace, is_word};
 use unicode_normalization::UnicodeNormalization;
@@ -35,7 +35,7 @@ pub fn normalizers(data: &[u8]) {
     let stages: Vec<NormalizerStage> = (0..1 + reader.byte() % 5).map(|_| draw(&mut reader)).collect();
     let text = reader.text().into_boxed_str();
     let normalizer = Normalizer::new(&stages).unwrap();
-    let Ok(normalized) = normalizer.normalize(&text, &mut Steps::default()) else { return };
+    let Ok(normalized) = normalizer.normalize(&text, &mut StepBudget::default()) else { return };
     let expected = stages.iter().fold(String::from(&*text), |text, stage| rewrite_slowly(&text, stage));
     assert_eq!(normalized.as_ref().map_or(&*text, |new| &new.text), expected, "{stages:?} on {text:?}");
     let Some(new) = normalized else { return };

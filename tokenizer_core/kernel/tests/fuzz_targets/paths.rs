@@ -2,7 +2,7 @@
 //! far.
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::expression::Steps;
+use tokd_kernel::expression::StepBudget;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::pretokenize::Pretokenizer;
 
@@ -20,7 +20,7 @@ pub fn paths(data: &[u8]) {
     };
     let ends = |path, batch| {
         let pretokenizer = Pretokenizer::on_path(std::slice::from_ref(&stage), path).unwrap();
-        pretokenizer.pieces(&text, &mut Steps::default()).unwrap().ends(batch).unwrap()
+        pretokenizer.pieces(&text, &mut StepBudget::default()).unwrap().ends(batch).unwrap()
     };
     let truth = ends(Path::Portable, 1);
     for path in Path::available() {

@@ -12,7 +12,7 @@ use core::arch::x86_64::{
 use std::mem::offset_of;
 
 use super::plain::Plain;
-use super::{Lane, NONE, PLACE_BITS, Steps, key, merge_of};
+use super::{Lane, LaneOps, NONE, PLACE_BITS, key, merge_of};
 use crate::machine::branch::cold_path;
 use crate::machine::path::{Avx2, Avx512};
 use crate::merging::ranks::MergeTable;
@@ -25,7 +25,7 @@ const VECTORS: usize = (1 << PLACE_BITS) / WORDS;
 
 pub(super) struct Vectors;
 
-impl Steps for Vectors {
+impl LaneOps for Vectors {
     #[inline(always)]
     unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]) {
         // SAFETY: the caller's promise.

@@ -5,7 +5,7 @@
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
-use super::{Lane, Steps, key, merge_of};
+use super::{Lane, LaneOps, key, merge_of};
 use crate::machine::branch::cold_path;
 use crate::machine::greatest::Greatest;
 use crate::machine::tagged_line::Look;
@@ -13,7 +13,7 @@ use crate::merging::ranks::MergeTable;
 
 pub(super) struct Plain<P>(PhantomData<P>);
 
-impl<P: Look + Greatest> Steps for Plain<P> {
+impl<P: Look + Greatest> LaneOps for Plain<P> {
     #[inline(always)]
     unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]) {
         let length = piece.len().min(N - 2);

@@ -170,7 +170,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
 }
 
 /// Where white space ends, and where behind its last newline.
-struct White {
+struct WhiteSpace {
     end: usize,
     newline_end: usize,
 }
@@ -181,8 +181,8 @@ struct White {
 /// # Safety
 /// The machine has the instructions of `B`.
 #[inline(always)]
-unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<White> {
-    let mut white = White { end: at, newline_end: at };
+unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<WhiteSpace> {
+    let mut white = WhiteSpace { end: at, newline_end: at };
     loop {
         let window = text.get(white.end..)?.first_chunk()?;
         // SAFETY: the caller's promise.

@@ -37,9 +37,9 @@ pub(crate) struct Spot(u16);
 
 /// The tree.
 #[derive(Debug)]
-pub(crate) struct WhiteTokens(Vec<Node>);
+pub(crate) struct WhiteSpaceTokens(Vec<Node>);
 
-impl WhiteTokens {
+impl WhiteSpaceTokens {
     /// Make it of tokens of white space; `None` if they are too many.
     pub(crate) fn new(tokens: &[(u32, &[u8])]) -> Option<Self> {
         let empty = Node { longer: [0; LETTERS.len()], shorter: 0, length: 0, id: NO_TOKEN };
@@ -110,7 +110,7 @@ mod tests {
     fn every_token_is_found_and_each_that_it_begins_with() {
         let tokens: [(u32, &[u8]); 6] =
             [(0, b" "), (1, b"\n"), (7, b"    \n"), (5, b"   "), (9, b" \n\xC2\xA0"), (8, b"\t")];
-        let tree = WhiteTokens::new(&tokens).unwrap();
+        let tree = WhiteSpaceTokens::new(&tokens).unwrap();
         let all = |bytes: &[u8]| {
             let first = tree.longest(bytes);
             std::iter::successors(Some(first), |spot| Some(tree.shorter(*spot)))
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(all(b" \n\xC2\xA0\xC2"), [(9, 4), (0, 1)]);
         assert_eq!(all(b"\t\t"), [(8, 1)]);
         assert_eq!(all(b"\xA0 "), []);
-        assert!(WhiteTokens::is_all(b" \r\n\t\xC2\xA0") && !WhiteTokens::is_all(b"  a"));
+        assert!(WhiteSpaceTokens::is_all(b" \r\n\t\xC2\xA0") && !WhiteSpaceTokens::is_all(b"  a"));
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         let letter = |number: u32, at: u32| LETTERS[(number / 6_u32.pow(at) % 6) as usize];
         let tokens: Vec<Vec<u8>> = (0..60_000).map(|number| (0..7).map(|at| letter(number, at)).collect()).collect();
         let numbered: Vec<(u32, &[u8])> = (0..).zip(tokens.iter().map(Vec::as_slice)).collect();
-        assert!(WhiteTokens::new(&numbered).is_none());
-        assert!(WhiteTokens::new(&numbered[..5_000]).is_some());
+        assert!(WhiteSpaceTokens::new(&numbered).is_none());
+        assert!(WhiteSpaceTokens::new(&numbered[..5_000]).is_some());
     }
 }

@@ -10,7 +10,7 @@ const ROOM: usize = 512;
 
 /// Ids in the caller's frame, or in a vector if they are too many for that.
 #[derive(Debug)]
-pub struct Near {
+pub struct InlineIds {
     room: [MaybeUninit<u32>; ROOM],
     /// How many of the room are written.
     count: usize,
@@ -18,7 +18,7 @@ pub struct Near {
     many: Vec<u32>,
 }
 
-impl Near {
+impl InlineIds {
     /// No ids.
     #[inline(always)]
     pub fn new() -> Self {
@@ -47,13 +47,13 @@ impl Near {
     }
 }
 
-impl Default for Near {
+impl Default for InlineIds {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Sink for Near {
+impl Sink for InlineIds {
     fn added(&mut self, id: u32, _source: Range<usize>) {
         self.pieces(&[id]);
     }
@@ -80,14 +80,14 @@ mod tests {
         for sizes in [vec![0], vec![1, 0, ROOM - 1], vec![ROOM, 0, 1, 2], vec![ROOM - 1, 2, ROOM, 1], vec![ROOM + 1, 1]]
         {
             let all: Vec<u32> = (0..sizes.iter().sum::<usize>() as u32).collect();
-            let (mut near, mut given) = (Near::new(), 0);
+            let (mut inline, mut given) = (InlineIds::new(), 0);
             for size in sizes {
-                near.pieces(&all[given..given + size]);
+                inline.pieces(&all[given..given + size]);
                 given += size;
-                assert_eq!(near.as_slice(), &all[..given]);
+                assert_eq!(inline.as_slice(), &all[..given]);
             }
-            near.added(7, 0..0);
-            assert_eq!(near.as_slice(), [all.as_slice(), &[7]].concat());
+            inline.added(7, 0..0);
+            assert_eq!(inline.as_slice(), [all.as_slice(), &[7]].concat());
         }
     }
 }

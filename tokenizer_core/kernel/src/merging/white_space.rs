@@ -4,14 +4,14 @@ use crate::merging::ranks::MergeTable;
 
 /// The ids of spaces and newlines, in a vocabulary whose merges join no space with either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct White {
+pub(crate) struct WhiteSpace {
     pub(crate) space: u32,
     pub(crate) newline: u32,
     /// Whether merges join newlines.
     pub(crate) newlines_join: bool,
 }
 
-impl White {
+impl WhiteSpace {
     /// What merges say of spaces and newlines.
     pub(crate) fn new(merges: &MergeTable) -> Option<Self> {
         let join = |pair: &[u8; 2]| merges.precedence_of_bytes(u16::from_le_bytes(*pair)) != 0;
