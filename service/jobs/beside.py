@@ -46,12 +46,18 @@ def _keep(settings: Settings, ending: threading.Event) -> None:
         if ending.wait(_LOOK_SECONDS):
             return
     while not ending.is_set():
-        process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
-            [sys.executable, "-m", __name__],
-            stdin=subprocess.PIPE,
-            env=os.environ | settings.environment(),
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
+                [sys.executable, "-m", __name__],
+                stdin=subprocess.PIPE,
+                env=os.environ | settings.environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            # File descriptors, processes or memory are short now.
+            _log.error("the worker cannot be started now: %s", error.strerror)
+            ending.wait(_RESTART_SECONDS)
+            continue
         while not ending.wait(_LOOK_SECONDS) and process.poll() is None:
             pass
         if ending.is_set():

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import threading
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import httpx
+import pytest
 
+from service.jobs import JobRequest, JobStore, beside
 from service.jobs.beside import worker_beside
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
@@ -83,3 +88,26 @@ def test_a_server_that_is_told_so_has_no_worker(make_settings: MakeSettings) -> 
     with worker_beside(make_settings()):
         assert keepers() == 1
     assert keepers() == 0
+
+
+@SQLITE
+def test_a_worker_that_cannot_be_started_now_is_started_later(
+    store: JobStore, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # There is a store from the first job on, whatever became of that.
+    store.cancel(store.submit(JobRequest(recipe={}, owner="local"))[0].id, None)
+    started = threading.Event()
+    process = MagicMock()
+    process.poll.return_value = None
+
+    def start(*_: Any, **__: Any) -> Any:
+        if tries.pop():
+            raise OSError(errno.EMFILE, "too many open files")
+        started.set()
+        return process
+
+    tries = [False, True]
+    monkeypatch.setattr(beside, "_RESTART_SECONDS", 0.01)
+    monkeypatch.setattr(beside.subprocess, "Popen", start)
+    with worker_beside(make_settings()):
+        assert started.wait(60)
