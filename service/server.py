@@ -46,7 +46,7 @@ def run(settings: Settings) -> None:
         InvalidSetting, and those of ``Tokenizer.open``, before any socket is opened.
     """
     require_keys(settings)
-    _require_output()
+    _require_standard_streams()
     if settings.uds is not None:
         _clear_the_way(Path(settings.uds))
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
@@ -63,15 +63,17 @@ def run(settings: Settings) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _require_output() -> None:
-    """Have a standard output that goes nowhere if there is none, as in ``tokd serve >&-``.
+def _require_standard_streams() -> None:
+    """Have standard streams that lead nowhere in place of those that are closed, as in ``tokd serve <&- 2>&-``.
 
-    uvicorn would not start without, and what is opened next, such as a connection, would take its place.
+    uvicorn would not start without an output, and what is opened next, such as a connection, would take their numbers,
+    at which libuv aborts the process.
     """
-    if sys.stdout is None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.set_inheritable(1, True)
-        sys.stdout = os.fdopen(1, "w")
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def _run_workers(settings: Settings) -> None:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.cli.processes import TEXT, assert_refused, environment
+from tests.jobs.waiting import until
 
 RUNNING = re.compile(r"running on http://127\.0\.0\.1:([0-9]+)")
 
@@ -101,6 +102,35 @@ def test_serve_answers_without_a_standard_output(home, workers):
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
+def test_serve_ends_in_order_without_standard_streams(home, tmp_path, closed):
+    uds = str(tmp_path / "s")
+    command = [sys.executable, "-m", "service.cli", "serve", "--uds", uds, "--worker", "false"]
+    with (
+        subprocess.Popen(
+            ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command],
+            cwd=home,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+        httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=uds)) as client,
+    ):
+        try:
+            until(lambda: answers(uds))
+            assert client.post("/count", json={"text": TEXT}).status_code == 200
+            process.terminate()
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+def answers(uds):
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(uds) == 0
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
