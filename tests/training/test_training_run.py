@@ -116,6 +116,16 @@ def test_only_what_is_missing_is_made_again(tmp_path: Path, shards: Path) -> Non
     assert len(inodes(counts).keys() - after.keys()) == 1
 
 
+def test_saved_counts_are_the_corpus_for_other_bounds_too(tmp_path: Path, shards: Path) -> None:
+    run = TrainingRun(tmp_path / "run", recipe(shards, max_piece_length=3))
+    run.save_counts(tmp_path / "all.counts")
+    for longest in (None, 3):
+        kept, counted = (
+            train(corpus, **SETTINGS, max_piece_length=longest) for corpus in (tmp_path / "all.counts", shards)
+        )
+        assert (kept.hash, kept.provenance) == (counted.hash, counted.provenance)
+
+
 def test_a_run_is_published_once_under_its_hash(tmp_path: Path, shards: Path) -> None:
     run = TrainingRun(tmp_path / "run", recipe(shards, name="mine", sizes=[300]))
     run.count()

@@ -107,10 +107,13 @@ class TrainingRun:
         durable.replace(self._counted, (json.dumps(names).encode(),))
 
     def save_counts(self, path: str | Path) -> None:
-        """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``."""
+        """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``.
+
+        Pieces longer than ``max_piece_length`` are in it too, so that it is the corpus for any other settings.
+        """
         if not self._is_counted:
             self.count()
-        self._all_counts().save(path)
+        self._all_counts(None).save(path)
 
     def merge(self) -> None:
         """Learn the merges, after what was learned before; count first if that is not done.
@@ -125,7 +128,7 @@ class TrainingRun:
             return
         watch = Watch(self._report)
         watch.merging(0, self._plan.goal.tokens - len(self._plan.start.tokens))
-        counts = self._all_counts(watch.now)
+        counts = self._all_counts(self._plan.max_piece_length, watch.now)
         warn_of_huge_pieces(counts)
         log.corpus, log.longest = watch.during(counts.summary), len(counts.pieces.longest)
         known = log.merges
@@ -264,14 +267,14 @@ class TrainingRun:
             yield path.name
         meter.unpacked = before[1] + position
 
-    def _all_counts(self, told: Progress | None = None) -> Counts:
+    def _all_counts(self, max_piece_length: int | None, told: Progress | None = None) -> Counts:
         """Read the counts of the whole corpus; ``told`` is reported meanwhile, by default how far that is."""
         files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")
         # These counts are the run's own: no bound applies to them, and they are UTF-8.
         rules = replace(self._rules, replace_invalid=False)
         report = self._report
         watch = Watch(report if report is None or told is None else lambda _: report(told))
-        counts = count_sources(sources(files), files, rules, watch, max_piece_length=self._plan.max_piece_length)
+        counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
         require_pieces(counts)
         return counts
 
