@@ -33,6 +33,9 @@ from tokenizer_core import (
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
 _SETTINGS = frozenset(("extends", *(field.name for field in fields(TrainSettings))))
+_OF_CORPUS = frozenset(("format", "field", "column"))
+"""Only of files that a pattern or a directory found: others are told by their place in the request."""
+
 _log = logging.getLogger("tokd.jobs")
 
 
@@ -113,7 +116,8 @@ def _path(error: TokdError, order: dict[str, Any]) -> str | None:
         return f"corpus.{'urls' if '://' in paths[index] else 'files'}[{index}]"
     if field is None:
         return None
-    return f"settings.{field}" if field in _SETTINGS else str(field)[:200]
+    of = "settings." if field in _SETTINGS else "corpus." if field in _OF_CORPUS else ""
+    return f"{of}{field}"[:200]
 
 
 def main() -> int:

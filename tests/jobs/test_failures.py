@@ -26,6 +26,7 @@ TEXTS = {"corpus": {"texts": ["low"]}}
         (CorpusNotFound("there is none", field="corpus.paths[0]"), FILES, "corpus.files[0]"),
         (CorpusNotFound("there is none", field="corpus.paths[1]"), URLS, "corpus.urls[1]"),
         (CorpusNotFound("there is none", field="corpus"), FILES, "corpus"),
+        (InvalidCorpus("no such column", file="/data/all/d.parquet", field="column"), FILES, "corpus.column"),
         (InvalidOption("too small", field="vocab_size"), TEXTS, "settings.vocab_size"),
         (StepLimit("too many steps"), TEXTS, "settings.pattern"),
         (StepLimit("too many steps"), {**TEXTS, "extends": "/artifacts/base"}, "settings.extends"),
