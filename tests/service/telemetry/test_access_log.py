@@ -66,7 +66,7 @@ def test_lines_of_several_processes_are_whole_and_all_there_if_the_reader_is_slo
     os.set_blocking(writing, blocks)
     # Each writes more than a pipe takes, again and again.
     code = (
-        "import sys; from service.telemetry import access_log; from tests.service.test_access_log import lost\n"
+        f"import sys; from service.telemetry import access_log; from {__name__} import lost\n"
         "access_log.END_SECONDS = 60; sys.exit(sum(lost(sys.stdout.buffer, 400) for _ in range(20)))"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code], stdout=writing) for _ in range(3)]
