@@ -1,4 +1,4 @@
-//! Rendered chats: which bytes the caller wrote, and that none of them can be part of a control token.
+//! Rendered chats: which bytes the caller wrote, and how none of them becomes part of a control token.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::expression::StepBudget;
 use crate::sink::Stretch;
 
-/// How literals are read in one text, and what was refused on the way.
+/// How the literals of one text are read, and which were refused.
 #[derive(Debug)]
 pub struct Reading<'c> {
     /// What literals of special tokens mean.
@@ -33,7 +33,7 @@ pub struct Guard<'c> {
 }
 
 impl<'c> Reading<'c> {
-    /// A text that is all of one author.
+    /// A text by one author.
     pub fn plain(policy: SpecialPolicy, threads: usize) -> Self {
         Self { policy, threads, guard: None, steps: StepBudget::default() }
     }
@@ -83,7 +83,7 @@ impl<'c> Guard<'c> {
         self.refused.extend(literals.filter(|(bytes, _)| touched(caller, bytes)));
     }
 
-    /// What the caller did not write of `whole`.
+    /// The parts of `whole` that the caller did not write.
     fn free(&self, whole: Range<usize>) -> Vec<Range<usize>> {
         let mut free = Vec::with_capacity(self.caller.len() + 1);
         let mut start = whole.start;
@@ -99,8 +99,8 @@ impl<'c> Guard<'c> {
         free
     }
 
-    /// What of a normalized text came from the template alone: it ends before each character that a byte of the caller
-    /// went into, and wherever the normalizer dropped one.
+    /// The parts of a normalized text that came from the template alone. They end before each character that a byte of
+    /// the caller went into, and wherever the normalizer dropped such a byte.
     fn free_of_normalized(&self, text: &str, stretch: &Stretch<'_>) -> Vec<Range<usize>> {
         let mut free: Vec<Range<usize>> = Vec::new();
         let mut open = false;

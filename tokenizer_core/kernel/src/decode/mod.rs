@@ -1,4 +1,4 @@
-//! Ids back to bytes and text, whole or as they come.
+//! From ids back to bytes and text, at once or as a stream.
 
 pub mod cells;
 pub mod steps;
@@ -18,10 +18,10 @@ use crate::vocabulary::Vocabulary;
 /// In the table of lengths: the token has a byte that is not ASCII.
 const WIDE: u8 = 0x80;
 
-/// In the table of lengths: those up to this one stand there; for all others, for holes and for special tokens 0 does.
+/// The longest length that is in the table of lengths; it has 0 for longer tokens, for holes and for special tokens.
 const COUNTED: usize = 0x7F;
 
-/// Ids for which room is made together: what one of them may take is far more than what most do.
+/// Ids for which room is made together: the most that one may take is far more than most take.
 const BLOCK: usize = 512;
 
 /// Cells that are copied together.
@@ -30,9 +30,9 @@ const COPIED: usize = 4;
 /// Ids that are looked at to estimate what all of them are like.
 const SAMPLE: usize = 1024;
 
-/// An id that is read where the caller has it.
+/// An id that is read from the caller's memory.
 pub trait Lent {
-    /// The id as it is now.
+    /// The id at this moment.
     fn id(&self) -> u32;
 }
 
@@ -43,7 +43,7 @@ impl Lent for u32 {
     }
 }
 
-/// Others may write to it: two looks need not see the same id.
+/// Others may write to it, so reading it twice may give two ids.
 impl Lent for AtomicU32 {
     #[inline(always)]
     fn id(&self) -> u32 {
@@ -196,7 +196,7 @@ impl TokenBytes {
     }
 }
 
-/// UTF-8 decoder for bytes that come bit by bit: what it gave and what it gives at the end are the whole text.
+/// A UTF-8 decoder for bytes that arrive in parts: what `push` and `finish` return, joined, is the whole text.
 #[derive(Debug, Clone, Default)]
 pub struct StreamDecoder {
     /// The beginning of a character: at most three bytes.
@@ -214,7 +214,7 @@ impl StreamDecoder {
         text
     }
 
-    /// End: what was held back was half a character.
+    /// End the stream: what is held back was an incomplete character.
     pub fn finish(&mut self) -> String {
         let text = String::from_utf8_lossy(&self.pending).into_owned();
         self.pending.clear();

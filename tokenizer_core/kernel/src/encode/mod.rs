@@ -24,7 +24,7 @@ use crate::sink::{Sink, Stretch};
 use crate::tables::Tables;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
-/// Bytes of a text that are asked for before the first is looked at.
+/// Bytes of a text that are prefetched before the first is read.
 const READ_AHEAD: usize = 1024;
 
 /// How a text is to be read.
@@ -100,7 +100,7 @@ impl Pipeline {
         self.tables.path
     }
 
-    /// Whether an expression that has no scanner looks at every text: no text is short enough to take no time.
+    /// Whether an expression without a scanner looks at every text; then even a short text may take long.
     pub fn has_expressions(&self) -> bool {
         self.has_expressions
     }
@@ -115,7 +115,7 @@ impl Pipeline {
         &self.added_tokens
     }
 
-    /// What the piece caches did, but for calls that have not ended.
+    /// The statistics of the piece caches, without calls that have not ended.
     pub fn cache_statistics(&self) -> CacheStatistics {
         self.scratch.statistics()
     }
@@ -189,7 +189,7 @@ impl Pipeline {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }
-        // Short texts are read before the processor sees that they are read one line after the other.
+        // A short text is read to its end before the processor's own prefetcher notices that it is read in order.
         (0..text.len().min(READ_AHEAD)).step_by(64).for_each(|at| prefetch(text.as_bytes(), at));
         if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
@@ -279,7 +279,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Text that holds no added token any more: cut it into pieces and merge each.
+    /// Text without added tokens: cut it into pieces and encode them.
     fn encode_stretch(
         &self,
         text: &str,
@@ -364,7 +364,7 @@ fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
     // As in Hugging Face the literal is compared with the entry as it is written, in the byte alphabet.
     let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
     let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
-    // Nearly all literals begin with the same byte, which few entries do.
+    // Nearly all literals begin with the same byte, and few entries do.
     let mut begins = [false; 256];
     others.keys().filter_map(|bytes| bytes.first()).for_each(|byte| begins[usize::from(*byte)] = true);
     for (id, bytes) in vocabulary.tokens().filter(|(_, bytes)| begins[usize::from(bytes[0])]) {
@@ -383,8 +383,8 @@ fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
             let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
             return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
         }
-        // A literal that is written as the entry is, such as `é` for the byte 0xE9, would be decoded as what was not
-        // encoded.
+        // A literal that is spelled like the entry of other bytes, such as `é` like the byte 0xE9, would be decoded to
+        // what was not encoded.
         let is_other = |entry: String| entry != *content || vocabulary.bytes(*id) != Some(content.as_bytes());
         if vocabulary.entry(*id).is_some_and(is_other) {
             let message = format!("the id {id} of {content:?} is another token of the vocabulary");

@@ -19,18 +19,18 @@ pub struct Lineage {
     /// 0 for a single byte, else one more than the rank of the merge.
     made: Box<[u32]>,
     parts: Box<[[u32; 2]]>,
-    /// What the merges make that stand before those of their parts.
+    /// The bytes of merges that are listed before the merges of their parts.
     unclear: Option<AhoCorasick>,
 }
 
 /// No merge makes it.
 const UNREACHED: u32 = u32::MAX;
 
-/// Merges whose past is followed together, so that their misses of the processor's cache overlap: one after the other
-/// they took a quarter of the time of opening.
+/// Merges whose past is followed together, so that their cache misses overlap: one by one they took a quarter of the
+/// time of opening.
 const TOGETHER: usize = 32;
 
-/// More such merges than this, and hardly a text is without one.
+/// With more unclear merges than this, hardly any text is without one.
 const UNCLEAR_LIMIT: usize = 1 << 12;
 
 impl Lineage {
@@ -52,7 +52,7 @@ impl Lineage {
                     table.prefetch(later.left, later.right);
                 }
             }
-            // Nearly always all of them stay side by side, so that is taken for granted first.
+            // Nearly always all of them stay side by side, so that is assumed first.
             lineage.follow(merges, ranks.clone(), &mut made, |_, rank, left, right| counts(rank, left, right));
             open.clear();
             open.extend(made.iter().map(|merge: &Merge| (merge.left, merge.right)));
@@ -108,7 +108,7 @@ impl Lineage {
         }
     }
 
-    /// Say nothing about bytes that hold one of `unclear`.
+    /// Count tokens whose bytes contain one of `unclear` as not made.
     fn without(mut self, unclear: &[Vec<u8>], vocabulary: &Vocabulary) -> Option<Self> {
         self.unclear = Some(AhoCorasick::new(unclear).ok()?);
         for (id, bytes) in vocabulary.tokens() {
@@ -119,7 +119,7 @@ impl Lineage {
         Some(self)
     }
 
-    /// Whether what is said about tokens holds where merges make them of these bytes.
+    /// Whether the lineage holds for these bytes.
     #[inline]
     pub fn is_clear(&self, bytes: &[u8]) -> bool {
         self.unclear.as_ref().is_none_or(|unclear| !unclear.is_match(bytes))
@@ -168,7 +168,7 @@ impl Lineage {
         true
     }
 
-    /// Whether all of these pairs stay side by side; they are lost.
+    /// Whether all of these pairs stay side by side; the vector is used up.
     fn all_stay(&self, table: &MergeTable, pairs: &mut Vec<(u32, u32)>) -> bool {
         let mut limits = Vec::with_capacity(pairs.len());
         while !pairs.is_empty() {

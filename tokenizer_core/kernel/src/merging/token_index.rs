@@ -12,14 +12,14 @@ use crate::merging::lineage::Lineage;
 use crate::piece_cache::{Key, WideKey};
 use crate::vocabulary::Vocabulary;
 
-/// The slot of a line with a tag, or 0, where no two have one: all are looked at, since a branch on which it is cannot
-/// be foreseen.
+/// The slot of a line with a tag, or 0; no two slots have the same tag. All are looked at, since a branch on which one
+/// it is would be unpredictable.
 #[inline(always)]
 fn slot(Line(slots): &Line, tag: u32, tags: u32) -> u32 {
     slots.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
 }
 
-/// Where a hash's token is, and what is known of it there.
+/// The line of a hash's token, and its tag there.
 #[derive(Debug, Clone, Copy)]
 struct Address {
     line: usize,
@@ -34,7 +34,7 @@ struct Address {
 #[derive(Debug)]
 pub struct TokenIndex {
     cells: Arc<Cells>,
-    /// Of each token a few bits of its hash, then one that says whether merges make it, then its id.
+    /// For each token a few bits of its hash, then a bit that is set unless merges make it, then its id.
     lines: Table<Line>,
     line_bits: u32,
     /// The bits of an id.
@@ -56,14 +56,15 @@ struct Slot {
 
 const NO_TOKEN: u32 = u32::MAX;
 
-/// What the line of a piece says: a slot with its tag, [`ELSEWHERE`], or 0 where it is no token.
+/// What the line of a piece says: a slot with its tag, [`ELSEWHERE`], or 0 if it is not a token.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Candidate(u32);
 
-/// The token is not in this line, if it is one at all. No slot is this, since the lowest bit of its tag is set.
+/// If the piece is a token at all, it is not in this line. No slot has this value, since the lowest bit of each tag is
+/// set.
 const ELSEWHERE: u32 = 1;
 
-/// What a line and its neighbour differ in.
+/// The bit in which the numbers of a line and its neighbour differ.
 const BESIDE: usize = 1;
 
 const FREE: Slot = Slot { token: NO_TOKEN, tag: 0 };
@@ -137,13 +138,13 @@ impl TokenIndex {
         self.has_whole_only
     }
 
-    /// Set in a token: whole pieces alone are taken for it, since merges make something else of its bytes.
+    /// The bit of a token that only whole pieces are taken for, since merges make something else out of its bytes.
     #[inline(always)]
     fn whole_only(&self) -> u32 {
         self.ids + 1
     }
 
-    /// What a piece or a token is looked for by, if it is of up to 31 bytes: the hash of its key as a whole piece.
+    /// The hash under which a piece or token of up to 31 bytes is found: that of its key as a whole piece.
     #[inline]
     pub fn hash_of(bytes: &[u8]) -> Option<u64> {
         let short = || Key::new(bytes, 0, bytes.len(), false).map(Key::hash);
@@ -172,14 +173,14 @@ impl TokenIndex {
         true
     }
 
-    /// Begin to load what is known of a piece that has a [hash](Self::hash_of).
+    /// Prefetch the line of a piece that has a [hash](Self::hash_of).
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
         prefetch(&self.lines, self.address(hash).line);
     }
 
-    /// What the line of a piece says, which has been asked for before; begins to load the bytes of its token, and the
-    /// neighbour if the token can be there.
+    /// What the line of a piece says, which should have been prefetched. Prefetches the bytes of its token, and the
+    /// neighbouring line if the token can be there.
     #[inline(always)]
     pub fn candidate(&self, hash: u64) -> Candidate {
         let candidate = self.in_line(hash);
@@ -230,7 +231,7 @@ impl TokenIndex {
         }
     }
 
-    /// The token of which its own line says that it is elsewhere.
+    /// The token whose own line says that it is elsewhere.
     #[inline(never)]
     fn beside(&self, bytes: &[u8]) -> u32 {
         let Some(Address { line, tag }) = Self::hash_of(bytes).map(|hash| self.address(hash)) else {
@@ -262,7 +263,7 @@ impl TokenIndex {
         known.then_some(token & self.ids)
     }
 
-    /// Begin to load what is known of `bytes`, if they have a [hash](Self::hash_of).
+    /// Prefetch the line of `bytes`, if they have a [hash](Self::hash_of).
     #[inline]
     pub fn prefetch_whole(&self, bytes: &[u8]) {
         if let Some(hash) = Self::hash_of(bytes) {

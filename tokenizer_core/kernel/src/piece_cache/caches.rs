@@ -1,4 +1,4 @@
-//! The caches of one thread together, and what they did.
+//! All caches of one thread, and their statistics.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::long::LongCache;
 use super::short::ShortCache;
 use super::wide::WideCache;
 
-/// What piece caches did.
+/// Statistics of piece caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
-    /// What they may take, in bytes.
+    /// The most memory that they take, in bytes.
     pub bytes: u64,
     /// Pieces looked up.
     pub pieces: u64,
@@ -30,7 +30,7 @@ impl CacheStatistics {
     }
 }
 
-/// What pieces became, as far as one thread remembers.
+/// The caches of one thread, from pieces to their ids.
 #[derive(Debug)]
 pub struct Caches {
     pub(crate) short: ShortCache,

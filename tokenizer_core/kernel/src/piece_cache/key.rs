@@ -1,4 +1,4 @@
-//! Pieces as words: the text itself, so that equal keys are equal pieces.
+//! Keys of pieces: they contain the whole text, so equal keys are equal pieces.
 
 use crate::machine::words::sixteen;
 
@@ -21,12 +21,12 @@ const PART_SHIFT: u32 = LENGTH_SHIFT + PART_BIT;
 /// As [`PART_BIT`], of a [`WideKey`].
 const WIDE_PART_BIT: u32 = 7;
 
-/// What a key is by the length of its piece.
+/// The parts of a key that depend on the length of its piece.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     /// The bytes that belong to the piece.
     mask: u128,
-    /// What stands above them. A longer piece has the length 0, which is in no key of a piece.
+    /// The length, above them. For a longer piece it is 0, which no key of a piece has.
     tag: u128,
 }
 
@@ -45,7 +45,7 @@ impl Key {
     /// No piece has it: none is empty.
     pub const EMPTY: Self = Self(0);
 
-    /// As a token's cell has it: the text, zeros, and the length in the byte above.
+    /// From the word of a token's cell: the text, zeros, and the length in the highest byte.
     #[inline(always)]
     pub(crate) fn of_word(word: u128) -> Self {
         Self(word)
@@ -78,8 +78,8 @@ impl Key {
         Self::clipped(sixteen(text, start), (end - start).min(KEY_LIMIT + 1)).or_part(part)
     }
 
-    /// The key of a piece that begins with these bytes and has `clipped` of them, or that no piece has if it has more
-    /// than 15: lengths are clipped to 16.
+    /// The key of a piece of `clipped` bytes that begins with `bytes`. Lengths are clipped to 16; for 16 it is a key
+    /// that no piece has.
     #[inline(always)]
     pub(crate) fn clipped(bytes: u128, clipped: usize) -> Self {
         let Shape { mask, tag } = SHAPES[clipped % SHAPES.len()];
@@ -103,10 +103,10 @@ impl Key {
         mix(self.0)
     }
 
-    /// A number below `1 << bits` that depends on the whole key, `up` bits up; all of it is less than 64 bits.
+    /// A number below `1 << bits` that depends on the whole key, shifted left by `up`. Both together are less than 64.
     #[inline(always)]
     pub fn place(self, bits: u32, up: u32) -> usize {
-        // One shift, since each is a step.
+        // One shift in place of two.
         (self.hash() >> (u64::BITS - bits - up)) as usize & !((1 << up) - 1)
     }
 }
@@ -148,7 +148,7 @@ impl WideKey {
 /// What the low and the high half of a key are multiplied by.
 pub(crate) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
-/// A hash of which the upper bits are the good ones.
+/// A hash whose upper bits are well mixed.
 #[inline(always)]
 pub(super) fn mix(word: u128) -> u64 {
     let (low, high) = (word as u64, (word >> 64) as u64);

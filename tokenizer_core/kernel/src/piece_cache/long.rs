@@ -8,10 +8,10 @@ use crate::machine::pages::{Table, Zeroed};
 use crate::machine::prefetch::prefetch;
 use crate::machine::words::{padded, sixteen};
 
-/// Longest piece that is remembered, in bytes: beyond it the same piece hardly comes twice.
+/// The longest piece that is remembered, in bytes: longer ones hardly come twice.
 const PIECE_LIMIT: usize = 256;
 
-/// The bit of a length that tells a part from a whole piece, whose ids can be others.
+/// The bit of a length that marks a part of a piece, whose ids can differ from those of a whole piece.
 const PART: u16 = 1 << 15;
 
 /// A remembered piece: where its bytes and ids lie.
@@ -30,14 +30,14 @@ struct Entry {
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-/// Where a piece is looked for, and what tells it from most others there.
+/// Where a piece is looked for, and a check that tells it from most others there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spot {
     place: u32,
     check: u32,
 }
 
-/// Ids that [`LongCache`] keeps for an entry of another cache, until it forgets all of them.
+/// Ids that [`LongCache`] keeps for an entry of another cache, until it is emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
     pub(super) start: u32,
@@ -50,7 +50,7 @@ fn tagged(piece: &[u8], part: bool) -> u16 {
     piece.len() as u16 | if part { PART } else { 0 }
 }
 
-/// Two neighbouring places a hash, and two arenas that are emptied when one is full.
+/// Two neighbouring places for each hash, and two arenas, which are both emptied when one is full.
 #[derive(Debug)]
 pub struct LongCache {
     entries: Table<Entry>,
@@ -131,7 +131,7 @@ impl LongCache {
         self.ids.extend_from_slice(ids);
         let place = place as usize;
         let before = std::mem::replace(&mut self.entries[place], entry);
-        // Two of the same were missed together.
+        // The same piece was missed twice in one portion.
         if before.length == 0 || before.check == check {
             return false;
         }
@@ -176,13 +176,13 @@ fn hash(piece: &[u8]) -> u64 {
     const TURN: u32 = 23;
     let step = |hash: u64, word: u128| hash.rotate_left(TURN).wrapping_add(mix(word));
     let words = piece.chunks_exact(16).map(|word| sixteen(word, 0));
-    // The last sixteen bytes, most of them again: a copy of what is left would be of any length.
+    // The last sixteen bytes, most of them a second time: a copy of the rest would have a variable length.
     let last = piece.last_chunk::<16>().map_or_else(|| padded(piece), |last| u128::from_le_bytes(*last));
     let hash = step(words.fold(piece.len() as u64, step), last);
     (hash ^ hash >> 32).wrapping_mul(MULTIPLIERS[0])
 }
 
-/// Whether two pieces of the same length are the same: most are short, and comparing any length is a call.
+/// Whether two pieces of the same length are equal. Most are short, and `memcmp` would be a call.
 #[inline]
 fn equal(left: &[u8], right: &[u8]) -> bool {
     let ((chunks, _), (others, _)) = (left.as_chunks::<32>(), right.as_chunks::<32>());

@@ -15,7 +15,8 @@ pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
 
-/// The word of a bucket above which never stands a count. What is not in a bucket is read from here.
+/// The word of a bucket that never has a count in its upper bits: for a piece that is not in the bucket, it is read in
+/// place of the ids.
 pub(crate) const UNCOUNTED: usize = 1;
 
 /// Two pieces of up to four ids, or one of up to eight.
@@ -34,7 +35,7 @@ const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, 
 unsafe impl Zeroed for Bucket {}
 
 impl Bucket {
-    /// How many ids there are of the piece in the first or in the second half; 0 if they are not here.
+    /// How many ids the piece in the first or the second half has; 0 if they are kept elsewhere.
     #[inline(always)]
     fn count(&self, half: usize) -> usize {
         (self.ids[half][0] >> COUNT_SHIFT) as usize
@@ -46,7 +47,8 @@ impl Bucket {
         self.count(0) > HALF || self.keys[1] != 0
     }
 
-    /// Remember the ids of a piece; the older one goes if there is no room for both. Returns whether one went.
+    /// Remember the ids of a piece; if there is no room for both, the older piece is forgotten. Returns whether one
+    /// was.
     #[inline(always)]
     fn insert(&mut self, key: Key, Few { ids, count }: &Few) -> bool {
         let is_small = *count as usize <= HALF;
@@ -60,20 +62,20 @@ impl Bucket {
     }
 }
 
-/// Where ids are kept, in the place of ids: with the count 0.
+/// Where ids are kept, stored in place of ids, with the count 0.
 fn words(Kept { start, count, generation }: Kept) -> [u32; HALF] {
     [start, 0, count, generation]
 }
 
-/// A place is told in words of eight bytes, which an address takes without another step.
+/// Places count words of eight bytes, which an address computation scales by itself.
 pub(crate) const PLACE_SHIFT: u32 = (size_of::<Bucket>() / size_of::<u64>()).ilog2();
 
-/// What the places of a bucket and its neighbour differ in.
+/// The bit in which the places of a bucket and its neighbour differ.
 const BESIDE: usize = 1 << PLACE_SHIFT;
 
 /// The cache; its size is fixed when it is made.
 ///
-/// A piece that finds its bucket full is put into the neighbour of that one, if there is room.
+/// A piece whose bucket is full goes into the neighbouring bucket, if that has room.
 #[derive(Debug)]
 pub struct ShortCache {
     buckets: Table<Bucket>,
@@ -111,7 +113,7 @@ impl ShortCache {
         prefetch_at(self.words().wrapping_add(place));
     }
 
-    /// What places are counted from.
+    /// The word that places count from.
     #[inline(always)]
     pub(crate) fn words(&self) -> *const u64 {
         self.buckets.as_ptr().cast()
@@ -181,7 +183,7 @@ impl ShortCache {
         let is_known = |place: usize| self.bucket(place).keys.contains(&key.0);
         let is_full = |place: usize| self.bucket(place).is_full();
         if is_known(place) || is_full(place) && is_known(place ^ BESIDE) {
-            // Two of them were missed together.
+            // The piece was missed twice in one portion.
             return false;
         }
         if is_full(place) && !is_full(place ^ BESIDE) {

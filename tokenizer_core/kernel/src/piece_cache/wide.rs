@@ -11,7 +11,7 @@ const WIDE_IDS_LIMIT: usize = 7;
 
 const _: () = assert!(WIDE_IDS_LIMIT <= IDS_LIMIT);
 
-/// In the place of the count of an entry: the ids are kept elsewhere, and it says where.
+/// In place of a count: the ids are kept elsewhere, and the entry says where.
 const ELSEWHERE: u32 = u32::MAX;
 
 const _: () = assert!(ELSEWHERE as usize > WIDE_IDS_LIMIT);
@@ -21,7 +21,7 @@ const _: () = assert!(ELSEWHERE as usize > WIDE_IDS_LIMIT);
 pub enum Wide {
     /// Here.
     Here(Few),
-    /// Elsewhere, as they are many.
+    /// Elsewhere, because they are many.
     Kept(Kept),
 }
 
@@ -39,8 +39,7 @@ const _: () = assert!(size_of::<Entry>() == 64);
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-/// Four neighbouring places a hash, of which the second two are taken when the first two are; the size is fixed when it
-/// is made.
+/// Four neighbouring places for each hash; the second two are used when the first two are taken. The size is fixed.
 #[derive(Debug)]
 pub struct WideCache {
     entries: Table<Entry>,
@@ -80,8 +79,8 @@ impl WideCache {
         })
     }
 
-    /// Remember the ids of a piece, or where `keep` keeps them if they are more than 7; the older one goes if all
-    /// places are taken. Returns whether one went.
+    /// Remember the ids of a piece, or where `keep` keeps them if they are more than 7. If all places are taken, an
+    /// older piece is forgotten. Returns whether one was.
     #[inline]
     pub fn insert(&mut self, key: WideKey, ids: &[u32], keep: impl FnOnce(&[u32]) -> Kept) -> bool {
         let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
@@ -94,7 +93,7 @@ impl WideCache {
             }
         }
         let place = self.place(key);
-        // Two of them were missed together, or what was kept is forgotten.
+        // The piece was missed twice in one portion, or its kept ids are forgotten.
         let known = self.find(place, key);
         if let Some(at) = known.or_else(|| (0..4).map(|way| place ^ way).find(|at| self.is_free(*at))) {
             self.entries[at] = entry;

@@ -43,13 +43,13 @@ impl Pretokenizer {
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
 
-    /// Whether every piece ends at a newline that stands between a visible ASCII character and an ASCII letter, in any
-    /// text, also in one that ends there: true of each scanner alone.
+    /// Whether, in any text, a piece ends at every newline between a visible ASCII character and an ASCII letter, even
+    /// if the text ends there: true of each scanner alone.
     pub fn cuts_behind_newlines(&self) -> bool {
         matches!(self.stages.as_slice(), [stage] if stage.scanner().is_some())
     }
 
-    /// Begin to cut `text`, which is a whole text or a stretch of one whose `steps` these are.
+    /// Begin to cut `text`, a whole text or a stretch of one, within the `steps` of the whole.
     ///
     /// # Errors
     /// `invalid_option` for a text of 4 GiB or more.
@@ -71,7 +71,7 @@ impl Pretokenizer {
 #[derive(Debug)]
 pub struct Pieces<'t> {
     text: &'t str,
-    /// Where the last piece that was given ended.
+    /// Where the last given piece ended.
     at: usize,
     cut: Cut<'t>,
 }

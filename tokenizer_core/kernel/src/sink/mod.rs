@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::machine::buffer::Buffer;
 use crate::normalize::Alignment;
 
-/// Text between added tokens as the pretokenizer saw it, and the way back to the caller's.
+/// A text between added tokens as the pretokenizer saw it, and the way back to the caller's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch<'a> {
     /// Where the normalizer's text began in the caller's.
@@ -42,19 +42,19 @@ pub trait Sink {
     /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
     fn added(&mut self, id: u32, source: Range<usize>);
 
-    /// Whether it is told of pieces only [how many ids](Self::counted) they have.
+    /// Whether the sink is given only [the number](Self::counted) of ids and not the ids of pieces.
     const COUNTS: bool = false;
 
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
 
-    /// The next pieces have so many ids, for a sink that counts.
+    /// The number of ids of the next pieces, for a sink that counts.
     fn counted(&mut self, _ids: usize) {}
 
-    /// The pieces that come are those of `stretch`, which has so many bytes.
+    /// The next pieces are those of `stretch`, which has `bytes` bytes.
     fn stretch_begins(&mut self, _stretch: &Stretch<'_>, _bytes: usize) {}
 
-    /// These were all of them.
+    /// All pieces of the stretch have been given.
     fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
 }
 
@@ -69,7 +69,7 @@ impl Sink for Buffer<u32> {
     }
 }
 
-/// For tests and examples: calls give their ids to a buffer or to what lies near.
+/// For tests and examples; calls use a buffer or inline ids.
 impl Sink for Vec<u32> {
     fn added(&mut self, id: u32, _source: Range<usize>) {
         self.push(id);

@@ -39,7 +39,7 @@ impl Masks {
     }
 }
 
-/// What cannot be seen of the first character of a window that is the last one of the window before.
+/// What a window cannot see of its first character, when that is the last one of the window before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
     /// It is neither word nor number nor space and does not begin a piece.
@@ -73,7 +73,7 @@ pub(super) fn borders<R: Rules>(
 ) -> Borders {
     let Masks { letter, number, space, newline, blank, quote, .. } = *masks;
     let valid = lowest_bits(count);
-    // Characters of which everything is decided.
+    // Characters about which everything is decided.
     let mut known = valid;
 
     let word = if R::CASED { letter | masks.mark } else { letter };
