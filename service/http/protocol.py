@@ -205,8 +205,11 @@ class BoundedProtocol(DirectProtocol):
 
     def _start_cycle(self) -> None:
         # No request of these is answered at once. The parser takes HTTP/0.9 and HTTP/2.0 too, and refuses all others.
-        if self.parser.get_http_version() not in ("1.0", "1.1"):
+        version = self.parser.get_http_version()
+        if version not in ("1.0", "1.1"):
             self._stop_at(_no_http())
+        # A caller of HTTP/1.0 would take "100 Continue" for the answer.
+        self.expect_100_continue = self.expect_100_continue and version == "1.1"
         super()._start_cycle()
         if self._is_ending:
             self.cycle.keep_alive = False
@@ -234,6 +237,7 @@ class BoundedProtocol(DirectProtocol):
         """Go on with what came meanwhile, or watch how long nothing comes."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
+            self._end_unread()
             return
         self.flow.resume_reading()
         if self.pipeline:
@@ -331,3 +335,8 @@ class BoundedProtocol(DirectProtocol):
         more = b"".join(b"%b: %b\r\n" % header for header in refused.headers)
         self.transport.write(b"%b%b\r\n%b" % (head, more, refused.body))
         self.transport.close()
+        self._end_unread()
+
+    def _end_unread(self) -> None:
+        """Give a caller some time to read what waits on a connection that is closed: it stays open until then."""
+        self._end_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)

@@ -163,6 +163,34 @@ def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("last", [b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", b"garbage\r\n\r\n"])
+def test_connection_that_is_closed_behind_an_answer_that_nobody_reads_is_given_up(last: bytes) -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        protocol.data_received(last)
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
+
+
+def test_caller_of_http_1_0_is_not_told_to_go_on() -> None:
+    async def reads(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await app(scope, receive, send)
+
+    async def story() -> bytes:
+        protocol, transport = connected(reads)
+        protocol.data_received(b"POST / HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\nx")
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        return transport.written
+
+    assert asyncio.run(story()).startswith(b"HTTP/1.1 204")
+
+
 @pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", ENCODE])
 @pytest.mark.parametrize("on_its_way", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", ENCODE])
 def test_request_that_is_on_its_way_when_the_server_ends_is_answered(
