@@ -238,7 +238,7 @@ def _reject(rendered: RenderedChat, start: int, end: int, literal: str) -> None:
     """Raise for a literal, naming the first field of the caller that contributes to it."""
     field = _field(rendered, start)
     raise ReservedLiteral(
-        f"{field[:100]} makes {literal[:100]!r}, the literal of an added token; "
+        f"a caller's text makes {literal[:100]!r}, the literal of an added token; "
         'pass special_tokens="text" to encode it as ordinary text',
         field=field,
         literal=literal,

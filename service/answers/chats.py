@@ -12,7 +12,7 @@ import numpy as np
 from service.answers import encoding
 from service.answers.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
 from service.answers.writing import Answer, Rows, Writer, hold, write
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, from_core, quote
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded
@@ -107,9 +107,19 @@ def options(request: ChatOptions) -> RenderingOptions:
 def encode_one(
     loaded: Loaded, chat: Chat, path: str, policy: str, *, args_field: str = "template_args", **rendering: Any
 ) -> EncodedChat:
-    """Encode one chat; ``path`` is the field that it stands in, ``args_field`` that of the template's variables."""
+    """Encode one chat, of a request that cannot say what a literal means.
+
+    Args:
+        path: the field that the chat stands in; ``args_field`` is that of the template's variables.
+    """
     ((rendered, _),) = _rendered(loaded, [(chat, path)], args_field, **rendering)
-    encoded = _encode(loaded, rendered, path, cast(ChatPolicy, policy))
+    try:
+        encoded = _encode(loaded, rendered, path, cast(ChatPolicy, policy), args_field)
+    except ServiceError as error:
+        if error.code == "reserved_literal":
+            literal = quote(error.members["literal"])
+            error.detail = f"a caller's text makes {literal}, which the setting chat_literals of this server refuses"
+        raise
     hold(_size(rendered, encoded.ids, encoded.spans, encoded.control))
     return encoded
 
@@ -131,8 +141,10 @@ def _rendered(
         yield rendered, path
 
 
-def _encode(loaded: Loaded, rendered: RenderedChat, path: str, policy: ChatPolicy) -> EncodedChat:
-    with _placed(path):
+def _encode(
+    loaded: Loaded, rendered: RenderedChat, path: str, policy: ChatPolicy, args_field: str = "template_args"
+) -> EncodedChat:
+    with _placed(path, args_field):
         return loaded.tokenizer.encode_chat(rendered, special_tokens=policy)
 
 

@@ -17,6 +17,7 @@ from service.routes.compat.conversation import (
 )
 from service.schemas.fields import Object
 
+PARAMETERS = "input_schema"
 _ROLES = ("user", "assistant", "system")
 _TEXTS = {"text": "text"}
 
@@ -27,7 +28,7 @@ def read(system: str | list[Object] | None, messages: list[Object]) -> Conversat
     Errors:
         ``invalid_option`` for a block that is no text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(joined=True)
+    conversation = Conversation(joined=True, parameters=PARAMETERS)
     if system is not None:
         conversation.say("system", joined_text(system, "system", _TEXTS, "a block"), "system")
     for at, message in enumerate(messages):
@@ -55,7 +56,7 @@ def read_tools(tools: list[Object] | None) -> list[Object] | None:
         kind = kind_of(tool, place, "custom")
         if kind != "custom":
             raise refused("a tool", kind, place)
-        found.append(function(tool, "input_schema", place))
+        found.append(function(tool, PARAMETERS, place))
     return found or None
 
 

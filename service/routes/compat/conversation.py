@@ -15,6 +15,7 @@ from service.tokenizers.loaded import Loaded
 from tokenizer_core import RenderedChat
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](.*)", re.DOTALL)
+_TOOL = re.compile(r"(tools\[\d+\])\.function\.(\w+)(.*)", re.DOTALL)
 BETWEEN = "\n"
 """Stands between text parts of one turn, as vLLM puts it for templates that take one string."""
 
@@ -24,12 +25,13 @@ class Conversation:
 
     Args:
         joined: whether what a caller says in two messages in a row is one turn; the assistant's always is.
+        parameters: the name of the field that holds the schema of a tool's arguments.
     """
 
-    def __init__(self, *, joined: bool) -> None:
+    def __init__(self, *, joined: bool, parameters: str) -> None:
         self.messages: list[Object] = []
         self._places: list[str] = []
-        self._joined = joined
+        self._joined, self._parameters = joined, parameters
         self._names: dict[str, str] = {}
         self._gathered: list[tuple[Object, str, list[str]]] = []
 
@@ -72,10 +74,17 @@ class Conversation:
             self._refuse_what_is_left_out(encoded.rendered, rendering.get("tools"))
             return len(encoded.ids)
         except ServiceError as error:
-            found = _MESSAGE.fullmatch(error.path or "")
-            if found is not None:
-                error.path = self._places[int(found[1])]
+            error.path = self._sent(error.path or "") or None
             raise
+
+    def _sent(self, path: str) -> str:
+        """Return the field of the request that a field of what was rendered came from."""
+        message, tool = _MESSAGE.fullmatch(path), _TOOL.fullmatch(path)
+        if message is not None:
+            return self._places[int(message[1])]
+        if tool is not None:
+            return f"{tool[1]}.{self._parameters if tool[2] == 'parameters' else tool[2]}{tool[3]}"
+        return path
 
     def _refuse_what_is_left_out(self, rendered: RenderedChat, tools: object) -> None:
         """Refuse tools and calls of which a template that knows none of them writes nothing."""

@@ -28,6 +28,7 @@ _TEXTS = {
 }
 """The parts that are text, and the field that has it."""
 
+PARAMETERS = "parameters"
 _ROLES = ("user", "assistant", "system", "developer")
 
 
@@ -37,7 +38,7 @@ def read(instructions: str | None, items: str | list[Object] | None) -> Conversa
     Errors:
         ``invalid_option`` for an item or a part that is no text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(joined=False)
+    conversation = Conversation(joined=False, parameters=PARAMETERS)
     if instructions is not None:
         conversation.say("system", instructions, "instructions")
     if isinstance(items, str):
@@ -61,7 +62,7 @@ def read_tools(tools: list[Object] | None) -> list[Object] | None:
         kind = kind_of(tool, place)
         if kind != "function":
             raise refused("a tool", kind, place)
-        found.append(function(tool, "parameters", place))
+        found.append(function(tool, PARAMETERS, place))
     return found or None
 
 

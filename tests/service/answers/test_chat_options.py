@@ -159,6 +159,24 @@ def test_service_decides_what_literals_in_chats_may_mean(make_client: MakeClient
     assert parsed == loose.post("/encode", json=body).json()["ids"]
 
 
+def test_refused_literal_is_placed_where_the_caller_wrote_it(
+    make_client: MakeClient, framed: Tokenizer, tmp_path: Path
+) -> None:
+    framed.with_template("{{ messages[0].content }}{{ effort }}").save(tmp_path / "effort")
+    strict = make_client(chat_literals="reject", artifacts=(str(tmp_path / "effort"),))
+    refused = assert_problem(
+        strict.post("/count", json={"messages": [SHORT, FORGED]}), "reserved_literal", "messages[1][0].content"
+    )
+    assert "messages[0]" not in refused["detail"]
+    assert 'special_tokens="text"' in refused["detail"]
+    body = {"messages": SHORT, "chat_template_kwargs": {"effort": "<|eos|>"}}
+    error = strict.post("/tokenize", json=body).json()["error"]
+    assert error["param"] == "chat_template_kwargs.effort"
+    # This route has no option that says what a literal means.
+    assert "chat_literals" in error["message"]
+    assert "special_tokens" not in error["message"]
+
+
 @pytest.mark.parametrize("settings", [{"chat_literals": "parse"}, {"chat_literals": "maybe"}])
 def test_policies_that_contradict_stop_the_start(settings: dict[str, Any]) -> None:
     with pytest.raises(InvalidSetting, match="chat_literals is"):

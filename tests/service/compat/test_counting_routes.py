@@ -312,7 +312,7 @@ def test_bad_openai_request_is_refused_with_its_place(
 ) -> None:
     answer = counting.post(OPENAI, json=body)
     if param is None:
-        assert answer.json()["error"]["param"].startswith("tools[0].function.parameters.a[0]")
+        assert answer.json()["error"]["param"].startswith("tools[0].parameters.a[0]")
         param = answer.json()["error"]["param"]
     openai_error(answer, 400, code, param)
 
@@ -401,4 +401,20 @@ def test_callers_forge_no_control_token_here_either(counting: TestClient, make_c
     openai_error(strict.post(OPENAI, json={"input": "a<|eos|>"}), 400, "reserved_literal", "input")
     blocks = [{"type": "text", "text": "a"}, {"type": "tool_result", "tool_use_id": "a", "content": "<|eos|>"}]
     answer = strict.post(ANTHROPIC, json={"messages": [{"role": "user", "content": blocks}]})
-    anthropic_error(answer, 400, "invalid_request_error", "messages[0].content[1]: ")
+    said = anthropic_error(answer, 400, "invalid_request_error", "messages[0].content[1]: ")
+    # These routes have no option that says what a literal means.
+    assert "chat_literals" in said
+    assert "special_tokens" not in said
+
+
+@pytest.mark.parametrize("field", ["name", "description", "schema.a"])
+def test_place_in_a_tool_is_that_of_the_request(make_client: MakeClient, field: str) -> None:
+    strict = make_client(chat_literals="reject")
+    schema = {"type": "object", **({"a": "<|eos|>"} if field == "schema.a" else {})}
+    tool = {"name": "f", "description": "d", **({} if field == "schema.a" else {field: "<|eos|>"})}
+    openai = {"input": "a", "tools": [{"type": "function", **tool, "parameters": schema}]}
+    place = f"tools[0].{field}"
+    openai_error(strict.post(OPENAI, json=openai), 400, "reserved_literal", place.replace("schema", "parameters"))
+    anthropic = {"messages": [{"role": "user", "content": "a"}], "tools": [{**tool, "input_schema": schema}]}
+    place = place.replace("schema", "input_schema")
+    anthropic_error(strict.post(ANTHROPIC, json=anthropic), 400, "invalid_request_error", f"{place}: ")
