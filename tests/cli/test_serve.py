@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import httpx
 import pytest
@@ -62,70 +62,31 @@ def test_serve_refuses_an_artifact_that_is_not_there(tokd):
         assert_refused(tokd("serve", variables=variables), "artifact_not_found", 1, "TOKD_ARTIFACTS: ", f"at {path}")
 
 
-def test_serve_answers_until_it_is_interrupted(home, tokenizer):
+@contextmanager
+def serving(home, *arguments, closed="", **variables):
+    """The process of ``tokd serve``, which is killed in the end with all processes that it started.
+
+    ``closed`` is what a shell closes standard streams with, such as ``>&-``.
+    """
     with subprocess.Popen(
-        [sys.executable, "-m", "service.cli", "serve", "--port", "0"],
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "service.cli", "serve", *arguments],
         cwd=home,
-        env=environment(),
+        env=environment(**variables),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     ) as process:
         try:
-            port = next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
-            answer = httpx.post(f"http://127.0.0.1:{port}/encode", json={"text": TEXT, "add_special_tokens": False})
-            assert answer.status_code == 200
-            assert answer.json()["ids"] == tokenizer.encode(TEXT).tolist()
-            assert answer.json()["tokenizer"] == tokenizer.hash
-            process.send_signal(signal.SIGINT)
-            rest = process.stderr.read()
-            assert process.wait(60) in (0, 130)
-            assert "Traceback" not in rest
+            yield process
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_serve_answers_without_a_standard_output(home, workers):
-    command = [sys.executable, "-m", "service.cli", "serve", "--port", "0", "--workers", workers]
-    with subprocess.Popen(
-        ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command],
-        cwd=home,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            port = next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
-            assert httpx.post(f"http://127.0.0.1:{port}/count", json={"text": TEXT}).status_code == 200
-            process.terminate()
-            assert "Traceback" not in process.stderr.read()
-        finally:
-            process.kill()
-
-
-@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
-def test_serve_ends_in_order_without_standard_streams(home, tmp_path, closed):
-    uds = str(tmp_path / "s")
-    command = [sys.executable, "-m", "service.cli", "serve", "--uds", uds, "--worker", "false"]
-    with (
-        subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command],
-            cwd=home,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process,
-        httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=uds)) as client,
-    ):
-        try:
-            until(lambda: answers(uds))
-            assert client.post("/count", json={"text": TEXT}).status_code == 200
-            process.terminate()
-            assert process.wait(60) == 0
-        finally:
-            process.kill()
+def port_of(process):
+    return next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
 
 
 def answers(uds):
@@ -133,60 +94,74 @@ def answers(uds):
         return probe.connect_ex(uds) == 0
 
 
+def begin_request(connection):
+    """Send the head of a request, and return when the service waits for its body."""
+    head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
+    connection.sendall(head + b"expect: 100-continue\r\n\r\n")
+    assert connection.recv(100).startswith(b"HTTP/1.1 100")
+
+
+def test_serve_answers_until_it_is_interrupted(home, tokenizer):
+    with serving(home, "--port", "0") as process:
+        url = f"http://127.0.0.1:{port_of(process)}/encode"
+        answer = httpx.post(url, json={"text": TEXT, "add_special_tokens": False})
+        assert answer.status_code == 200
+        assert answer.json()["ids"] == tokenizer.encode(TEXT).tolist()
+        assert answer.json()["tokenizer"] == tokenizer.hash
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(60) in (0, 130)
+        assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_answers_without_a_standard_output(home, workers):
+    with serving(home, "--port", "0", "--workers", workers, closed=">&-") as process:
+        url = f"http://127.0.0.1:{port_of(process)}/count"
+        assert httpx.post(url, json={"text": TEXT}).status_code == 200
+        process.terminate()
+        assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
+def test_serve_ends_in_order_without_standard_streams(home, tmp_path, closed):
+    uds = str(tmp_path / "s")
+    with (
+        serving(home, "--uds", uds, "--worker", "false", closed=closed) as process,
+        httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=uds)) as client,
+    ):
+        until(lambda: answers(uds))
+        assert client.post("/count", json={"text": TEXT}).status_code == 200
+        process.terminate()
+        assert process.wait(60) == 0
+
+
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_serve_ends_at_once_and_quietly_when_it_is_interrupted_while_it_ends(home, first):
-    with subprocess.Popen(
-        [sys.executable, "-m", "service.cli", "serve", "--port", "0"],
-        cwd=home,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            port = next(int(found[1]) for line in process.stderr if (found := RUNNING.search(line)))
-            with socket.create_connection(("127.0.0.1", port)) as waiting:
-                head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
-                waiting.sendall(head + b"expect: 100-continue\r\n\r\n")
-                # By then the request is under way.
-                assert waiting.recv(100).startswith(b"HTTP/1.1 100")
-                process.send_signal(first)
-                assert any("Waiting for connections" in line for line in process.stderr)
-                process.send_signal(signal.SIGINT)
-                assert process.wait(10) == -signal.SIGINT
-            assert process.stderr.read() == ""
-        finally:
-            process.kill()
+    with serving(home, "--port", "0") as process:
+        with socket.create_connection(("127.0.0.1", port_of(process))) as waiting:
+            begin_request(waiting)
+            process.send_signal(first)
+            assert any("Waiting for connections" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == -signal.SIGINT
+        assert process.stderr.read() == ""
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_several_processes_end_at_once_when_the_one_above_them_is_interrupted_while_it_ends(home, tmp_path, first):
     path = tmp_path / "tokd.sock"
-    with subprocess.Popen(
-        [sys.executable, "-m", "service.cli", "serve", "--workers", "2", "--uds", str(path)],
-        cwd=home,
-        env=environment(TMPDIR=str(tmp_path)),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            assert any("running on unix socket" in line for line in process.stderr)
-            with socket.socket(socket.AF_UNIX) as waiting:
-                waiting.connect(str(path))
-                head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
-                waiting.sendall(head + b"expect: 100-continue\r\n\r\n")
-                assert waiting.recv(100).startswith(b"HTTP/1.1 100")
-                process.send_signal(first)
-                assert any("Waiting for child process" in line for line in process.stderr)
-                process.send_signal(signal.SIGINT)
-                assert process.wait(10) == 130
-                assert waiting.recv(1) == b""
-            assert "Traceback" not in process.stderr.read()
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    with serving(home, "--workers", "2", "--uds", str(path), TMPDIR=str(tmp_path)) as process:
+        assert any("running on unix socket" in line for line in process.stderr)
+        with socket.socket(socket.AF_UNIX) as waiting:
+            waiting.connect(str(path))
+            begin_request(waiting)
+            process.send_signal(first)
+            assert any("Waiting for child process" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 130
+            assert waiting.recv(1) == b""
+        assert "Traceback" not in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
 
 
