@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,6 +36,9 @@ from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
 from service.tokenizers.registry import Registry
 from tokenizer_core import VERSION, TokdError
+
+TELL_SECONDS = 1.0
+"""At most so old is what the page of metrics tells of a process that answers nobody."""
 
 _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
 
@@ -235,11 +239,23 @@ def _query_names(route: APIRoute) -> frozenset[str]:
 
 @asynccontextmanager
 async def _lifespan(app: App) -> AsyncIterator[None]:
+    telling = asyncio.create_task(_tell_the_metrics(app.tokd))
     yield
+    telling.cancel()
     app.tokd.limits.close()
     app.tokd.jobs.close()
     if app.tokd.access_log is not None:
         app.tokd.access_log.close()
+
+
+async def _tell_the_metrics(state: State) -> None:
+    """Tell what is under way and which keys are in force, whether or not anybody asks this process for something: the
+    page may be written by another one, and keys are looked at with requests that need one.
+    """
+    while True:
+        state.guard.look()
+        state.metrics.level(state.limits)
+        await asyncio.sleep(TELL_SECONDS)
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

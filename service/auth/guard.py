@@ -67,7 +67,7 @@ class Guard:
         """
         if self._path is None or need is OPEN:
             return LOCAL
-        self._look(self._path)
+        self.look()
         identity = self._identify(_presented(headers))
         if not identity.may(need):
             scopes = sorted(need)
@@ -88,8 +88,11 @@ class Guard:
             self._known[hashed] = identity
         return identity
 
-    def _look(self, path: Path) -> None:
+    def look(self) -> None:
         """Read the file again if it changed; if that fails, complain once."""
+        path = self._path
+        if path is None:
+            return
         try:
             if _signature(path.stat()) != self._seen:
                 self._load(path)

@@ -14,6 +14,7 @@ from service.app import App
 from service.auth import NEEDS, OPEN, Guard, entry, guard, new_key
 from service.errors import ServiceError
 from service.settings import InvalidSetting
+from tests.jobs.waiting import until
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
@@ -190,6 +191,18 @@ def test_broken_file_keeps_the_keys_from_before_and_is_complained_about_once(
     page = guarded.get("/metrics").text
     assert "tokd_keys_broken 0.0" in page
     assert "tokd_keys 3.0" in page
+
+
+def test_metrics_tell_of_a_broken_file_before_anybody_comes_with_a_key(
+    make_client: MakeClient, ring: KeyRing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.app.TELL_SECONDS", 0.01)
+    text = ring.path.read_text()
+    with make_client(keys=str(ring.path)) as client:
+        ring.replace("broken")
+        until(lambda: "tokd_keys_broken 1.0" in client.get("/metrics").text)
+        ring.replace(text)
+        until(lambda: "tokd_keys_broken 0.0" in client.get("/metrics").text)
 
 
 def test_quiet_file_is_read_once(ring: KeyRing, monkeypatch: pytest.MonkeyPatch) -> None:

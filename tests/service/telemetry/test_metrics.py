@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
+import pytest
 from prometheus_client import CollectorRegistry, Histogram
 
 from service.capacity.limits import Limits
@@ -124,3 +126,14 @@ def test_piece_caches_are_as_large_as_the_setting_says(make_client: MakeClient, 
         held.append(state_of(client).registry.get(framed.hash).tokenizer.cache_statistics.bytes)
     assert answers[0] == answers[1] == answers[2]
     assert 0 < held[0] < 10_000 < held[1] <= 100_000 < held[2] <= 1_000_000
+
+
+def test_a_process_that_nobody_asks_tells_what_is_under_way(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several processes any one writes the page for all, from what the others told last."""
+    told = threading.Semaphore(0)
+    monkeypatch.setattr("service.app.TELL_SECONDS", 0.01)
+    monkeypatch.setattr(Metrics, "level", lambda *_: told.release())
+    with make_client():
+        assert all(told.acquire(timeout=60) for _ in range(3))
