@@ -69,7 +69,15 @@ def test_a_sample_of_parquet_reads_the_column(tmp_path):
     assert sample_corpus(files, 6) == ["one", "two"]
 
 
-@pytest.mark.parametrize("line", ['{"body": "x"}', '{"text": 1}', "{", "[]", "7"])
+def test_a_sample_takes_lines_as_training_does(tmp_path):
+    lines = [b'{"text":\r"one"}\r', b'{"text": "two", "id": ' + b"9" * 5000 + b"}", b'{"text": "\xff"}', b'{"body": 1}']
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines))
+    with pytest.raises(CorpusError, match="line 4"):
+        sample_corpus(tmp_path / "a.jsonl", 1000)
+    assert sample_corpus(tmp_path / "a.jsonl", 7) == ["one", "two", "\N{REPLACEMENT CHARACTER}"]
+
+
+@pytest.mark.parametrize("line", ['{"body": "x"}', '{"text": 1}', "{", "[]", "7", "[" * 100_000])
 def test_a_line_without_a_text_is_named(tmp_path, line):
     (tmp_path / "a.jsonl").write_text(f'{{"text": "fine"}}\n\n{line}\n', encoding="utf-8")
     with pytest.raises(CorpusError, match="line 3"):

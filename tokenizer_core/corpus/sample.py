@@ -44,12 +44,12 @@ def _first(source: Source, files: Files, share: int) -> Iterator[str]:
 
 def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
     if source.format == "parquet":
-        for batch in rows(source, files.column, Meter()):
+        for batch in rows(source, files.column, Meter(), replace_invalid=True):
             yield from batch
     elif source.format == "jsonl":
         number = 0
         for block in lines(source, Meter()):
-            for line in block.splitlines():
+            for line in block.removesuffix(b"\n").split(b"\n"):
                 number += 1
                 if line.strip():
                     yield _field(line, files.field, source.name, number)
@@ -61,9 +61,10 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
 
 def _field(line: bytes, field: str, name: str, number: int) -> str:
     try:
-        text = json.loads(line)[field]
+        # As a number with a point an integer may have any length.
+        text = json.loads(line.decode(errors="replace"), parse_int=float)[field]
         if isinstance(text, str):
             return text.encode(errors="replace").decode()
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise InvalidCorpus(f"line {number} of {name} has no string {field!r}", file=name, line=number)
