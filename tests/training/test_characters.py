@@ -12,6 +12,7 @@ import pytest
 from tokenizers.models import BPE
 
 from tokenizer_core import InvalidOption, Unsupported, train_characters
+from tokenizer_core.training.settings import MAX_VOCAB_SIZE
 
 
 def definition(text: str, vocab_size: int, mark: str, limit: int | None, longest: int | None) -> list[tuple[str, str]]:
@@ -88,6 +89,12 @@ def test_no_white_space_of_any_kind_comes_into_a_merge(tmp_path: Path, space: st
         lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines()[1:]
         assert [tuple(line.split()) for line in lines] == list(trained.merges)
         BPE.from_file(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
+
+
+def test_a_vocabulary_has_as_many_characters_and_products_as_any_has_tokens() -> None:
+    assert train_characters(iter(["low low"]), MAX_VOCAB_SIZE).merges[0] == ("l", "o")
+    with pytest.raises(InvalidOption, match=f"at most {MAX_VOCAB_SIZE}, not {MAX_VOCAB_SIZE + 1}"):
+        train_characters(iter(["low low"]), MAX_VOCAB_SIZE + 1)
 
 
 @pytest.mark.parametrize(

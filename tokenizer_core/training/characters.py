@@ -102,8 +102,10 @@ def train_characters(
     wanted = integer_of(vocab_size, "vocab_size", 1)
     given: object = special_tokens
     specials = len(given) if isinstance(given, Sequence) else 0
+    if wanted > MAX_VOCAB_SIZE:
+        raise InvalidOption(f"vocab_size is at most {MAX_VOCAB_SIZE}, not {wanted}", field="vocab_size")
     settings = TrainSettings(
-        vocab_size=wanted + BYTES + specials,
+        vocab_size=BYTES + specials,
         pattern=pattern,
         special_tokens=special_tokens,
         tie_break=tie_break,
