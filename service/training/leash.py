@@ -93,5 +93,10 @@ def bow_to_others() -> None:
     """Be the first to go when memory is short, and end with the worker."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    end_with_the_parent(signal.SIGKILL)
+
+
+def end_with_the_parent(number: int) -> None:
+    """Have the kernel send this process a signal when the one that started it ends, however that does."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)

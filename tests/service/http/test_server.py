@@ -131,6 +131,14 @@ def test_a_server_that_ends_takes_no_connection_that_nobody_will_answer(run_serv
         server.process.communicate(timeout=30)
 
 
+def test_several_processes_end_when_the_one_above_them_is_killed(run_server: RunServer) -> None:
+    with run_server(workers=2, worker=False) as server:
+        server.process.kill()
+        # They hold the pipe that it ends with.
+        server.process.communicate(timeout=60)
+        until_refused(server, time.monotonic() + 15)
+
+
 def test_processes_that_take_long_to_start_are_waited_for(
     run_server: RunServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
