@@ -64,11 +64,11 @@ def _texts(content: Any, place: str) -> list[str]:
         return [content]
     if not isinstance(content, list):
         raise ServiceError("invalid_type", "this must be a string or a list", place)
-    return [_text(part, f"{place}[{at}]") for at, part in enumerate(content)]
-
-
-def _text(part: Any, place: str) -> str:
-    return part if isinstance(part, str) else text_of_part(_object(part, place), place, _TEXTS, "a part")
+    # A string is no part here, though vLLM takes it: a million of them, in 3 MB, would become as many objects.
+    return [
+        text_of_part(_object(part, f"{place}[{index}]"), f"{place}[{index}]", _TEXTS, "a part")
+        for index, part in enumerate(content)
+    ]
 
 
 def _parts(texts: Sequence[str], role: object) -> str | list[Object]:
