@@ -124,9 +124,32 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
 fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = (&'a str, u64)> {
     let keep_space = mark.is_empty();
     let texts = counts.iter().filter_map(|(piece, count)| Some((std::str::from_utf8(piece).ok()?, count)));
-    texts.filter(move |(piece, _)| keep_space || !piece.chars().all(is_whitespace))
+    texts.filter(move |(piece, _)| keep_space || !piece.chars().all(is_space))
+}
+
+/// What Python's `str.split` takes for white space, which ends words: with four separators that are none to Unicode.
+fn is_space(character: char) -> bool {
+    is_whitespace(character) || ('\x1c'..='\x1f').contains(&character)
 }
 
 fn positions(counts: &Counts) -> usize {
     counts.distinct_bytes() as usize + counts.len() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::table::PieceTable;
+
+    #[test]
+    fn with_a_mark_no_white_space_is_a_word() {
+        let mut table = PieceTable::default();
+        for piece in ["low", " ", "\n", "\x1c", "\x1f", "\u{3000}"] {
+            table.add(piece.as_bytes(), 2);
+        }
+        let options = Characters { end_of_word: String::from("_"), limit: None };
+        let (symbols, _) = characters(&Counts::new(table, 1, 0), &options).expect("few symbols");
+        let all: Vec<_> = (0..symbols.len() as u32).map(|id| symbols.bytes(id)).collect();
+        assert_eq!(all, [&b"l"[..], b"o", b"w", b"w_"]);
+    }
 }
