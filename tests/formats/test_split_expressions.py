@@ -89,7 +89,30 @@ def test_random_expressions_cut_as_hugging_face(tmp_path: Any) -> None:
     assert refused < EXPRESSIONS / 3
 
 
-@pytest.mark.parametrize("pattern", [r"[\w--_]", "[a-s~~b]", "[[:alpha:]]", r"\pL", r"(?s)a", "(?x) a"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"[\P{Lu}]",
+        r"[^\P{Ll}k]",
+        "[[^a]]",
+        "[^[^a]]",
+        r"[\w&&[^b]]",
+        r"[^\p{^L}]",
+        "[^k\u017f]",
+        r"[\p{Lu}1]",
+        r"\P{Lu}",
+    ],
+)
+def test_the_cases_of_a_class_are_those_of_what_it_holds_as_a_whole(pattern: str, tmp_path: Any) -> None:
+    text = "aAbBkK1\u212aéÉ_ Σσς\nǆǅ\u0345ι"
+    theirs = pre_tokenizers.Split(Regex(f"(?i:{pattern})"), "isolated").pre_tokenize_str(text)
+    assert cutter(f"(?i:{pattern})", "isolated", tmp_path).pieces(text) == [piece for piece, _ in theirs]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"[\w--_]", "[a-s~~b]", "[[:alpha:]]", r"\pL", r"(?s)a", "(?x) a"],
+)
 def test_what_engines_read_in_their_own_way_is_refused_by_name(pattern: str, tmp_path: Any) -> None:
     with pytest.raises(InvalidArtifact, match="does not compile"):
         cutter(pattern, "isolated", tmp_path)

@@ -1,7 +1,7 @@
 //! Sets of characters, as `regex-syntax` reads them from a class.
 
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Class, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
 /// What Oniguruma's `\w` holds in a class of brackets.
 const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]";
@@ -26,16 +26,33 @@ impl CharSet {
             _ => words_in_brackets(class),
         };
         // In Oniguruma a property has no case to ignore.
-        Self::parse_as_regex(&class, ignore_case && !class.starts_with(r"\p") && !class.starts_with(r"\P"))
+        let ignore_case = ignore_case && !class.starts_with(r"\p") && !class.starts_with(r"\P");
+        if ignore_case && class.starts_with('[') {
+            return Self::parse_as_regex(&class, false).map(|set| set.folded(class.starts_with("[^")));
+        }
+        Self::parse_as_regex(&class, ignore_case)
+    }
+
+    /// With the other cases of what it holds; of a `negated` class those of what is left out are left out. Oniguruma
+    /// looks at a class as a whole, others at each of the parts that it is made of.
+    fn folded(&self, negated: bool) -> Self {
+        let range = |(start, end)| Some(ClassUnicodeRange::new(char::from_u32(start)?, char::from_u32(end)?));
+        let mut class = ClassUnicode::new(self.ranges().into_iter().filter_map(range));
+        if negated {
+            class.negate();
+        }
+        class.case_fold_simple();
+        if negated {
+            class.negate();
+        }
+        Self::of_class(&class)
     }
 
     /// Read one class as the crate `regex` does.
     pub(super) fn parse_as_regex(class: &str, ignore_case: bool) -> Result<Self, String> {
         let parsed = ParserBuilder::new().case_insensitive(ignore_case).build().parse(class);
         match parsed.map_err(|error| error.to_string())?.into_kind() {
-            HirKind::Class(Class::Unicode(class)) => {
-                Ok(Self::of_ranges(class.ranges().iter().map(|range| (range.start().into(), range.end().into()))))
-            }
+            HirKind::Class(Class::Unicode(class)) => Ok(Self::of_class(&class)),
             HirKind::Literal(literal) => {
                 let text = std::str::from_utf8(&literal.0).map_err(|error| error.to_string())?;
                 match (text.chars().next(), text.chars().nth(1)) {
@@ -56,6 +73,10 @@ impl CharSet {
     pub(super) fn any(line: bool) -> Self {
         let all = [(0, 0x09), (if line { 0x0B } else { 0x0A }, u32::from(char::MAX))];
         Self::of_ranges(all.into_iter())
+    }
+
+    fn of_class(class: &ClassUnicode) -> Self {
+        Self::of_ranges(class.ranges().iter().map(|range| (range.start().into(), range.end().into())))
     }
 
     /// From inclusive ranges in order.
