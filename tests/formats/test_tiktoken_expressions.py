@@ -115,6 +115,7 @@ def test_random_expressions_give_the_ids_of_tiktoken(ranks: dict[bytes, int], tm
         r"(a|é)\1|[\s\S]",
         r"(?x) a b # and more" + "\n" + r"|[\s\S]",
         r"(?U)a+b?|[\s\S]",
+        r"a{2}?|[\s\S]",
         r"(?i)[^\P{Lu}]+|[\s\S]",
     ],
 )
@@ -129,6 +130,13 @@ def test_signs_that_engines_read_in_their_own_way(pattern: str, ranks: dict[byte
         expected = theirs.encode(text)
         assert ours.encode(text).tolist() == again.encode(text).tolist() == expected, text
         assert exported.encode(text).ids == expected, text
+
+
+@pytest.mark.parametrize("behind", [r"\b", r"(?=a)", r"a\z", r"(?!b)", r"(?<!a)"])
+def test_a_look_behind_that_oniguruma_has_not_is_refused(behind: str, tmp_path: Any) -> None:
+    path = write_ranks(tmp_path / "ranks.tiktoken", BYTES)
+    with pytest.raises(InvalidArtifact, match="in Oniguruma a look-behind holds"):
+        Tokenizer.from_tiktoken(path, pattern=rf"(?<={behind})a|[\s\S]")
 
 
 def test_only_what_is_read_alike_is_exported(ranks: dict[bytes, int], tmp_path: Any) -> None:

@@ -268,6 +268,12 @@ impl Compiler {
             if inner.has_descendant(is_atomic) || is_atomic(inner) {
                 return Err("a look-behind that holds \\R or an atomic or possessive part is not supported".to_owned());
             }
+            let is_refused = |part: &Expr| is_ahead(part) || !negative && is_not_behind(part);
+            if inner.has_descendant(is_refused) || is_refused(inner) {
+                let reason = "in Oniguruma a look-behind holds no look-ahead and no end of the text, nor a positive \
+                              one a negative one";
+                return Err(reason.to_owned());
+            }
             let (least, most) = extent(inner);
             self.emit(Instruction::Back { least, most })?;
         }
@@ -363,6 +369,19 @@ fn is_conditional(expression: &Expr) -> bool {
 
 fn too_large() -> String {
     format!("it is too large: repetitions are written out, into no more than {MAX_INSTRUCTIONS} steps")
+}
+
+/// Whether it asks what comes, other than whether a line or a word ends.
+fn is_ahead(expression: &Expr) -> bool {
+    matches!(
+        expression,
+        Expr::LookAround(_, LookAround::LookAhead | LookAround::LookAheadNeg)
+            | Expr::Assertion(Assertion::EndText | Assertion::EndTextIgnoreTrailingNewlines { .. })
+    )
+}
+
+fn is_not_behind(expression: &Expr) -> bool {
+    matches!(expression, Expr::LookAround(_, LookAround::LookBehindNeg))
 }
 
 fn is_atomic(expression: &Expr) -> bool {

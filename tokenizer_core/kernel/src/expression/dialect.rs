@@ -33,6 +33,9 @@ pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
                 rest = &rest[3..];
                 continue;
             }
+            '{' if classes == 0 && is_optional_count(rest) => {
+                return Err("a{2}? is (?:a{2})? in Oniguruma and a{2} elsewhere; write what is meant");
+            }
             '(' if classes == 0 && rest.starts_with("(?#") => length = rest.find(')').map_or(rest.len(), |end| end + 1),
             '(' if classes == 0 => {
                 if let Some(flags) = flags(rest) {
@@ -71,9 +74,25 @@ fn escape(rest: &str) -> Result<usize, &'static str> {
     let length = 1 + letter.len_utf8();
     match (letter, rest[length..].starts_with('{')) {
         ('p' | 'P', false) => Err("a property needs braces, as in \\p{L}"),
+        ('p' | 'P', true) if is_visible(&rest[length..]) => {
+            Err("every engine reads \\p{Graph} and \\p{Print} in a way of its own; write [^\\s\\p{Cc}] or the like")
+        }
         ('p' | 'P' | 'x' | 'o' | 'u', true) => Ok(rest.find('}').map_or(rest.len(), |end| end + 1)),
         _ => Ok(length),
     }
+}
+
+/// Whether `braces` are those of `\p{Graph}` or `\p{Print}`, with any signs that no engine looks at between.
+fn is_visible(braces: &str) -> bool {
+    let name = braces.split('}').next().unwrap_or_default();
+    let name: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    ["graph", "print"].into_iter().any(|visible| name.eq_ignore_ascii_case(visible))
+}
+
+/// Whether `rest` begins like `{2}?`.
+fn is_optional_count(rest: &str) -> bool {
+    let count = rest.strip_prefix('{').and_then(|count| count.split_once("}?"));
+    count.is_some_and(|(count, _)| !count.is_empty() && count.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// The flags of a group such as `(?i)` or `(?m-i:a)`.
@@ -121,6 +140,10 @@ mod tests {
         }
         assert!(translate("(?s)a").is_err() && translate("(?x)a").is_err() && translate("(?i)a)").is_err());
         assert!(translate("[[:^alpha:]]").is_err() && translate("[[:;]]").is_ok());
+        assert!(translate("a{2}?").is_err() && translate(r"\p{^graph}").is_err() && translate(r"[\P{Print}]").is_err());
+        for same in ["a{}?", "a{2,2}?", r"\{2}?", "[{2}?]", r"\x{61}?", r"\p{L}?"] {
+            assert_eq!(translated(same), same);
+        }
         assert!(translate(r"[\w--_]").is_err() && translate("a--[-~]").is_ok());
     }
 
