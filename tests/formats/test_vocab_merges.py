@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer as HuggingFace
 
 from tests.data import needs_data, shared, vectors
 from tests.formats.small import MERGES, document, write
@@ -62,7 +64,7 @@ REFUSED = [
     ("h e\nl\tl", "invalid_file", "merges.txt line 2"),
     ("h e\nq q", "merge_out_of_vocab", "merges.txt line 2"),
     ("h e\nl l\nh e", "invalid_file", "merges.txt line 3"),
-    ("h e\n#version: 0.2", "merge_out_of_vocab", "merges.txt line 2"),
+    ("h e\n#version: 0.2", "invalid_file", "merges.txt line 2"),
     (b"h e\n\xff", "invalid_file", "merges.txt"),
     (b"\xef\xbb\xbfh e", "invalid_file", "merges.txt"),
 ]
@@ -193,3 +195,18 @@ def test_a_merge_that_readers_would_skip_is_refused() -> None:
         export.to_vocab_merges(trained.parts)
     rank = int(refused.value.place["field"].removeprefix("merges[").removesuffix("]"))
     assert trained.merges[rank][0].startswith(b"#version")
+
+
+def test_a_merge_that_readers_would_skip_as_a_string_is_saved_as_a_pair(tmp_path: Path) -> None:
+    trained = train(iter(["#version1 #version1 x#versiony"] * 3), 300, pattern=r"\s+|\S+")
+    trained.save(tmp_path / "saved")
+    saved = tmp_path / "saved" / "tokenizer.json"
+    text = "#version1 x#version"
+    assert HuggingFace.from_file(str(saved)).encode(text).ids == trained.encode(text).tolist()
+    whole = json.loads(saved.read_text("utf-8"))
+    whole["model"]["merges"] = [" ".join(pair) for pair in whole["model"]["merges"]]
+    assert HuggingFace.from_str(json.dumps(whole)).encode(text).ids != trained.encode(text).tolist()
+    with pytest.raises(TokdError, match="#version") as refused:
+        Tokenizer.from_hf(write(tmp_path / "strings", whole))
+    rank = int(refused.value.place["field"].removeprefix("model.merges[").removesuffix("]"))
+    assert whole["model"]["merges"][rank].startswith("#version")

@@ -62,7 +62,8 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
     texts |= {token.id: token.content for token in config.added_tokens}
     pairs = [(texts[left], texts[right]) for left, right, _ in parts.vocabulary.merge_ids()]
     merges: list[Any] = [f"{left} {right}" for left, right in pairs]
-    if any(merge.count(" ") != 1 for merge in merges):
+    # A string that begins with #version is a header to readers, which skip it.
+    if any(merge.count(" ") != 1 or merge.startswith("#version") for merge in merges):
         merges = [list(pair) for pair in pairs]
     return {
         "version": "1.0",

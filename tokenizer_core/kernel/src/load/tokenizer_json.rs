@@ -248,10 +248,13 @@ impl<'de> Visitor<'de> for MergeSeed<'_, 'de> {
 }
 
 fn not_two<E: de::Error>(reader: &mut Reader<'_>) -> E {
-    reader.fail(Code::InvalidFile, "a merge must have exactly two parts")
+    reader.fail(
+        Code::InvalidFile,
+        "a merge must have exactly two parts; as one string it must not begin with #version, since readers skip that",
+    )
 }
 
-/// The two parts of `left right`, or `None` when there are fewer or more.
+/// The two parts of `left right`, or `None` when there are fewer or more, and where Hugging Face takes it for a header.
 pub fn split(text: &str) -> Option<(&str, &str)> {
-    text.split_once(' ').filter(|(_, right)| !right.contains(' '))
+    text.split_once(' ').filter(|(left, right)| !right.contains(' ') && !left.starts_with("#version"))
 }

@@ -26,7 +26,11 @@ pub fn from_vocab_merges(vocab: &[u8], merges: &[u8]) -> Result<Vocabulary> {
     let mut pairs = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let (left, right) = split(line).ok_or_else(|| {
-            let found = if line.is_empty() { "an empty line" } else { "something else" };
+            let found = match line {
+                "" => "an empty line",
+                _ if line.starts_with("#version") => "a header, which only the first line can be",
+                _ => "something else",
+            };
             Error::new(
                 Code::InvalidFile,
                 format!("a line must be two parts with one space between, and this is {found}"),
