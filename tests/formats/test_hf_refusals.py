@@ -142,6 +142,8 @@ INVALID: list[tuple[Any, str, str]] = [
         "truncation.max_length",
     ),
     (document(post_processor=template(["s", "A"], s=[999])), "id_out_of_range", "post_processor"),
+    (document(post_processor=template(["A"], ["s", "A", "B"], s=[999])), "id_out_of_range", "post_processor"),
+    (document(post_processor=template(["A"], ["A", "B", "s"], s=[2**32 - 1])), "id_out_of_range", "post_processor"),
     (
         document(post_processor=template(["s", "A"], s=[-1])),
         "id_out_of_range",

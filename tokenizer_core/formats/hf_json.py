@@ -22,6 +22,7 @@ from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.hf_stages import (
+    Pair,
     read_decoder,
     read_normalizer,
     read_post_processor,
@@ -86,7 +87,7 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
         prefix_ids=frame.prefix,
         suffix_ids=frame.suffix,
     )
-    _check_frame(config, vocabulary)
+    _check_frame(config, vocabulary, frame.pair or ())
     known = {token.content for token in added}
     defaults = Settings(unk=unk if unk in known else None, pair_template=frame.pair)
     defaults = _read_truncation(fields.any("truncation"), defaults)
@@ -125,9 +126,10 @@ def _check_numbers(entries: Vocabulary, added: tuple[AddedToken, ...]) -> None:
             )
 
 
-def _check_frame(config: PipelineConfig, vocabulary: Vocabulary) -> None:
+def _check_frame(config: PipelineConfig, vocabulary: Vocabulary, pair: Pair) -> None:
     added = {token.id for token in config.added_tokens}
-    for id in config.prefix_ids + config.suffix_ids:
+    of_pair = (item for item, _ in pair if isinstance(item, int))
+    for id in (*config.prefix_ids, *config.suffix_ids, *of_pair):
         if id not in added and vocabulary.token_bytes(id) is None:
             raise InvalidArtifact(
                 f"the post-processor puts id {id}, which no token has", code="id_out_of_range", field="post_processor"
