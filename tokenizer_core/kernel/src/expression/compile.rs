@@ -95,7 +95,7 @@ impl Compiler {
         Ok(set)
     }
 
-    /// The set that an expression is, if it matches exactly one character whatever stands around it.
+    /// The set that an expression is, if it matches exactly one character whatever is around it.
     fn single(&mut self, expression: &Expr) -> Result<Option<usize>, String> {
         match expression {
             Expr::Any { newline, .. } => Ok(Some(self.set(CharSet::any(!newline)))),
@@ -362,7 +362,7 @@ impl Compiler {
 /// What `\R` matches besides `\r\n`.
 const NEWLINES: &str = r"[\n\x0B\x0C\r\x{85}\x{2028}\x{2029}]";
 
-/// Whether it asks what stands around it.
+/// Whether it looks at what is around it.
 fn is_conditional(expression: &Expr) -> bool {
     matches!(expression, Expr::Assertion(_) | Expr::LookAround(..) | Expr::Backref { .. })
 }

@@ -1,10 +1,10 @@
 //! Regular expressions as Oniguruma reads them, which is what a `tokenizer.json` is written for.
 //!
-//! One difference is left, without a known use in such files: here one letter never matches two without regard to case
+//! One difference is left, which no known file depends on: here one letter never matches two when the case is ignored
 //! (`(?i)ss` and `ß`). Whatever else the parser would read in another way is rewritten or refused.
 
 /// Rewrite flags: `s` for every `m`, and `(?i:...)` up to the end of the group for `(?i)`, which reaches over `|`.
-/// Say why not where the engines differ and nothing can be written.
+/// Refuse with the reason where the engines differ and no rewrite exists.
 pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
     let mut translated = String::with_capacity(pattern.len());
     // Depth of brackets: a class may hold classes, and a group never begins in one.

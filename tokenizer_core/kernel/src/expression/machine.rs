@@ -27,7 +27,7 @@ pub struct StepBudget {
 }
 
 impl Default for StepBudget {
-    /// For a text of which nothing has been searched yet.
+    /// For a text in which nothing has been searched yet.
     fn default() -> Self {
         Self { left: BASE_STEPS, ways: Vec::new(), slots: Vec::new() }
     }
@@ -168,7 +168,7 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
             go(true)
         }
         Instruction::Mark(slot) => {
-            // The slot is set back by the way at the height it holds, if at all.
+            // The slot is set back, if at all, by the way at the height that it holds.
             let height = steps.ways.len();
             steps.set(*slot, height)?;
             go(true)

@@ -5,7 +5,7 @@ use super::class::{CharSet, Lead};
 /// Position in a program; small, since the machine keeps millions of them.
 pub(super) type Pc = u32;
 
-/// How often a set is repeated is tried in this order.
+/// The order in which the repetitions of a set are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greed {
     /// The most first.
@@ -46,7 +46,7 @@ pub(super) enum Instruction {
         most: usize,
         greed: Greed,
     },
-    /// Go on; `other` is what to try next. Goes there at once where the text cannot begin with `lead`.
+    /// Go on; `other` is what to try next. Go there at once if no match can begin here (`lead`).
     Try {
         lead: Lead,
         other: Pc,
@@ -61,7 +61,7 @@ pub(super) enum Instruction {
     Mark(usize),
     /// Forget what there is to try since `Mark`.
     Commit(usize),
-    /// Forget it, and the way that led here too.
+    /// Forget that, and the way that led here too.
     Refuse(usize),
     /// Return to the position of `Note`.
     Return(usize),

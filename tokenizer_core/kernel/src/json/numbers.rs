@@ -7,7 +7,7 @@ use crate::machine::words::lowest_bit;
 /// Bytes of the longest number, and of what stands around it.
 const LONGEST: usize = 16;
 
-/// Numbers, or pairs of them, that are written between two looks at the room there is.
+/// Numbers, or pairs of them, that are written before the room is checked again.
 const BLOCK: usize = 64;
 
 /// Digits of a number that are read at once.

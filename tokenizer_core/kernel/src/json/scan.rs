@@ -1,4 +1,4 @@
-//! A strict reader of JSON that never recurses and gives up instead of explaining.
+//! A strict reader of JSON that never recurses, and that gives up without an explanation.
 
 use std::ops::Range;
 
@@ -85,7 +85,7 @@ impl<'a> Scanner<'a> {
         self.rest_of_array(item)
     }
 
-    /// Take an array of which the bracket is taken.
+    /// Take the rest of an array whose bracket is taken.
     pub fn rest_of_array(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.take(b']') {
             return Some(());
@@ -194,7 +194,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Keys that came, for no key may come twice.
+/// Keys seen so far, since no key may come twice.
 #[derive(Debug, Default)]
 pub struct Seen(u32);
 

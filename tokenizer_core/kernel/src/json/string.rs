@@ -1,4 +1,4 @@
-//! Strings with escapes. What stands between two escapes is copied by whole vectors, needed or not.
+//! Strings with escapes. What is between two escapes is copied as whole vectors, which may copy more than is needed.
 
 use super::special::specials;
 use crate::machine::byte_vector::WINDOW;
@@ -33,7 +33,7 @@ static ESCAPED: [u8; 256] = {
         escaped[ESCAPES[at].0 as usize] = ESCAPES[at].1;
         at += 1;
     }
-    // Nobody has to escape it.
+    // It need not be escaped.
     escaped[b'/' as usize] = b'/';
     escaped
 };

@@ -49,7 +49,7 @@ pub struct Reader<'de> {
 }
 
 impl<'de> Reader<'de> {
-    /// Go down one step; it is left standing there if an error ends the reading.
+    /// Go down one step; the path stays there if an error ends the reading.
     pub fn enter(&mut self, step: Step<'de>) {
         self.path.push(step);
     }

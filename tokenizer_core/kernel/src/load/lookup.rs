@@ -31,7 +31,7 @@ impl<'a> Lookup<'a> {
         Ok(lookup)
     }
 
-    /// Find the index of the entry of each text; a text is given in parts, which are never joined but in the hash.
+    /// Find the index of the entry of each text. A text is given in parts, which are joined nowhere but in the hash.
     pub fn find<const N: usize>(&self, texts: &[[&str; N]], found: &mut Vec<Option<usize>>) {
         let mut joined = Vec::new();
         let hashes: Vec<u64> = texts
@@ -66,8 +66,7 @@ impl<'a> Lookup<'a> {
         }));
     }
 
-    /// The index of `guess` if that is the entry of these parts; it costs no miss where guesses go on one after the
-    /// other.
+    /// `guess` if that is the index of the entry of these parts; consecutive guesses cost no cache miss.
     pub fn is_at(&self, guess: usize, parts: &[&str]) -> Option<usize> {
         self.entries.get(guess).filter(|(text, _)| is_joined(text, parts)).map(|_| guess)
     }

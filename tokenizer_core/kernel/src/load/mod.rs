@@ -1,4 +1,4 @@
-//! Readers of vocabulary files; each refuses by name, with the place, what it does not understand.
+//! Readers of vocabulary files; each refuses what it does not understand, with an error code and the place.
 
 mod entries;
 mod json;

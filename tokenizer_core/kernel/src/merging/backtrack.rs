@@ -14,7 +14,7 @@ use crate::merging::white_space_tokens::{Spot, WhiteSpaceTokens};
 use crate::piece_cache::Key;
 use crate::vocabulary::Vocabulary;
 
-/// Tokens longer than this would make every place costly.
+/// Longer tokens would make every place costly.
 const TOKEN_LIMIT: usize = 256;
 
 /// Lengths below this have a bit each; the highest bit says that there are longer ones.
@@ -25,7 +25,7 @@ const NEIGHBOUR_BITS: u32 = 11;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS < 1 << 31);
 
-/// How long the tokens are that begin with three given bytes, but for runs of one byte.
+/// The lengths of the tokens that begin with three given bytes, without runs of one byte.
 #[derive(Debug)]
 pub struct Lengths {
     /// By a hash of the three bytes.
@@ -36,7 +36,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Learn the lengths of the tokens that `is_made` tells; `None` where one is too long for the time to be short.
+    /// Collect the lengths of the tokens for which `is_made` is true; `None` if one is too long to search quickly.
     pub fn new(vocabulary: &Vocabulary, is_made: impl Fn(u32) -> bool) -> Option<Self> {
         let mut short = vec![0; 1 << 16].into_boxed_slice();
         let mut long: FxHashMap<usize, Vec<(&[u8], u32)>> = FxHashMap::default();
@@ -64,7 +64,7 @@ impl Lengths {
 
 /// The tokens of at least [`LONG`] bytes with one place, in order of their bytes.
 ///
-/// Whatever of them a text begins with is what the greatest that is not above the text begins with, too.
+/// If a text begins with one of them, so does the greatest of them that is not above the text.
 #[derive(Debug)]
 struct LongTokens(Box<[LongToken]>);
 
@@ -72,7 +72,7 @@ struct LongTokens(Box<[LongToken]>);
 struct LongToken {
     bytes: Box<[u8]>,
     id: u32,
-    /// The longest other one that it begins with, or its own place.
+    /// The longest other token that it begins with, or its own place.
     shorter: u32,
 }
 
@@ -118,7 +118,7 @@ struct Candidate {
     id: u32,
     /// And [`RUN`].
     length: u16,
-    /// Where the tree has it, if that was asked.
+    /// Its node in the tree, if that was looked up.
     spot: Spot,
 }
 
@@ -147,7 +147,7 @@ impl Candidate {
         self.length & RUN != 0
     }
 
-    /// Whether it, the last token of `bytes`, is nothing but this byte.
+    /// Whether this token, the last of `bytes`, is nothing but this byte.
     #[inline]
     fn is_run_of(&self, byte: u8, bytes: &[u8]) -> bool {
         let own = &bytes[bytes.len() - self.length()..];
@@ -155,16 +155,16 @@ impl Candidate {
     }
 }
 
-/// What is known of a vocabulary.
+/// What is known about a vocabulary.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
     /// Its merges.
     pub merges: &'a MergeTable,
-    /// Which tokens these make.
+    /// Which tokens the merges make.
     pub lineage: &'a Lineage,
-    /// How long those are.
+    /// The lengths of these tokens.
     pub lengths: &'a Lengths,
-    /// All that a piece can be taken for.
+    /// All tokens that a piece can be.
     pub tokens: &'a TokenIndex,
 }
 
@@ -174,7 +174,7 @@ impl Known<'_> {
     }
 }
 
-/// What tells which tokens of three bytes and more a place of a piece begins with, but for runs of one byte.
+/// Finds the tokens of three bytes and more that a place of a piece begins with, without runs of one byte.
 trait Search {
     /// The longest.
     fn longest(&self, rest: &[u8]) -> Option<Candidate>;
@@ -209,15 +209,14 @@ impl Search for Known<'_> {
     }
 }
 
-/// Buffers of the search, kept between pieces, and what it found out about neighbours: all pieces are of one
-/// vocabulary.
+/// Buffers of the search, kept between pieces, and its answers about neighbours: all pieces use one vocabulary.
 #[derive(Debug, Default)]
 pub struct Backtracker {
     neighbours: Neighbours,
     followers: Followers,
     row: Vec<Candidate>,
     ids: Vec<u32>,
-    /// A bit for each place from which nothing leads on.
+    /// A bit for each place from which no token leads on.
     dead: Vec<u64>,
 }
 
@@ -281,8 +280,7 @@ impl Backtracker {
     }
 }
 
-/// Which tokens can be neighbours, as far as that was asked lately: runs of white space ask for the same ones again and
-/// again.
+/// Recent answers to which tokens can be neighbours: runs of white space ask for the same ones again and again.
 #[derive(Debug)]
 struct Neighbours {
     /// The left one, the right one, and the answer in the lowest bit; one place a hash.
@@ -367,8 +365,8 @@ fn short(merges: &MergeTable, rest: &[u8], below: usize) -> Option<Candidate> {
     (below > 1).then(|| Candidate::new(merges.byte_id(rest[0]), 1))
 }
 
-/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, but for those that
-/// are [`short`] and runs of one byte.
+/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, except those that are
+/// [`short`] and runs of one byte.
 fn longest(Known { lengths, tokens, .. }: Known<'_>, rest: &[u8], below: usize) -> Option<Candidate> {
     let below = below.min(rest.len() + 1);
     if below > 3 {

@@ -1,4 +1,4 @@
-//! Short pieces merged several in turns, so that the loads that one waits for overlap with the work on the others.
+//! Several short pieces are merged in turns, so that the loads that one waits for overlap with the work on the others.
 //!
 //! A symbol stays where its first byte was, and a bit says whether its place is still taken: nothing is ever moved. A
 //! step is finding the greatest number, two lookups and a few operations on bits, without a branch that depends on the
@@ -17,20 +17,20 @@ use crate::machine::words::{highest_bit, lowest_bit};
 use crate::merging::pair_table::Address;
 use crate::merging::ranks::{MergeTable, NEVER};
 
-/// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last stands one that never
-/// merges.
+/// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last is a border, which
+/// never merges.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Lane<const N: usize> {
-    /// The precedence of the symbol of a place and the next one, above how far the place is from the last one: the
-    /// greatest of them is the leftmost of the lowest rank.
+    /// The precedence of the symbol of a place and the next one, in the bits above the distance of the place from the
+    /// last one: the greatest key is that of the leftmost merge of the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
     /// A bit for each place that begins a symbol.
     taken: u64,
     /// The place of the symbol that was made last.
     made: u32,
-    /// Where the table tells what it becomes with either neighbour.
+    /// The addresses in the table of what it becomes with either neighbour.
     left: Address,
     right: Address,
     /// The place of the symbol before the one that was made last; not next to `made`, since the compiler would load
@@ -50,8 +50,8 @@ const PLACE_BITS: u32 = 6;
 /// The last place.
 const LAST: u32 = (1 << PLACE_BITS) - 1;
 
-/// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: those of every
-/// machine can tell the greater of two such in one instruction.
+/// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: every machine has
+/// one instruction for the greater of two of them.
 const FLOAT: u32 = 1 << 30;
 
 /// The key of no merge at the first place.
@@ -100,7 +100,7 @@ impl<const N: usize> Lane<N> {
         [before % N, at % N]
     }
 
-    /// The symbol before the one that was made last, and that itself.
+    /// The symbol before the one that was made last, and that one itself.
     #[inline(always)]
     fn changed(&self) -> [usize; 2] {
         [self.before as usize % N, self.made as usize % N]
@@ -183,7 +183,7 @@ trait LaneOps {
     unsafe fn finish<const N: usize>(lane: &mut Lane<N>);
 }
 
-/// Up to this many lanes wait for what they look up.
+/// With up to this many lanes, each waits for what it looks up.
 const FEW: usize = 4;
 
 /// Pieces merged in turns: nearly all that a portion has, since each waits for memory.
@@ -256,7 +256,8 @@ impl<const N: usize> Lanes<N> {
             count += usize::from(unsafe { S::first(&mut lanes[at % LANES], table) });
         }
         while count != 0 {
-            // All lookups in a row: a processor sees a few hundred instructions ahead, which are then several lookups.
+            // All lookups in a row: a processor sees a few hundred instructions ahead, and these are then several
+            // lookups.
             for lane in left.iter().take(count) {
                 // SAFETY: the caller's promise.
                 unsafe { S::look(&mut lanes[usize::from(*lane) % LANES], table) };

@@ -16,7 +16,7 @@ pub struct Merger {
     ids: Vec<u32>,
     ranks: Vec<u32>,
     links: Vec<Links>,
-    /// Ranks above places.
+    /// Ranks in the upper bits, places in the lower.
     queue: BinaryHeap<Reverse<u64>>,
 }
 
@@ -63,7 +63,7 @@ impl Merger {
 
     /// A priority queue over a linked list: `O(n log n)` on any input.
     ///
-    /// A queued pair may have changed since; it is checked on pop against the rank that its place has now.
+    /// A queued pair may have changed since; when popped it is compared with the rank that its place has now.
     fn merge_by_queue(&mut self, table: &MergeTable) {
         let Self { ids, ranks, links, queue, .. } = self;
         let count = ids.len() as u32;

@@ -1,4 +1,4 @@
-//! A piece to ids: looked up as a token, or merged, each length in the way that is best for it.
+//! From a piece to ids: looked up as a token, or merged in the way that is best for its length.
 
 pub mod backtrack;
 pub mod lane;

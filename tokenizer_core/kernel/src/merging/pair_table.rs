@@ -22,7 +22,7 @@ const LOAD: usize = 8;
 /// The lowest bits of a pair, which are not in its line.
 type Lowest = u16;
 
-/// Where the table tells the precedence of a pair.
+/// Where the table has the precedence of a pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     line: u32,
@@ -46,7 +46,7 @@ pub(crate) struct PairTable {
     line_count: u32,
     /// By precedence.
     lowest: Table<Lowest>,
-    /// What found its line full, by address and lowest bits.
+    /// The pairs that found their line full, by address and lowest bits.
     apart: FxHashMap<(Address, Lowest), u32>,
     id_bits: u32,
     /// Brings the mixed pair to the top of a word.
@@ -77,7 +77,7 @@ impl PairTable {
         }
     }
 
-    /// Where the precedence of a pair is told.
+    /// Where the precedence of a pair is.
     #[inline(always)]
     pub fn address(&self, left: u32, right: u32) -> Address {
         let mixed = self.pair(left, right).wrapping_mul(self.factor);
@@ -87,15 +87,15 @@ impl PairTable {
         Address { line: (scaled >> 64) as u32, tag: (scaled >> 32) as u32 & self.tags }
     }
 
-    /// As [`Self::address`]; of a pair with a border, which never merges, it is that of a line that stays near.
+    /// As [`Self::address`]; for a pair with a border, which never merges, it is a line that stays in cache.
     #[inline(always)]
     pub fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
         let Address { line, tag } = self.address(left, right);
-        // Whether it is one cannot be foreseen.
+        // Whether it is one is unpredictable.
         Address { line: select_unpredictable(is_border, self.line_count, line), tag }
     }
 
-    /// Begin to load what tells whether a precedence [holds](Self::holds).
+    /// Prefetch what [`Self::holds`] reads for a precedence.
     #[inline(always)]
     pub fn prefetch_lowest(&self, precedence: u32) {
         prefetch(&self.lowest, precedence as usize);
@@ -130,7 +130,7 @@ impl PairTable {
         if line.is_full() {
             return self.get_slowly(address, pair());
         }
-        // No branch, since whether a pair merges cannot be foreseen.
+        // No branch, since whether a pair merges is unpredictable.
         let own = line.0[tagged.trailing_zeros() as usize % WAYS] ^ address.tag;
         if tagged == 0 { 0 } else { own }
     }
@@ -163,7 +163,7 @@ impl PairTable {
                 return;
             }
             None if self.of_tag(&line, address.tag).next().is_none() => line.taken(),
-            // So that a line has no tag twice but where it counts as full.
+            // So that only a line that counts as full has a tag twice.
             None => WAYS - 1,
         };
         line.0[way] = address.tag | precedence;
@@ -176,7 +176,7 @@ impl PairTable {
         self.of_tag(line, address.tag).find(|way| self.is_of(line.0[*way] ^ address.tag, pair))
     }
 
-    /// The entries that have a tag: free ones have the tag zero, but are none.
+    /// The entries that have a tag; free ones, whose tag is zero, are left out.
     #[inline(always)]
     fn of_tag(&self, line: &Line, tag: u32) -> impl Iterator<Item = usize> {
         // SAFETY: every machine has it.

@@ -20,8 +20,8 @@ pub(crate) const AHEAD: usize = 16;
 
 /// From a pair of ids to its merge.
 ///
-/// Within, a merge is known by its precedence: how many ranks there are from its own on, so that of two the greater is
-/// made first and 0 is no merge.
+/// Internally a merge is known by its precedence: how many ranks there are from its own on, so that of two merges the
+/// one with the greater precedence is made first, and 0 is no merge.
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
@@ -44,7 +44,7 @@ pub struct MergeTable {
 }
 
 impl MergeTable {
-    /// Index the merges of a vocabulary but for those whose product is one of `never`: text must not merge into a
+    /// Index the merges of a vocabulary except those whose product is one of `never`: text must not merge into a
     /// control token. Of two merges of one pair the later counts, as in Hugging Face. They are made on the best path
     /// that there is.
     ///
@@ -188,7 +188,7 @@ impl MergeTable {
         }
     }
 
-    /// Begin to load what precedences that were [found](Self::look) ask for when their merges are made.
+    /// Prefetch what making the merges of [found](Self::look) precedences will read.
     #[inline(always)]
     pub(crate) fn prefetch_merges(&self, precedences: [u32; 2]) {
         precedences.iter().for_each(|precedence| self.pairs.prefetch_lowest(*precedence));
@@ -212,7 +212,7 @@ impl MergeTable {
         }
     }
 
-    /// Where the precedence of two tokens is told, or of a token and a border; begins to load it.
+    /// Where the precedence of two tokens is, or of a token and a border; prefetches it.
     #[inline(always)]
     pub(crate) fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
         let address = self.pairs.address_between(left, right, is_border);

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-/// Shorter ones are looked up as all other tokens are.
+/// Shorter runs are looked up like all other tokens.
 pub(crate) const SHORTEST: usize = 3;
 
-/// Longer ones too: lengths have a bit each.
+/// So are longer ones: lengths have a bit each.
 const LONGEST: usize = u128::BITS as usize - 1;
 
 /// Lengths of runs, a bit each.
@@ -20,7 +20,7 @@ impl RunLengths {
         lower.checked_ilog2().map(|length| length as usize)
     }
 
-    /// Those of which something is true.
+    /// The lengths for which a condition is true.
     pub(crate) fn filter(self, mut holds: impl FnMut(usize) -> bool) -> Self {
         let all = std::iter::successors(self.greatest(usize::MAX), |length| self.greatest(*length));
         Self(all.fold(0, |lengths, length| lengths | u128::from(holds(length)) << length))
@@ -65,7 +65,7 @@ impl RunTokens {
         is_run
     }
 
-    /// Of what lengths the runs of a byte are.
+    /// The lengths of the runs of a byte.
     #[inline]
     pub(crate) fn lengths(&self, byte: u8) -> RunLengths {
         self.lengths[usize::from(byte)]
@@ -77,21 +77,21 @@ impl RunTokens {
         self.ids[&(byte, length as u8)]
     }
 
-    /// How many equal bytes there are first, as far as that tells tokens apart.
+    /// How many equal bytes come first, as far as that tells tokens apart.
     #[inline]
     pub(crate) fn run(&self, bytes: &[u8]) -> usize {
         let reach = usize::from(self.reach[usize::from(bytes[0])]);
         run(&bytes[..bytes.len().min(reach + 1)])
     }
 
-    /// Whether what begins with a [run](Self::run) of a byte can begin with a longer token.
+    /// Whether a text that begins with a [run](Self::run) of a byte can begin with a longer token.
     #[inline]
     pub(crate) fn is_led(&self, byte: u8, run: usize) -> bool {
         usize::from(self.led[usize::from(byte)]) >= run
     }
 }
 
-/// How many equal bytes there are first; up to [`LONGEST`] are told.
+/// How many equal bytes come first; at most [`LONGEST`] are counted.
 #[inline]
 fn run(bytes: &[u8]) -> usize {
     match bytes {
@@ -100,7 +100,7 @@ fn run(bytes: &[u8]) -> usize {
     }
 }
 
-/// How often `byte` stands first.
+/// How many times `byte` comes first.
 fn long_run(byte: u8, bytes: &[u8]) -> usize {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     let (words, _) = bytes.as_chunks();

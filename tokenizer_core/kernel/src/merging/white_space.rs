@@ -26,7 +26,7 @@ impl WhiteSpace {
     /// Whether each byte of a piece has an id of its own, by spaces and newlines alone.
     #[inline(always)]
     pub(crate) fn is_run(self, piece: &[u8]) -> bool {
-        // Without a way out in the middle: all bytes at once.
+        // Without an early exit, so that all bytes are compared at once.
         let white = piece.iter().fold(true, |white, byte| white & matches!(byte, b' ' | b'\n'));
         let pairs = piece.iter().zip(piece.get(1..).unwrap_or_default());
         let joined = pairs.fold(false, |joined, pair| joined | (pair == (&b'\n', &b'\n')));

@@ -1,10 +1,10 @@
 //! Tokens of white space alone, as a tree of their bytes: most long pieces are white space, and such tokens begin with
 //! one another.
 
-/// The bytes of white space: of ASCII, and of the space that does not break.
+/// The bytes of white space: those of ASCII, and those of the no-break space.
 const LETTERS: [u8; 6] = *b" \n\t\r\xC2\xA0";
 
-/// Which of them a byte is; those that are none are [`OTHER`].
+/// Which of them a byte is; all others are [`OTHER`].
 static LETTER_OF: [u8; 256] = {
     let mut letters = [OTHER; 256];
     let mut letter = 0;
@@ -19,15 +19,15 @@ const OTHER: u8 = u8::MAX;
 
 const NO_TOKEN: u32 = u32::MAX;
 
-/// What some token begins with.
+/// A prefix of some token.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// By letter: these bytes and that one, or 0, as nothing leads to the root.
+    /// By letter: the node of this prefix and that letter, or 0, since nothing leads to the root.
     longer: [u16; LETTERS.len()],
-    /// The longest shorter token that they begin with, or 0.
+    /// The longest shorter token that the prefix begins with, or 0.
     shorter: u16,
     length: u16,
-    /// The token that they are, or [`NO_TOKEN`].
+    /// The token that the prefix is, or [`NO_TOKEN`].
     id: u32,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Spot(u16);
 pub(crate) struct WhiteSpaceTokens(Vec<Node>);
 
 impl WhiteSpaceTokens {
-    /// Make it of tokens of white space; `None` if they are too many.
+    /// Build it from tokens of white space; `None` if they are too many.
     pub(crate) fn new(tokens: &[(u32, &[u8])]) -> Option<Self> {
         let empty = Node { longer: [0; LETTERS.len()], shorter: 0, length: 0, id: NO_TOKEN };
         let mut nodes = vec![empty];
@@ -56,7 +56,7 @@ impl WhiteSpaceTokens {
             }
             nodes[at].id = *id;
         }
-        // Whatever begins with a node stands behind it.
+        // Whatever begins with a node comes after it.
         for at in 0..nodes.len() {
             let Node { longer, shorter, id, .. } = nodes[at];
             let own = if id == NO_TOKEN { shorter } else { at as u16 };

@@ -27,11 +27,11 @@ impl Run {
     }
 }
 
-/// A map from byte ranges of a rewritten text to byte ranges of its source. Of ranges that follow each other neither
-/// starts nor ends decrease, but for those of an empty one within a run that was replaced as a whole: it has no place
-/// there.
+/// A map from byte ranges of a rewritten text to byte ranges of its source. For ranges that follow each other neither
+/// starts nor ends decrease, except those of an empty range within a run that was replaced as a whole: it has no place
+/// in the source.
 ///
-/// Unchanged stretches cost one run, however long they are.
+/// An unchanged stretch costs one run, however long it is.
 #[derive(Debug, Default)]
 pub struct Alignment {
     runs: Vec<Run>,
@@ -88,7 +88,7 @@ impl Alignment {
         self.len += len;
     }
 
-    /// The map of a rewrite that was made after this one: from its text to this one's source.
+    /// Compose with a later rewrite: a map from its text to this one's source.
     pub(super) fn then(&self, later: &Self) -> Self {
         let mut whole = Self::default();
         for (index, run) in later.runs.iter().enumerate() {

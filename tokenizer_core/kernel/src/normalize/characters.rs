@@ -39,7 +39,7 @@ pub(super) fn strip_accents(text: &str) -> Option<Normalized> {
     rewriter.finish()
 }
 
-/// Take the white space off one end or both.
+/// Strip the white space from one end or both.
 pub(super) fn strip(text: &str, left: bool, right: bool) -> Option<Normalized> {
     let start = if left { text.len() - text.trim_start().len() } else { 0 };
     let end = if right { start + text[start..].trim_end().len() } else { text.len() };

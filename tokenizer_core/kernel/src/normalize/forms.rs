@@ -1,7 +1,7 @@
 //! The four normalization forms of Unicode, with the way back to the source characters.
 //!
-//! Written on the character tables of `unicode-normalization` rather than on its iterators, which do not tell where a
-//! character came from.
+//! It uses the character tables of `unicode-normalization` and not its iterators, which do not tell where a character
+//! came from.
 
 use std::ops::Range;
 
@@ -78,7 +78,7 @@ impl FormRewrite {
     pub(super) fn rewrite(&self, text: &str) -> Option<Normalized> {
         let mut rewriter = Rewriter::new(text);
         let mut scratch = Scratch::default();
-        // Everything before is in form, whatever may follow.
+        // Everything before is normalized, whatever follows.
         let mut done = 0;
         while let Some(unstable) = self.first_unstable(text.as_bytes(), done) {
             // The character before is stable: what follows may compose with it, and with nothing before it.
@@ -98,7 +98,7 @@ impl FormRewrite {
             let lead = *bytes.get(at)?;
             if lead < limit {
                 at += 1;
-                // The maximum of 32 bytes is an instruction or two, a search with an exit is not.
+                // The maximum of 32 bytes is an instruction or two; a search with an early exit is more.
                 let all_below = |block: &[u8]| block.iter().fold(0, |highest: u8, byte| highest.max(*byte)) < limit;
                 while bytes.get(at..at + 32).is_some_and(all_below) {
                     at += 32;
@@ -143,7 +143,7 @@ impl FormRewrite {
                 Form::Nfkc | Form::Nfkd => decompose_compatible(character, push),
             }
         }
-        // Stable, so that marks of one class keep their order; a sort, so that a million of them stay quick.
+        // A stable sort, so that marks of one class keep their order, and a fast one even for a million of them.
         for run in marks.chunk_by_mut(|left, right| left.class != 0 && right.class != 0) {
             if !run.is_sorted_by_key(|mark| mark.class) {
                 run.sort_by_key(|mark| mark.class);
@@ -168,7 +168,7 @@ impl FormRewrite {
 }
 
 impl Form {
-    /// Whether the form leaves the character alone and it takes no part in what its neighbours do before it.
+    /// Whether the form leaves the character alone, and it neither composes nor changes places with those before it.
     fn is_stable(self, character: char) -> bool {
         let check = match self {
             Self::Nfc => is_nfc_quick(std::iter::once(character)),

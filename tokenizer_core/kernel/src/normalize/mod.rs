@@ -16,7 +16,8 @@ use crate::expression::StepBudget;
 use forms::{Form, FormRewrite};
 use replace::Replace;
 
-/// Replacements may make a text this many times as long, and some more: a chain of them would fill any memory.
+/// Replacements may make a text this many times as long, and [`GROWTH_GRACE`] bytes more: a chain of them could fill
+/// any memory.
 const MAX_GROWTH: usize = 64;
 /// See [`MAX_GROWTH`].
 const GROWTH_GRACE: usize = 1 << 16;
@@ -63,7 +64,7 @@ impl Normalizer {
         self.stages.is_empty()
     }
 
-    /// Rewrite `text`, which is a whole text or a stretch of one whose `steps` these are; `None` when nothing changes
+    /// Rewrite `text`, a whole text or a stretch of one, within the `steps` of the whole; `None` when nothing changes
     /// (the common case, decided without an allocation).
     ///
     /// # Errors

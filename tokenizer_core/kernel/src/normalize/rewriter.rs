@@ -7,7 +7,7 @@ pub(super) struct Rewriter<'s> {
     source: &'s str,
     /// Everything before is decided.
     at: usize,
-    /// Everything before is written; from here to `at` it is kept, but not yet copied.
+    /// Everything before is written; what is between here and `at` is kept, but not yet copied.
     written: usize,
     text: String,
     alignment: Alignment,
@@ -24,7 +24,7 @@ impl<'s> Rewriter<'s> {
         self.at = end;
     }
 
-    /// Leave the source up to `end` out.
+    /// Leave out the source up to `end`.
     pub(super) fn drop(&mut self, end: usize) {
         if end > self.at {
             self.write_kept();

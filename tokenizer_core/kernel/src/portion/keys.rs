@@ -1,5 +1,5 @@
-//! The keys of a portion. Each step is done for all pieces before the next begins: so each has few enough values for
-//! the registers, and the compiler vectorizes some.
+//! The keys of a portion. Each step is done for all pieces before the next begins, so that each step's values fit in
+//! registers and the compiler vectorizes some steps.
 
 use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
@@ -10,11 +10,11 @@ use crate::piece_cache::{Caches, KEY_LIMIT, Key};
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
 
-/// Make the keys of all pieces, ask for what the `ShortCache` remembers of them, and tell which are longer.
+/// Make the keys of all pieces, prefetch their buckets of the `ShortCache`, and tell which are longer.
 #[inline(always)]
 pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
     let count = pieces.count();
-    // Until their place is known, pieces have their clipped length there.
+    // Until the place of a piece is known, its clipped length is here.
     clip(pieces, &mut keys.places[..count]);
     read(pieces, &keys.places[..count], &mut keys.keys[..count]);
     let longer = match white {

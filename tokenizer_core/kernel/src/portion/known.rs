@@ -1,14 +1,14 @@
-//! What is known of a piece that the [`ShortCache`](crate::piece_cache::ShortCache) gives no ids of: nothing, a few
-//! ids, or where more of them are.
+//! What is known about a piece for which the [`ShortCache`](crate::piece_cache::ShortCache) gives no ids: nothing, a
+//! few ids, or where many ids are kept.
 
 use std::ops::Range;
 
 use crate::piece_cache::{Few, IDS_LIMIT};
 
-/// A tag above any count of ids: they stand in the list of many ids, from the first of `ids` to before the second.
+/// A tag above any count of ids: the ids are in the list of many ids, from the first of `ids` to before the second.
 const MANY: u32 = u32::MAX;
 
-/// As [`MANY`], among those that the [`LongCache`](crate::piece_cache::LongCache) keeps.
+/// As [`MANY`], but in the [`LongCache`](crate::piece_cache::LongCache).
 const KEPT: u32 = MANY - 1;
 
 /// Each byte of the piece is an id.
@@ -20,7 +20,7 @@ const _: () = assert!(RUN > IDS_LIMIT as u32);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     ids: [u32; IDS_LIMIT],
-    /// How many ids there are, if it is none of the tags; nothing is known if they are none.
+    /// One of the tags, or the number of ids; with 0 nothing is known.
     tag: u32,
 }
 
@@ -74,13 +74,13 @@ impl Known {
         self.tag == RUN
     }
 
-    /// Where they are in the list of many ids, if that is where they are.
+    /// Their place in the list of many ids, if they are there.
     #[inline(always)]
     pub(super) fn as_many(&self) -> Option<Range<usize>> {
         (self.tag == MANY).then(|| self.range())
     }
 
-    /// Where they are among those that the `LongCache` keeps, if that is where they are.
+    /// Their place in the `LongCache`, if they are there.
     #[inline(always)]
     pub(super) fn as_kept(&self) -> Option<Range<usize>> {
         (self.tag == KEPT).then(|| self.range())
@@ -91,7 +91,7 @@ impl Known {
         self.ids[0] as usize..self.ids[1] as usize
     }
 
-    /// The ids and how many of them count, if they are none of the above.
+    /// The ids and how many of them count, if they are here.
     #[inline(always)]
     pub(super) fn few(&self) -> (&[u32; IDS_LIMIT], usize) {
         (&self.ids, self.tag as usize)

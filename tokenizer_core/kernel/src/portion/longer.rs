@@ -1,5 +1,5 @@
 //! Pieces that the `ShortCache` does not take: runs of white space, wide pieces and long ones. They are looked up
-//! before any ids are taken over, so that theirs go to their places among the others.
+//! before any ids are taken over, so that their ids can be put in order among the others.
 
 use super::known::Known;
 use super::look_up::LookUp;
@@ -32,7 +32,7 @@ pub(super) struct Longer {
     wide: Vec<(u16, WideKey)>,
     /// And those too long for that one too, with where they are looked for.
     long: Vec<(u16, Spot)>,
-    /// How many ids they have that need room beyond that of the `ShortCache`'s.
+    /// How many of their ids need room beyond that for the `ShortCache`'s.
     more: usize,
 }
 
@@ -91,12 +91,12 @@ impl Longer {
         }
     }
 
-    /// Find what is remembered. Pieces of one kind after those of the other, so that what is done is foreseen.
+    /// Find what is remembered. Pieces of one kind come after those of the other, so that branches are predicted.
     #[inline(never)]
     pub(super) fn find(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         let Self { places, known, wide, long, more, .. } = self;
         let mut keep = |kept: std::ops::Range<usize>| {
-            // What has no room here counts as missed, and is found again among the misses.
+            // A piece whose ids have no room here counts as missed, and is found again among the misses.
             let has_room = *more + kept.len() <= MORE;
             *more += if has_room { kept.len() } else { 0 };
             if has_room { Known::kept(kept) } else { Known::NOTHING }
@@ -115,7 +115,7 @@ impl Longer {
         }
     }
 
-    /// The places of those that are known, and what is.
+    /// The places of those that are known, and what is known.
     #[inline(always)]
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, &Known)> {
         let known = self.places[..self.count].iter().zip(&self.known);

@@ -10,14 +10,14 @@ use crate::piece_cache::Caches;
 
 /// What is done for every piece of a text.
 pub(super) trait LookUp {
-    /// Make the keys of all pieces, and ask for what is remembered of them.
+    /// Make the keys of all pieces, and prefetch what is remembered about them.
     ///
     /// # Safety
     /// The machine has the path.
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys);
 
     /// Take over what the `ShortCache` knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for
-    /// that cache, behind what is taken over; of the ids only how many they are if it `COUNTS`.
+    /// that cache, behind what is taken over; with `COUNTS` only the number of ids.
     ///
     /// # Safety
     /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; behind what `found` has

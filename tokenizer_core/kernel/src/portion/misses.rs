@@ -1,4 +1,4 @@
-//! Pieces that the `ShortCache` gives no ids of: those of the other caches, those that are tokens, and those to be
+//! Pieces for which the `ShortCache` gives no ids: those in the other caches, those that are tokens, and those to be
 //! merged.
 
 use std::ops::Range;
@@ -12,8 +12,8 @@ use crate::merging::token_index::Candidate;
 use crate::piece_cache::{Caches, Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
 use crate::tables::Tables;
 
-/// Up to this many misses are merged without asking whether they are tokens: the answer would have to be waited for,
-/// and merges give the same.
+/// Up to this many misses are merged without looking them up as tokens: the look-up would have to be waited for, and
+/// merges give the same ids.
 const FEW_MISSES: usize = 4;
 
 /// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged
@@ -66,7 +66,7 @@ impl Default for MissResolver {
     }
 }
 
-/// A piece that the `ShortCache` gives no ids of.
+/// A piece for which the `ShortCache` gives no ids.
 #[derive(Debug, Clone, Copy)]
 struct MissedPiece {
     /// Meaningful if the piece is short enough for one.
@@ -76,9 +76,9 @@ struct MissedPiece {
     /// Where the bucket of its key is.
     place: u32,
     part: bool,
-    /// What the index of tokens is asked by, of a piece of up to 31 bytes.
+    /// The hash by which the index of tokens finds a piece of up to 31 bytes.
     hash: u64,
-    /// What it says, if it was asked.
+    /// What the index gave, if it was asked.
     candidate: Candidate,
 }
 
@@ -118,7 +118,7 @@ impl Resolved<'_> {
     }
 }
 
-/// The misses of a portion among its pieces, and the keys by which caches know these.
+/// A portion's pieces and keys, and which of them are misses.
 #[derive(Clone, Copy)]
 pub(super) struct Unresolved<'a> {
     pub(super) misses: &'a [Miss],
@@ -293,7 +293,7 @@ impl MissResolver {
         true
     }
 
-    /// Whether a piece that nothing is known of came before in the portion, as a third of them did: it is merged once.
+    /// Whether an unknown piece came before in the portion, as a third of them do: it is merged once.
     #[inline(always)]
     fn comes_again(&mut self, miss: usize) -> bool {
         let Some(key) = self.pieces[miss].key() else { return false };
@@ -308,8 +308,8 @@ impl MissResolver {
         again
     }
 
-    /// Merge the shorter pieces that nothing is known of, those of about the same length together, and the last few of
-    /// each length where they have room: what each waits for is memory.
+    /// Merge the shorter unknown pieces, those of about the same length together, and the last few of each length in a
+    /// longer lane with room: since each waits for memory, the waits overlap.
     fn merge_in_turns(&mut self, text: &[u8], tables: &Tables, caches: &mut Caches) {
         let (mut short, mut middle) = (std::mem::take(&mut self.short), std::mem::take(&mut self.middle));
         let (last, room) = (short.len() % LANES, LANES - middle.len() % LANES);
@@ -355,7 +355,7 @@ impl MissResolver {
         }
     }
 
-    /// Learn the ids of a piece that the `ShortCache` does not take, or of which it does not take the ids.
+    /// Remember the ids of a piece that the `ShortCache` does not take, or whose ids it does not take.
     fn learn(&mut self, miss: usize, text: &[u8], caches: &mut Caches, ids: &[u32]) {
         let piece = self.pieces[miss];
         if self.kept > 0 && !caches.long.has_room(piece.length(), ids.len()) {

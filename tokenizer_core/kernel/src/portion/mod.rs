@@ -1,7 +1,7 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
-//! Each step is done for all pieces of a portion before the next begins, so that loads from memory are under way for
-//! many pieces at once: first keys (`keys`, `avx2`, `avx512`), then what the caches remember (`take`, `longer`), then
+//! Each step is done for all pieces of a portion before the next begins, so that the loads of many pieces are under way
+//! at once: first keys (`keys`, `avx2`, `avx512`), then what the caches remember (`take`, `longer`), then
 //! what they miss (`misses`).
 
 #[cfg(target_arch = "x86_64")]
@@ -41,10 +41,10 @@ pub const PIECES: usize = 512;
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
 
-/// The most ids that a portion takes over of runs and from the `LongCache`, which are in no bucket.
+/// The most ids that a portion takes over from runs and from the `LongCache`, which are in no bucket.
 const MORE: usize = 8 * PIECES;
 
-/// Room for the known ids of a portion: as many of each piece as a bucket holds, [`MORE`] others, and a vector, since
+/// Room for the known ids of a portion: for each piece as many as a bucket holds, [`MORE`] others, and a vector, since
 /// ids are written as whole vectors.
 const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
 
@@ -99,25 +99,25 @@ struct Keys {
     longer: Longer,
 }
 
-/// What is known of a portion before misses are looked at.
+/// What is known about a portion before its misses are handled.
 #[derive(Debug)]
 struct Found {
     /// The ids of all pieces that are known, in order, and `end` how many there are.
     ids: [u32; ROOM],
     end: usize,
-    /// The first `miss_count` are the pieces that are not.
+    /// The first `miss_count` are the unknown pieces.
     misses: [Miss; PIECES],
     miss_count: usize,
 }
 
-/// A piece that is not known, and how many of the ids that are stand before.
+/// An unknown piece, and how many known ids come before it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Miss {
     at: u32,
     end: u32,
 }
 
-/// What is known of each piece of a portion.
+/// What is known about each piece of a portion.
 #[derive(Debug)]
 pub struct Portion {
     keys: Keys,

@@ -12,7 +12,7 @@ const STEP: usize = 64;
 /// Room for the ids of missed pieces that have more than a few.
 const MANY_ROOM: usize = 2 * PIECES;
 
-/// Room for those, for what is known, and for a step beyond.
+/// Room for those, for the known ids, and for one copy beyond them.
 const ROOM: usize = KNOWN + MANY_ROOM + STEP;
 
 /// Ids on their way to a sink.
@@ -55,8 +55,8 @@ impl Row {
         self.end += count;
     }
 
-    /// Put in `range` of `ids`, those of a piece that has more than a few, or give them to `sink` behind those that are
-    /// here.
+    /// Put in `range` of `ids`, those of a piece with more than a few, or give them to `sink` behind those gathered so
+    /// far.
     #[inline(always)]
     pub(super) fn put_many(&mut self, (ids, range): (&[u32], Range<usize>), sink: &mut impl Sink) {
         if self.many + range.len() > MANY_ROOM {

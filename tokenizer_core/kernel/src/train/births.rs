@@ -45,7 +45,7 @@ impl Births {
                 let group = group(&mut self.before[left as usize], &mut self.groups, (left, product));
                 self.note(group, position - symbols.length(left), words);
             }
-            // A product behind this one finds their pair when it looks before itself.
+            // If the next token is a product too, it finds their pair when it looks at the token before it.
             if right != BORDER && right != product {
                 let group = group(&mut self.behind[right as usize], &mut self.groups, (product, right));
                 self.note(group, position, words);
@@ -67,7 +67,7 @@ impl Births {
         self.events.push((group, position));
     }
 
-    /// Keep the pairs that `worth` says are worth it, calling `kept` with the slot of each.
+    /// Keep the pairs for which `worth` is true, calling `kept` with the slot of each.
     pub fn keep(
         &mut self,
         pairs: &mut Pairs,

@@ -1,7 +1,7 @@
-//! Texts in, counted pieces out, over as many threads as there are; what is counted does not depend on them.
+//! Texts in, counted pieces out, on several threads; the counts do not depend on their number.
 //!
-//! Each thread has a table of its own, so memory grows with the distinct pieces and not with the text. The sum of
-//! the tables is the same however the texts fell to the threads.
+//! Each thread has a table of its own, so memory grows with the distinct pieces and not with the text. The sum of the
+//! tables is the same however the texts were spread over the threads.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl Counter {
         })
     }
 
-    /// What the threads see: to watch and to cancel them.
+    /// What the threads share, for watching and cancelling them.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -139,7 +139,8 @@ impl Counter {
             self.lines.field = Arc::from(field);
         }
         for block in bytes.chunks(BLOCK) {
-            // Only here: what waits can be one long line, which must not be searched again with every block.
+            // Only the new block is searched: what waits can be one long line, which must not be searched again with
+            // every block.
             if let Some(end) = memchr::memrchr(b'\n', block) {
                 self.lines.whole = self.lines.waiting.len() + end + 1;
             }

@@ -1,4 +1,4 @@
-//! What a run says while it works, and how it is stopped.
+//! How a run reports its progress, and how it is stopped.
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use super::pairs::Pairs;
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
 
-/// A pair and what it was worth when it was put here; it can only be worth less by now.
+/// A pair and its count when it was put here; by now it can only be lower.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// At least the pair's count.
@@ -16,12 +16,12 @@ pub struct Entry {
     pub slot: u32,
 }
 
-/// What the order of entries is decided by.
+/// What decides the order of entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
     /// For equal counts.
     pub rule: TieBreak,
-    /// The tokens that the pairs are of.
+    /// The tokens of the pairs.
     pub symbols: &'a Symbols,
 }
 

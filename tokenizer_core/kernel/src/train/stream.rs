@@ -33,7 +33,7 @@ pub struct Stream {
     texts: Texts,
     /// Bytes that may be the beginning of a character.
     half: Vec<u8>,
-    /// Of the document, not counting `half`.
+    /// Bytes of the document, not counting `half`.
     document_bytes: u64,
     /// Up to here the open document has been searched for cuts in vain.
     searched: usize,

@@ -31,7 +31,7 @@ struct Entry {
 struct Wanted<'a> {
     piece: &'a [u8],
     hash: u64,
-    /// Of a short one.
+    /// The key of a short one.
     key: (u64, u64),
 }
 
@@ -50,8 +50,8 @@ pub struct PieceTable {
 }
 
 impl Default for PieceTable {
-    /// An empty table, with a seed that no corpus can have been made for: it decides where pieces stand in memory, and
-    /// nothing else.
+    /// An empty table with a random seed, so that no corpus can be made to collide: it decides where pieces are in
+    /// memory, and nothing else.
     fn default() -> Self {
         let seed = RandomState::new().build_hasher().finish();
         Self { arena: Vec::new(), entries: Vec::new(), index: vec![0; 1024], seed }
@@ -69,7 +69,7 @@ impl PieceTable {
         self.entries.is_empty()
     }
 
-    /// Make sure that `pieces` more can get a number.
+    /// Make sure that `pieces` more can be numbered.
     ///
     /// # Errors
     /// `corpus_too_large`.
@@ -85,7 +85,7 @@ impl PieceTable {
         self.count(&wanted(piece, self.seed), times);
     }
 
-    /// Count every piece as often as it is said to occur.
+    /// Count pieces, each as many times as given.
     pub fn add_all<'p>(&mut self, mut pieces: impl Iterator<Item = (&'p [u8], u64)>) {
         let none = (wanted(&[], self.seed), 0);
         let mut batch = [none; BATCH];

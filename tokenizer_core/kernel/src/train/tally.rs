@@ -148,7 +148,7 @@ impl Tally {
             let next = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(Task { number, source, work }) = next else { return tally };
             if tally.failed.is_some() {
-                // The channel is emptied all the same: whoever fills it would wait for ever.
+                // The channel is emptied all the same, or whoever fills it would wait for ever.
                 continue;
             }
             let before = tally.bytes;
@@ -241,7 +241,7 @@ mod tests {
         let rules = Rules::new(&config, &[], InvalidUtf8::Refuse, Path::Portable).expect("no stages");
         let shared = Arc::new(Shared::new(rules, receiver));
         let (done, is_done) = channel();
-        // Not joined but when all is well: they would be waited for without end.
+        // Joined only if all is well: otherwise this would wait for ever.
         thread::spawn({
             let shared = Arc::clone(&shared);
             move || drop(done.send(Tally::work_by(&shared, |_, _, _| panic!("as the test wants it"))))

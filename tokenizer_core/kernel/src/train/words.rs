@@ -51,7 +51,7 @@ impl Words {
             self.tokens.push(BORDER);
         }
         if self.run_weights.last() != Some(&weight) {
-            // Beyond 32 bits `finish` refuses.
+            // `finish` refuses more than 32 bits can name.
             self.run_starts.push(self.tokens.len() as u32);
             self.run_weights.push(weight);
         }
@@ -98,7 +98,7 @@ impl Words {
         self.run_weights[run]
     }
 
-    /// Ask for the memory at a position that will be looked at soon.
+    /// Prefetch a position that will be read soon.
     #[inline]
     pub fn prefetch(&self, position: u32) {
         prefetch(&self.tokens, position as usize);
@@ -106,7 +106,7 @@ impl Words {
 
     /// Whether `left` stands at `position` and `right` behind it.
     ///
-    /// `position` is one at which `left` stood at some time: since then it can only have grown.
+    /// `left` was at `position` at some time: since then that token can only have grown.
     #[inline]
     pub fn stands(&self, position: u32, left: u32, right: u32, left_length: u32) -> bool {
         let position = position as usize;

@@ -51,7 +51,7 @@ impl LaneOps for Vectors {
         }
     }
 
-    /// That is done with the next merge: once more all keys would be read for it.
+    /// Done with the next merge, since here all keys would be read once more for it.
     #[inline(always)]
     unsafe fn look<const N: usize>(_: &mut Lane<N>, _: &MergeTable) {}
 
@@ -106,7 +106,7 @@ static PLACES: Places = {
     Places(places)
 };
 
-/// Those of the bits of places that are within one of the vectors.
+/// The bits of the places within one of the vectors.
 #[inline(always)]
 fn within(bits: u64, vector: usize) -> u16 {
     (bits >> (WORDS * vector)) as u16
@@ -219,7 +219,7 @@ unsafe fn next<const N: usize>(
             let (at, right) = (at % N, lane.after(at % N) % N);
             if table.holds(precedence, lane.ids[at], lane.ids[right]) {
                 let changed = bits(lane.make(table, at, right, precedence));
-                // What is taken no more has none, and what changed not yet.
+                // A place that is no longer taken has no key, and one that changed has none yet.
                 let kept = lane.taken & !changed;
                 let to = lane.keys.as_mut_ptr().cast::<__m512i>();
                 for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
@@ -229,7 +229,7 @@ unsafe fn next<const N: usize>(
                 lane.rest = greatest::<N>(keys);
                 return true;
             }
-            // What was found is not that of the pair, which does not merge then.
+            // What was found belongs to another pair, so this one does not merge.
             for (vector, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
                 *keys = _mm512_mask_set1_epi32(*keys, within(1 << at, vector), 0);
             }

@@ -68,7 +68,7 @@ impl<P: Look + Greatest> LaneOps for Plain<P> {
         lane.count = symbols.count_ones() as usize;
         let mut at = 0;
         while symbols != 0 {
-            // Most have no more than four, and how many cannot be foreseen.
+            // Most have no more than four, and their number is unpredictable.
             for _ in 0..4 {
                 lane.ids[at % N] = lane.ids[(symbols | 1 << 63).trailing_zeros() as usize % N];
                 symbols &= symbols.wrapping_sub(1);
@@ -91,11 +91,11 @@ unsafe fn next<const N: usize, P: Greatest>(lane: &mut Lane<N>, table: &MergeTab
         if table.holds(precedence, lane.ids[at], lane.ids[right]) {
             // SAFETY: a precedence that holds is that of two symbols: no pair with the border is in the table.
             let [before, at] = unsafe { lane.make(table, at, right, precedence) };
-            // What is taken no more has none, and what changed not yet.
+            // A place that is no longer taken has no key, and one that changed has none yet.
             (lane.keys[before], lane.keys[at], lane.keys[right]) = (0, 0, 0);
             return true;
         }
-        // What was found is not that of the pair, which does not merge then.
+        // What was found belongs to another pair, so this one does not merge.
         lane.keys[at] = 0;
         // SAFETY: the caller's promise.
         key = unsafe { P::greatest(&lane.keys) };
