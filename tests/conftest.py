@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite; helpers that are none stand in ``data``, ``tiny``, ``vocabularies`` and ``texts``."""
+"""Fixtures of the whole suite; other helpers are in ``data``, ``tiny``, ``vocabularies`` and ``texts``."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_an_array_where_another_thing_is_meant_is_refused_by_its_name(tiny: Toke
     for value in ODD:
         with pytest.raises(TokdError) as caught:
             ask(tiny, value)
-        # Of an array of numbers it may be an item that is wrong.
+        # In an array of numbers a single item may be what is wrong.
         assert str(caught.value.place["field"]).startswith(field)
 
 

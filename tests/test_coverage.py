@@ -47,7 +47,7 @@ def test_what_covers_every_text_loses_none(expression: str) -> None:
         r".",
         r"\s+|[^a]",
         r"\s+(?!\S)|\S",
-        # What has it needs another, or lets none of it go.
+        # White space is matched only together with another character, or never.
         r"\s{2}|\S",
         r"\s\s|\S",
         r"\s?+\s|\S",
@@ -63,7 +63,7 @@ def test_what_covers_every_text_loses_none(expression: str) -> None:
         r"(?:a){0}|\s|\S",
         r"(?=x)|\s|\S",
         r"$|\s|\S",
-        # What is not read here.
+        # Syntax that the check does not understand.
         r"(?x)a* |\s|\S",
         r"(?#[)|a*|]|\s|\S",
         r"[a[|]|]|\s|\S",

@@ -144,7 +144,7 @@ ADDED = [
     [added(264, "<|end|>"), added(265, "lo", special=False), added(266, "the", special=False, single_word=True)],
     [added(264, "<|end|>", lstrip=True), added(265, "hel", special=False, rstrip=True)],
     [added(264, "Hé", special=False, normalized=True), added(265, "\0")],
-    # Beyond a gap, which Hugging Face closes unless the literals stand among the entries.
+    # Ids behind a gap: Hugging Face closes the gap unless the vocabulary has the literals.
     [added(1000, "<|end|>"), added(300, "<|x|>"), added(5000, "mid", special=False)],
     [added(259, "hello", special=False)],
 ]

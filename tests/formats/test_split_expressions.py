@@ -74,7 +74,7 @@ def test_random_expressions_cut_as_hugging_face(tmp_path: Any) -> None:
             try:
                 expected = [piece for piece, _ in theirs.pre_tokenize_str(text)]
             except BaseException as panic:
-                # Oniguruma gives up on an expression that goes back too often, and Hugging Face panics then.
+                # Oniguruma gives up on an expression that backtracks too often, and Hugging Face panics then.
                 if "retry-limit" not in str(panic):
                     raise
                 continue

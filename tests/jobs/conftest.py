@@ -190,7 +190,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def work() -> None:
-    """Be a worker whose jobs are pretended; what a worker process of a test runs."""
+    """Run a worker whose jobs only pretend to train: the program of a test's worker process."""
     worker = Worker(Settings.load(flags={}), PRETENDER)
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
     worker.run()

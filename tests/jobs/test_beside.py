@@ -52,7 +52,7 @@ def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serv
     with httpx.Client(base_url="http://tokd", transport=httpx.HTTPTransport(uds=settings.uds), timeout=60) as client:
         until(lambda: listens(settings.uds))
         assert client.get("/readyz").status_code == 200
-        # Who never trains has no second process.
+        # A server that is never asked to train has no second process.
         assert workers(server.pid) == []
         seen = set()
         for text in ("new newer newest", "wide wider widest"):
@@ -94,7 +94,7 @@ def test_a_server_that_is_told_so_has_no_worker(make_settings: MakeSettings) -> 
 def test_a_worker_that_cannot_be_started_now_is_started_later(
     store: JobStore, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # There is a store from the first job on, whatever became of that.
+    # The store exists from the first job on, whatever became of that job.
     store.cancel(store.submit(JobRequest(recipe={}, owner="local"))[0].id, None)
     started = threading.Event()
     process = MagicMock()

@@ -231,7 +231,7 @@ def test_jobs_of_equal_ids_keep_the_template_roles_and_corpus_that_each_asked_fo
     assert [tokenizer.settings.pad for tokenizer in opened] == ["<a>", "<b>", None]
     assert [tokenizer.settings.chat_template for tokenizer in opened] == [each.get("chat_template") for each in asked]
     assert len({str(tokenizer.provenance["corpus"]) for tokenizer in opened}) == 2
-    # Each has one place, however often it is made, and the first keeps what the hash stands for.
+    # Each has one place, however often it is made: the first copy stays.
     assert [done(recipe).directory for recipe in asked] == [artifact.directory for artifact in made]
     assert artifacts(trained) == sorted(artifact.directory for artifact in made)
     tokenizers = Trained(trained, 4, 0)

@@ -170,7 +170,7 @@ def test_a_worker_that_was_asleep_finds_its_job_another_s_and_never_trains_besid
     bench.worker()
     done = bench.wait(job)
     asleep.send_signal(signal.SIGCONT)
-    # It is fit for the next one: it noticed, and lives.
+    # It noticed, goes on, and can do the next job.
     after = bench.submit()
     assert bench.wait(after).state is State.SUCCEEDED
     assert asleep.poll() is None

@@ -224,7 +224,7 @@ def test_variables_of_the_tests_are_no_settings() -> None:
 
 
 def test_importing_the_service_reads_no_environment() -> None:
-    # In a fresh process: here all of it is imported already.
+    # In a fresh process, since everything is imported already in this one.
     program = "import service.settings, service.server, service.app"
     environment = {**os.environ, "TOKD_PORT": "no number", "TOKD_NO_SUCH_SETTING": "1"}
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)

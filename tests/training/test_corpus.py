@@ -176,7 +176,7 @@ def test_a_long_line_takes_linear_time(tmp_path: Path, monkeypatch: pytest.Monke
     (source,) = sources(Files(paths=(tmp_path / "a.counts",)))
     started = time.monotonic()
     assert sum(map(len, reading.lines(source, reading.Meter()))) == source.size
-    # A tenth of a second here; to join each of 131,072 blocks to all before took more than 20.
+    # It takes a tenth of a second; joining each of 131,072 blocks to all before it took more than 20.
     assert time.monotonic() - started < 5
 
 

@@ -98,7 +98,7 @@ def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(tmp_path
 )
 def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_break: str, initial: list[Any]) -> None:
     rng = random.Random(20_26)
-    # Few letters, so that many pairs are equally frequent and old tokens are made anew.
+    # Few letters, so that many pairs are equally frequent and merges make tokens that exist already.
     texts = ["".join(rng.choices("aabbc ", k=rng.randint(1, 400))) for _ in range(30)]
     settings = {**SETTINGS, "tie_break": tie_break, "initial_merges": initial}
     recipe = Recipe.from_dict({"corpus": {"texts": texts}, **settings})

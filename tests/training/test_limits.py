@@ -67,7 +67,7 @@ def test_a_line_of_json_is_searched_for_its_end_once() -> None:
     counter.feed_lines(b'{"text": "', "text")
     for _ in range(65_536):
         counter.feed_lines(part, "text")
-    # Searched from its beginning with every part, it takes seconds.
+    # It takes seconds if every part that arrives is searched from the beginning of the piece.
     assert time.thread_time() - begun < 1
     counter.feed_lines(b'"}\n{"text": "low"}', "text")
     counter.end_lines()
@@ -83,7 +83,7 @@ def test_a_call_that_waits_for_one_of_another_thread_holds_no_third_one_up() -> 
     time.sleep(0.1)
     waiting.start()
     time.sleep(0.1)
-    # With Python's lock in its hands, it kept this thread from going on until all was fed.
+    # If the feeding thread held the GIL, this one would only go on when all was fed.
     assert feeding.is_alive()
     counter.cancel()
     feeding.join()

@@ -46,6 +46,6 @@ def test_a_directory_is_looked_at_once_for_all_paths(tmp_path: Path, monkeypatch
     real = bounds.real_roots()
     for number in range(100):
         bounds.local(f"{deep}/{number}.txt", "corpus", real)
-    # Below what is not there nothing is looked at.
+    # Nothing is looked for below a directory that does not exist.
     bounds.local(f"{tmp_path}/none{'/d' * 1500}", "corpus", real)
     assert len(looked_at) <= len(deep.parts) + 100 + 2

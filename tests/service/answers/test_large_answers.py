@@ -35,7 +35,7 @@ NO_WORDS = "\u2620\u2621\u2622"
         ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 100}], "return": EVERYTHING}),
         ("/offsets", {"text": NO_WORDS * 100, "tokens": True}),
         ("/encode", {"text": NO_WORDS * 400}),
-        # With what these are made of they are too large, and not without it.
+        # The answer exceeds the limit only together with the rows that it is made of.
         ("/encode", {"text": NO_WORDS * 200, "return": ["truncated"]}),
         ("/encode", {"text": [NO_WORDS] * 600, "return": ["count", "labels"], "max_length": 1}),
         ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 200}], "return": ["count"]}),

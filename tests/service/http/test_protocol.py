@@ -344,7 +344,7 @@ async def answered(head: bytes) -> tuple[bytes, bytes, bool]:
         await asyncio.sleep(0)
     await asyncio.sleep(0.01)
     closed = transport.closed
-    # It would close it.
+    # Otherwise the loop would close the connection.
     protocol.connection_lost(None)
     first, _, body = transport.written.partition(b"\r\n\r\n")
     return first.split()[1], body, closed

@@ -45,7 +45,7 @@ def until_refused(server: Server, latest: float) -> None:
         except ConnectionRefusedError:
             return
         except ConnectionResetError:
-            # It came while the socket was closed.
+            # The connection came while the socket was closed.
             continue
     raise AssertionError("it still takes connections")
 
@@ -134,7 +134,7 @@ def test_a_server_that_ends_takes_no_connection_that_nobody_will_answer(run_serv
 def test_several_processes_end_when_the_one_above_them_is_killed(run_server: RunServer) -> None:
     with run_server(workers=2, worker=False) as server:
         server.process.kill()
-        # They hold the pipe that it ends with.
+        # They hold the pipe whose end is waited for.
         server.process.communicate(timeout=60)
         until_refused(server, time.monotonic() + 15)
 
