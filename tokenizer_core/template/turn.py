@@ -51,3 +51,10 @@ def taken() -> Iterator[Turn | None]:
 def current() -> Turn | None:
     """Return the turn that this thread renders in."""
     return _TURN.get()
+
+
+def give_way() -> None:
+    """Let others go first if this thread has had its time; called every few milliseconds of what is long."""
+    turn = _TURN.get()
+    if turn is not None:
+        turn.pause()

@@ -21,6 +21,21 @@ CHAT = [{"role": "user", "content": "a"}]
 SECONDS = 60
 
 
+class Counting:
+    """A turn that counts what it is asked."""
+
+    begun = ended = paused = 0
+
+    def begin(self) -> None:
+        self.begun += 1
+
+    def pause(self) -> None:
+        self.paused += 1
+
+    def end(self) -> None:
+        self.ended += 1
+
+
 class Story:
     """Requests in threads that wait for their turns, and the order in which they were called."""
 
@@ -107,19 +122,6 @@ def test_only_one_renders_at_a_time() -> None:
 
 def test_templates_ask_for_others_while_they_render(framed: Tokenizer) -> None:
     """Both renderings of a slow template, and the checks of a long chat, let others go first."""
-
-    class Counting:
-        begun = ended = paused = 0
-
-        def begin(self) -> None:
-            self.begun += 1
-
-        def pause(self) -> None:
-            self.paused += 1
-
-        def end(self) -> None:
-            self.ended += 1
-
     turn = Counting()
     slow = framed.with_template("{% for i in range(30000) %}{{ 'a' ~ i if i == 7 }}{% endfor %}")
     with in_turns(turn):
@@ -180,3 +182,16 @@ def test_work_that_fails_gives_its_turn_back() -> None:
         rendering.close()
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("texts", [[""] * 50_000, ["a"] * 50_000, [{"a": [1]}] * 10_000])
+def test_others_go_first_while_values_are_copied(framed: Tokenizer, texts: list[Any]) -> None:
+    """Four megabytes of short texts, or of numbers for the template, held up every other chat for ten seconds."""
+    tokenizer = framed.with_template("a")
+    long = {"role": "user", "content": texts}
+    for messages, options in (([long], {}), (CHAT, {"tools": [long]}), (CHAT, {"template_args": long})):
+        turn = Counting()
+        with in_turns(turn):
+            tokenizer.render_chat(messages, **options)
+        # Once in every thousand values while they are copied with origins, and again without.
+        assert turn.paused > 50
