@@ -111,7 +111,20 @@ def test_the_cases_of_a_class_are_those_of_what_it_holds_as_a_whole(pattern: str
 
 @pytest.mark.parametrize(
     "pattern",
-    [r"[\w--_]", "[a-s~~b]", "[[:alpha:]]", r"\pL", r"(?s)a", "(?x) a", "a{2}?", r"\p{Graph}", r"[^\P{ pri_nt}]"],
+    [
+        r"[\w--_]",
+        "[a-s~~b]",
+        "[[:alpha:]]",
+        r"\pL",
+        r"(?s)a",
+        "(?x) a",
+        "a{2}?",
+        r"\p{Graph}",
+        r"[^\P{ pri_nt}]",
+        r"\u{17F}",
+        r"[\U0000017f]",
+        r"\xc3\xa9",
+    ],
 )
 def test_what_engines_read_in_their_own_way_is_refused_by_name(pattern: str, tmp_path: Any) -> None:
     with pytest.raises(InvalidArtifact, match="does not compile"):

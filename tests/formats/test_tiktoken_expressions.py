@@ -117,6 +117,8 @@ def test_random_expressions_give_the_ids_of_tiktoken(ranks: dict[bytes, int], tm
         r"(?U)a+b?|[\s\S]",
         r"a{2}?|[\s\S]",
         r"(?i)[^\P{Lu}]+|[\s\S]",
+        r"\u{17F}+a|[\u{4e00}-\u{9fff}]+|[\s\S]",
+        r"\xe9+a|[\U000000C9-\U000000E9]+|[\s\S]",
     ],
 )
 def test_signs_that_engines_read_in_their_own_way(pattern: str, ranks: dict[bytes, int], tmp_path: Any) -> None:

@@ -77,9 +77,18 @@ fn escape(rest: &str) -> Result<usize, &'static str> {
         ('p' | 'P', true) if is_visible(&rest[length..]) => {
             Err("every engine reads \\p{Graph} and \\p{Print} in a way of its own; write [^\\s\\p{Cc}] or the like")
         }
-        ('p' | 'P' | 'x' | 'o' | 'u', true) => Ok(rest.find('}').map_or(rest.len(), |end| end + 1)),
+        ('u', true) | ('U', _) => Err("\\u{17F} and \\U0000017F are not Oniguruma's; write \\x{17F}"),
+        ('x', false) if is_high_byte(&rest[length..]) => {
+            Err("\\xE9 is a byte in Oniguruma and a character elsewhere; write \\x{E9}")
+        }
+        ('p' | 'P' | 'x' | 'o', true) => Ok(rest.find('}').map_or(rest.len(), |end| end + 1)),
         _ => Ok(length),
     }
+}
+
+/// Whether `digits` begin with two that are a byte beyond ASCII.
+fn is_high_byte(digits: &str) -> bool {
+    matches!(digits.as_bytes(), [b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', low, ..] if low.is_ascii_hexdigit())
 }
 
 /// Whether `braces` are those of `\p{Graph}` or `\p{Print}`, with any signs that no engine looks at between.
@@ -141,7 +150,10 @@ mod tests {
         assert!(translate("(?s)a").is_err() && translate("(?x)a").is_err() && translate("(?i)a)").is_err());
         assert!(translate("[[:^alpha:]]").is_err() && translate("[[:;]]").is_ok());
         assert!(translate("a{2}?").is_err() && translate(r"\p{^graph}").is_err() && translate(r"[\P{Print}]").is_err());
-        for same in ["a{}?", "a{2,2}?", r"\{2}?", "[{2}?]", r"\x{61}?", r"\p{L}?"] {
+        for refused in [r"\u{61}", r"\U00000061", r"\xe9", r"[\xC3\xA9]"] {
+            assert!(translate(refused).is_err(), "{refused}");
+        }
+        for same in [r"\x7f\u0061\x{e9}\\xe9", "a{}?", "a{2,2}?", r"\{2}?", "[{2}?]", r"\x{61}?", r"\p{L}?"] {
             assert_eq!(translated(same), same);
         }
         assert!(translate(r"[\w--_]").is_err() && translate("a--[-~]").is_ok());
