@@ -11,7 +11,7 @@ import asyncio
 import re
 import resource
 import sys
-from collections.abc import Sized
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
@@ -79,12 +79,12 @@ class _Flow(FlowControl):
     The bodies of those before them are complete, so nobody waits for what is not read.
     """
 
-    def __init__(self, transport: asyncio.Transport, waiting: Sized) -> None:
+    def __init__(self, transport: asyncio.Transport, has_enough: Callable[[], bool]) -> None:
         super().__init__(transport)
-        self._waiting = waiting
+        self._has_enough = has_enough
 
     def resume_reading(self) -> None:
-        if not self._waiting:
+        if self.read_paused and not self._has_enough():
             super().resume_reading()
 
 
@@ -114,13 +114,14 @@ class BoundedProtocol(DirectProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
-        self.flow = _Flow(transport, self.pipeline)
+        self.flow = _Flow(transport, self._has_enough)
         if len(self.connections) > MAX_CONNECTIONS:
             self._refuse(saturated(f"{MAX_CONNECTIONS} connections are open"))
         else:
             self._expect_a_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._left = b""
         self._stop_the_clock()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
@@ -141,11 +142,14 @@ class BoundedProtocol(DirectProtocol):
         """
         return self._ending_event() is None and self._end_behind_the_last()
 
-    def data_received(self, data: bytes) -> None:
+    def _has_enough(self) -> bool:
+        return bool(self.pipeline or self._left)
+
+    def _parse(self, data: bytes | memoryview) -> None:
         if self._is_over:
             return
         self._idle_bytes += len(data)
-        super().data_received(data)
+        super()._parse(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(_head_too_large())
         elif self._in_head and self._head_timer is None and not self._is_over:
@@ -242,6 +246,9 @@ class BoundedProtocol(DirectProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
+            if self._left:
+                self._parse_left()
+                self.flow.resume_reading()
             return
         self._quiet_since = self.loop.time()
         # The timer stays: to make and to cancel one for each request costs as much as to parse its head.

@@ -333,6 +333,24 @@ def test_nothing_more_is_read_while_requests_wait_in_line(
     asyncio.run(story())
 
 
+def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.http.direct.PART_BYTES", 1000)
+    app = make_client().app
+    bodies = [b'{"text":"%b"}' % (b"fox " * count) for count in range(1, 200)]
+
+    async def story() -> None:
+        caller = Caller(app)
+        caller.protocol.data_received(b"".join(map(request, bodies)))
+        while caller.transport.written.count(b"HTTP/1.1 200") < len(bodies):
+            assert len(caller.protocol.pipeline) < MOST_IN_A_ROW
+            await asyncio.sleep(0)
+        counts = [int(part.split(b"}")[0]) for part in caller.transport.written.split(b'"count":')[1:]]
+        assert counts == sorted(set(counts))
+        await caller.leave()
+
+    asyncio.run(story())
+
+
 def test_nothing_is_answered_at_once_to_who_does_not_read(make_client: MakeClient) -> None:
     app = make_client().app
 
