@@ -156,7 +156,7 @@ class App(FastAPI):
         return answer_now
 
     def note_refused(self, refused: Refusal) -> None:
-        """Count and log what was refused before it was a request: it is no HTTP, or its head is too large."""
+        """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""
         self._note(Exchange("OTHER", status=refused.status, code=refused.code, bytes_out=len(refused.body)), 0.0)
 
     def _note(self, exchange: Exchange, seconds: float) -> None:

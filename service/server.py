@@ -139,7 +139,7 @@ def _clear_the_way(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_socket():
-        raise InvalidSetting("uds", f"{path} is a file that is no socket; name another path")
+        raise InvalidSetting("uds", f"{path} is a file that is not a socket; name another path")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

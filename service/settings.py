@@ -302,7 +302,7 @@ def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str
     ours = _ours(env)
     for name in ours:
         if name not in rows:
-            raise InvalidSetting(name, f"is no setting; the settings are {', '.join(rows)}")
+            raise InvalidSetting(name, f"is not a setting; the settings are {', '.join(rows)}")
     return {row.name: _read(row, ours[row.env], row.env) for row in rows.values() if row.env in ours}
 
 

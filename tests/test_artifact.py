@@ -290,7 +290,7 @@ def test_what_is_no_artifact_is_never_replaced(stranger, parts, saved, tmp_path)
             place.symlink_to(saved)
         case "empty":
             place.mkdir()
-    with pytest.raises(TokdError, match="no artifact"):
+    with pytest.raises(TokdError, match="not an artifact"):
         artifact.write(parts, place)
     assert place.is_symlink() == (stranger == "link")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["place", "saved", "source"]

@@ -207,7 +207,7 @@ def test_point_4_every_template_counts_and_is_named(sound):
         report = check(accompanied(sound, chat_template=default, named_templates=bad))
         assert_only_failure(report, "template")
         point = outcome(report, "template")
-        assert point.summary == "template tool_use writes what is no added token: <|eot_id|>"
+        assert point.summary == "template tool_use writes what is not an added token: <|eot_id|>"
         assert point.evidence["templates"] == {"tool_use": ["<|eot_id|>"]}
 
 

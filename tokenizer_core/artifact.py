@@ -104,7 +104,7 @@ def read(path: str | Path) -> TokenizerParts:
         ArtifactNotFound: there is no such directory, or no manifest in it.
         HashMismatch: naming the file, the expected and the found hash.
         InvalidArtifact, Unsupported
-        InvalidOption: it is no path.
+        InvalidOption: it is not a path.
     """
     path = path_of(path)
     for _ in range(_MAX_REPLACED):
@@ -254,13 +254,15 @@ def _pattern(config: PipelineConfig) -> str | list[str] | None:
 
 
 def _check_replaced(path: Path) -> None:
-    """Refuse to replace what is no artifact, and what would take files of somebody else with it."""
+    """Refuse to replace what is not an artifact, and what would take files of somebody else with it."""
     try:
         manifest = files.parse_json(files.read(path / MANIFEST, follow_links=False), MANIFEST)
     except (ArtifactNotFound, InvalidArtifact):
         manifest = None
     if not (isinstance(manifest, dict) and {"schema", "hash", "files"} <= manifest.keys()):
-        raise InvalidArtifact(f"{path} is there and is no artifact; remove it or choose another place", field=path.name)
+        raise InvalidArtifact(
+            f"{path} is there and is not an artifact; remove it or choose another place", field=path.name
+        )
     if others := sorted({file.name for file in path.iterdir()} - {MANIFEST, *FILES}):
         raise InvalidArtifact(
             f"{path} holds an artifact and {others[0]!r}, which would be lost; move it or choose another place",

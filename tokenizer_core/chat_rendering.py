@@ -145,7 +145,7 @@ def _is_list(values: Any) -> bool:
 def _check_objects(name: str, values: Sequence[Any]) -> None:
     for at, value in enumerate(values):
         if not isinstance(value, Mapping):
-            raise InvalidOption(f"{name}[{at}] is no object", field=f"{name}[{at}]")
+            raise InvalidOption(f"{name}[{at}] is not an object", field=f"{name}[{at}]")
 
 
 def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:

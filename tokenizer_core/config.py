@@ -59,7 +59,7 @@ class Pattern:
         """Take what a caller gives: the name of a known pattern, or a regular expression as tiktoken reads it.
 
         Raises:
-            InvalidOption: it is no string of Unicode.
+            InvalidOption: it is not a string of Unicode.
             InvalidArtifact: ``invalid_pattern`` for a word that is no known name, since as a regular expression it
                 would only match itself; and for what cannot be written into a ``tokenizer.json``.
         """
@@ -282,7 +282,7 @@ class Settings:
         extra: what else the source's ``tokenizer_config.json`` says, as JSON text by key; kept for export.
 
     Raises:
-        InvalidOption: a literal or a template is no string of Unicode, or a field of another type.
+        InvalidOption: a literal or a template is not a string of Unicode, or a field of another type.
     """
 
     bos: str | None = None

@@ -37,7 +37,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
         FileExistsError: a device or a pipe stands there, which would be gone for all programs.
     """
     if os.path.lexists(path) and not (path.is_symlink() or path.is_file() or path.is_dir()):
-        raise FileExistsError(errno.EEXIST, "something that is no regular file is there", str(path))
+        raise FileExistsError(errno.EEXIST, "something that is not a regular file is there", str(path))
     fresh, descriptor = _claim(path, _make_file)
     try:
         with os.fdopen(descriptor, "wb") as file:

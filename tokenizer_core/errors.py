@@ -7,7 +7,7 @@ TokdError
 │   │   └── InvalidSettings  invalid_settings: a field of a training recipe
 │   ├── ReservedLiteral      reserved_literal: a special token's literal in the text
 │   ├── StepLimit            step_limit: a regular expression took too long on this text
-│   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is no template
+│   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
 │   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
 │   ├── TemplateMissing      template_missing: the tokenizer has no chat template
 │   ├── TemplateUntrackable  template_untrackable: it cannot be told who wrote what in the rendered text
@@ -120,7 +120,7 @@ class StepLimit(InputError):
 
 
 class TemplateFailed(InputError):
-    """The chat template refuses these messages, fails on them, or is no template."""
+    """The chat template refuses these messages, fails on them, or is not a template."""
 
     codes = ("template_failed",)
 

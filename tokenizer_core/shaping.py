@@ -88,7 +88,7 @@ class Row:
         """Cut and pad ``values``, one a token of the row before both, such as spans; shape (width, ...).
 
         Raises:
-            InvalidOption: ``values`` is no array of so many, or ``fill`` no integer that it can hold.
+            InvalidOption: ``values`` is not an array of so many, or ``fill`` no integer that it can hold.
         """
         given: object = values
         length = self.count + self.cut.removed
@@ -152,7 +152,7 @@ def padded_width(
     multiple = pad_to_multiple_of or 1
     if max_length is not None and max_length % multiple:
         raise InvalidOption(
-            f"max_length {max_length} is no multiple of pad_to_multiple_of {multiple}, so a padded row could be "
+            f"max_length {max_length} is not a multiple of pad_to_multiple_of {multiple}, so a padded row could be "
             f"longer than max_length; take {max_length - max_length % multiple} or "
             f"{max_length + multiple - max_length % multiple}",
             field="pad_to_multiple_of",
@@ -221,7 +221,7 @@ def shape_rows(
     for index, row in enumerate(rows):
         item: object = row
         if not isinstance(item, np.ndarray) or item.ndim != 1 or item.dtype.kind not in "iu":
-            raise InvalidOption(f"row {index} is no array of ids, shape (n,)", field=f"rows[{index}]")
+            raise InvalidOption(f"row {index} is not an array of ids, shape (n,)", field=f"rows[{index}]")
         if len(row) < prefix + suffix:
             raise InvalidOption(
                 f"row {index} has {len(row)} ids, fewer than its {prefix + suffix} special tokens",

@@ -361,7 +361,7 @@ class Tokenizer(Codec):
         It is of the same class, as ``with_parts`` says.
 
         Raises:
-            InvalidOption: the source is no string of Unicode.
+            InvalidOption: the source is not a string of Unicode.
             TemplateFailed: it is no Jinja template.
         """
         from tokenizer_core import template

@@ -154,7 +154,7 @@ def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, tem
     """Write one record batch with a row a text; arguments as of ``answers.write``.
 
     Errors:
-        ``invalid_option``: a field that is no column of this form is asked for.
+        ``invalid_option``: a field that is not a column of this form is asked for.
     """
     import pyarrow as pa
 
@@ -162,7 +162,7 @@ def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, tem
     alien = next((name for name in rows if name not in _COLUMNS), None)
     if alien is not None:
         raise ServiceError(
-            "invalid_option", f"{alien} is no column; Arrow answers have {', '.join(_COLUMNS)}", "return"
+            "invalid_option", f"{alien} is not a column; Arrow answers have {', '.join(_COLUMNS)}", "return"
         )
     columns = {name: _column(pa, name, list(values)) for name, values in rows.items()}
     hashes = {"tokenizer": loaded.hash} | ({} if template is None else {"template": template})

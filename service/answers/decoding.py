@@ -49,14 +49,14 @@ def _decode_stream(loaded: Loaded, request: DecodeRequest, pending: str) -> Answ
         incomplete = False
     if not incomplete:
         raise ServiceError(
-            "invalid_value", "pending is no unfinished character; send what the answer before gave", "pending"
+            "invalid_value", "pending is not an unfinished character; send what the answer before gave", "pending"
         )
     ids: Any = request.ids
     try:
         data = held + loaded.tokenizer.decode_bytes(_array(ids), skip_special_tokens=request.skip_special_tokens)
     except TokdError as error:
         raise from_core(error, "ids") from error
-    # Python would wait for the rest of a surrogate, which is no character of UTF-8.
+    # Python would wait for the rest of a surrogate, which is not a character of UTF-8.
     is_surrogate = data[-2:-1] == b"\xed" and b"\xa0" <= data[-1:] <= b"\xbf"
     text, used = codecs.utf_8_decode(data, "replace", request.final or is_surrogate)
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))

@@ -176,7 +176,7 @@ def require_text(request: TextOrChatRequest) -> None:
 
 
 def token_texts(tokenizer: Tokenizer, ids: Ids) -> TokenStrings:
-    """Return the text of every id alone; what is no whole character shows U+FFFD."""
+    """Return the text of every id alone; what is not a whole character shows U+FFFD."""
     return TokenStrings(ids, lambda id: tokenizer.token_bytes(id).decode("utf-8", "replace"))
 
 

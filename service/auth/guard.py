@@ -71,7 +71,7 @@ class Guard:
         identity = self._identify(_presented(headers))
         if not identity.may(need):
             scopes = sorted(need)
-            detail = f"this key has not the scope {' or '.join(scopes)}; ask the operator for one that has"
+            detail = f"this key lacks the scope {' or '.join(scopes)}; ask the operator for one that has"
             challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{" ".join(scopes)}"'
             raise ServiceError("forbidden", detail, headers=_challenge(challenge))
         return identity
@@ -109,7 +109,7 @@ class Guard:
 
     def _load(self, path: Path) -> None:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(errno.EINVAL, "this is no regular file")
+            raise OSError(errno.EINVAL, "this is not a regular file")
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
             data = file.read(MAX_FILE_BYTES + 1)

@@ -107,7 +107,7 @@ def parse(data: bytes) -> Keys:
         raise InvalidKeys(f"the file is not TOML: {str(error)[:80] or 'nested too deeply'}") from None
     for field in document:
         if field != "key":
-            raise InvalidKeys(f"{quote(field)} is no field of this file; keys are listed as [[key]]")
+            raise InvalidKeys(f"{quote(field)} is not a field of this file; keys are listed as [[key]]")
     listed = document.get("key")
     if not isinstance(listed, list) or not listed:
         raise InvalidKeys("the file lists no [[key]]")
@@ -122,10 +122,10 @@ def parse(data: bytes) -> Keys:
 
 def _read(item: Any, where: str) -> tuple[bytes, Identity]:
     if not isinstance(item, dict):
-        raise InvalidKeys(f"{where} is no table; keys are listed as [[key]]")
+        raise InvalidKeys(f"{where} is not a table; keys are listed as [[key]]")
     for field in item:
         if field not in _FIELDS:
-            raise InvalidKeys(f"{where}.{quote(field)} is no field; a key has {', '.join(_FIELDS)}")
+            raise InvalidKeys(f"{where}.{quote(field)} is not a field; a key has {', '.join(_FIELDS)}")
     name, scopes, hashed = (item.get(field) for field in _FIELDS)
     if not isinstance(name, str):
         raise InvalidKeys(f"{where}.name must be a string")

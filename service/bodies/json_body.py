@@ -34,7 +34,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def require_json(media_type: bytes) -> None:
-    """Refuse a body that is no JSON in UTF-8.
+    """Refuse a body that is not JSON in UTF-8.
 
     Errors:
         ``unsupported_media_type``, ``unsupported_charset``.

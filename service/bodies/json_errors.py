@@ -56,7 +56,7 @@ def explain(error: ValidationError, body: bytes, nested: str | None = None) -> S
         return refused
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][0])
-        return ServiceError("unknown_field", f"{quote(name)} is no field of this request; see /docs", name)
+        return ServiceError("unknown_field", f"{quote(name)} is not a field of this request; see /docs", name)
     group = [item for item in found if item["loc"][:1] == first["loc"][:1]]
     return _explain_field(group)
 

@@ -169,7 +169,7 @@ class Form:
     def _refuse_misplaced(self, seen: bytes) -> None:
         """Refuse a part that runs on over a line that was meant to end it, and would swallow what follows."""
         if self._delimiter in seen and self._misplaced.search(seen):
-            raise _invalid(f"its boundary ends a line that is no delimiter; {_CRLF}")
+            raise _invalid(f"its boundary ends a line that is not a delimiter; {_CRLF}")
 
     def _begin_epilogue(self) -> bool:
         if not self._rest:
@@ -196,7 +196,7 @@ def _headers(lines: list[bytes]) -> dict[bytes, bytes]:
     for line in lines:
         header = _HEADER.fullmatch(line)
         if header is None or len(line) > MAX_HEADER_BYTES:
-            raise _invalid(f"a part has a line that is no header of at most {MAX_HEADER_BYTES} bytes: name: value")
+            raise _invalid(f"a part has a line that is not a header of at most {MAX_HEADER_BYTES} bytes: name: value")
         name = header[1].lower()
         if name in found:
             raise _invalid("a part has a header twice")

@@ -104,7 +104,7 @@ def recognise(sources: list[Path]) -> str:
             "unknown_format", f"{source} holds neither tokenizer.json nor vocab.json with merges.txt; name the file"
         )
     if source.exists() and not source.is_file():
-        raise CommandError("unreadable_file", f"{source} is no regular file")
+        raise CommandError("unreadable_file", f"{source} is not a regular file")
     try:
         with source.open("rb") as file:
             start = file.read(4096)

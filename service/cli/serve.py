@@ -64,4 +64,6 @@ def _require_address(settings: Settings, flags: Mapping[str, Any]) -> None:
         ways = f"{source_of('host', flags)} or {source_of('port', flags)}"
         raise CommandError("address_unavailable", f"{where}: {wrong}; take another {ways}") from None
     except UnicodeError:
-        raise CommandError("address_unavailable", f"{source_of('host', flags)} {settings.host!r} is no name") from None
+        raise CommandError(
+            "address_unavailable", f"{source_of('host', flags)} {settings.host!r} is not a name"
+        ) from None

@@ -152,7 +152,7 @@ def _kept(work: Path) -> dict[str, Any] | None:
     except ValueError:
         described = None
     if not (isinstance(described, dict) and isinstance(described.get("corpus"), dict)):
-        raise CommandError("other_run", f"{work / RECIPE} is no recipe; remove {work}")
+        raise CommandError("other_run", f"{work / RECIPE} is not a recipe; remove {work}")
     return described
 
 

@@ -182,9 +182,9 @@ def read_settings(file: str) -> dict[str, Any]:
     except RecursionError:
         raise invalid(f"{file}: nested too deeply") from None
     except ValueError as error:
-        raise invalid(f"{file} is no JSON: {excerpt(str(error))}") from None
+        raise invalid(f"{file} is not JSON: {excerpt(str(error))}") from None
     if not isinstance(settings, dict):
-        raise invalid(f"{file} is no JSON object of settings")
+        raise invalid(f"{file} is not a JSON object of settings")
     return settings
 
 

@@ -38,7 +38,7 @@ def address(url: Any) -> httpx.URL:
         # What a system is asked for has labels of 1 to 63 bytes; asked for another, it fails in its own way.
         is_host = bool(parsed.host and parsed.raw_host.decode("ascii").encode("idna"))
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise InvalidOption(f"url is {url!r}, which is no URL: {error}", field="url") from error
+        raise InvalidOption(f"url is {url!r}, which is not a URL: {error}", field="url") from error
     if parsed.scheme not in ("http", "https") or not is_host:
         raise InvalidOption(f"url is {url!r}; it begins with http:// or https:// and a host", field="url")
     if parsed.port is not None and not 0 < parsed.port < 1 << 16:

@@ -39,7 +39,7 @@ class TextOptions(TypedDict, total=False):
 
 
 class EncodeOptions(TextOptions, total=False):
-    """The options of ``encode``; ``parts`` is ``return`` of the HTTP API, which is no name in Python."""
+    """The options of ``encode``; ``parts`` is ``return`` of the HTTP API, which is not a name in Python."""
 
     max_length: int
     truncation_side: Side
@@ -164,7 +164,9 @@ def _as_list(value: object) -> list[Any]:
     is_row = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim > 0)
     if is_row and not isinstance(value, bytes | bytearray | memoryview):
         return list(cast("Sequence[Any]", value))
-    raise TypeError(f"{type(value).__name__} is no text, number, list or object; send text as str and ids as integers")
+    raise TypeError(
+        f"{type(value).__name__} is not a text, number, list or object; send text as str and ids as integers"
+    )
 
 
 def _renamed(body: dict[str, Any]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:
 
 def _given(options: SubmitOptions, *names: str) -> dict[str, Any]:
     for name in sorted(options.keys() - SubmitOptions.__optional_keys__):
-        raise InvalidOption(f"{name} is no option of a submission; what is trained is said in settings", field=name)
+        raise InvalidOption(f"{name} is not an option of a submission; what is trained is said in settings", field=name)
     return {name: value for name, value in options.items() if name in names and value is not None}
 
 

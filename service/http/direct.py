@@ -124,7 +124,7 @@ class DirectProtocol(HttpToolsProtocol):
         self.headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header as uvicorn does, but without the white space behind its value, which is no part of it.
+        """Take a header as uvicorn does, but without the white space behind its value, which is not a part of it.
 
         What stands in the trailer of a chunked body is dropped: as a header it would count or not with the time at
         which it comes, and let in a caller who has shown no key (RFC 9110, section 6.5.1).

@@ -70,7 +70,7 @@ def _head_too_large() -> ServiceError:
 
 
 def _no_http() -> ServiceError:
-    return ServiceError("invalid_http", "this is no HTTP/1.1 request; send one that is")
+    return ServiceError("invalid_http", "this is not an HTTP/1.1 request; send one that is")
 
 
 class _Flow(FlowControl):
@@ -193,7 +193,7 @@ class BoundedProtocol(DirectProtocol):
         elif hosts == 0:
             wrong = "" if self.parser.get_http_version() == "1.0" else "the request has no header host"
         else:
-            wrong = "" if _HOST.fullmatch(host) else "the header host is no name or address, with or without a port"
+            wrong = "" if _HOST.fullmatch(host) else "the header host is not a name or address, with or without a port"
         if wrong:
             self._stop_at(ServiceError("invalid_http", f"{wrong}; send one", "header host"))
         self._host = host
@@ -204,7 +204,7 @@ class BoundedProtocol(DirectProtocol):
         raise ValueError
 
     def send_400_response(self, _: str) -> None:
-        """Answer what is no HTTP, or has a head that is refused."""
+        """Answer what is not HTTP, or has a head that is refused."""
         self._refuse(self._wrong or _no_http())
 
     def _start_cycle(self) -> None:

@@ -45,7 +45,7 @@ class JobStore:
         """Find the store that the settings name; nothing is made, and no server asked, before the first job.
 
         Errors:
-            InvalidSetting: the URL is that of no store, the file is damaged, or a path is no directory.
+            InvalidSetting: the URL is that of no store, the file is damaged, or a path is not a directory.
         """
         for root in settings.corpus_roots:
             _require_directory("corpus_roots", Path(root))
@@ -133,7 +133,7 @@ class JobStore:
         if before is not None:
             if not is_id(before):
                 raise ServiceError(
-                    "invalid_value", f"{quote(before)} is no cursor; take next of the page before", "query before"
+                    "invalid_value", f"{quote(before)} is not a cursor; take next of the page before", "query before"
                 )
             wanted = wanted.where(JOBS.c.id < before)
         with self.database.read() as connection:
@@ -192,7 +192,7 @@ def _require_directory(setting: str, path: Path) -> None:
     except OSError as error:
         raise InvalidSetting(setting, f"{quote(path)}: {error.strerror}; name a directory") from None
     if not is_directory:
-        raise InvalidSetting(setting, f"{quote(path)} is no directory; name one")
+        raise InvalidSetting(setting, f"{quote(path)} is not a directory; name one")
 
 
 def is_id(word: str) -> bool:

@@ -160,7 +160,7 @@ class Database:
         except OSError as error:
             raise InvalidSetting("jobs_url", f"{quote(self.name)}: {error.strerror}; name a file") from None
         if not is_file:
-            raise InvalidSetting("jobs_url", f"{quote(self.name)} is no file; name one")
+            raise InvalidSetting("jobs_url", f"{quote(self.name)} is not a file; name one")
         try:
             # Opened as what is there: one that goes away meanwhile is not made again.
             url = f"{file.absolute().as_uri()}?mode=rw"
@@ -175,7 +175,9 @@ class Database:
             said, tables = str(error), 0
         if said != "ok" or not tables:
             wrong = "the file is empty" if said == "ok" else said
-            raise InvalidSetting("jobs_url", f"{self.name} is no store of jobs: {wrong}; put back a copy, or remove it")
+            raise InvalidSetting(
+                "jobs_url", f"{self.name} is not a store of jobs: {wrong}; put back a copy, or remove it"
+            )
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -222,7 +224,7 @@ class Database:
         """Open anew where the SQLite file was removed or another one was put there: connections stay with the old one.
 
         Errors:
-            JobsUnavailable: what is there now is no store of jobs.
+            JobsUnavailable: what is there now is not a store of jobs.
         """
         if self._open is None or self._is_there(self._open[1]):
             return

@@ -338,7 +338,7 @@ def post(
         dialect: how errors are said, if not as problems; ``responses`` documents them.
         shortcut: answers what is common without the model.
         choose: finds the way of a request that is not JSON throughout.
-        other_bodies: documents, by media type, the bodies that are no JSON.
+        other_bodies: documents, by media type, the bodies that are not JSON.
     """
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}

@@ -161,4 +161,4 @@ class ProblemAnswer(BaseModel):
     status: int
     detail: str = Field(description="What is wrong here, and the way out.")
     code: str = Field(description="Stable; made for programs.")
-    path: str | None = Field(description="The offending field, such as `ids[3]`; null if it is no field.")
+    path: str | None = Field(description="The offending field, such as `ids[3]`; null if it is not a field.")

@@ -1,6 +1,6 @@
 """What callers send.
 
-Requests are strict: ``"7"``, ``1.0`` and ``true`` are no ids, and an unknown field is an error. Of two equal keys in
+Requests are strict: ``"7"``, ``1.0`` and ``true`` are not ids, and an unknown field is an error. Of two equal keys in
 one object the last counts, as in every JSON reader of Python.
 """
 
@@ -191,7 +191,7 @@ class EncodeRequest(TextOrChatRequest):
         alias="return",
         max_length=16,
         description="What the answer holds. `count` leaves padding out. `tokens` is the text of every id alone: what "
-        "is no whole character shows U+FFFD. `spans` are half-open, in characters (`/offsets` has other "
+        "is not a whole character shows U+FFFD. `spans` are half-open, in characters (`/offsets` has other "
         "units). `special_tokens_mask` is 1 for padding and for what `add_special_tokens` added. `labels` are the "
         "ids, with -100 on padding. Of chats, spans are in the rendered text, `labels` are -100 where `train_on` does "
         "not train, `assistant_mask` is 1 on what the assistant says, `message_index` is the message a token has text "
@@ -296,7 +296,7 @@ class DecodeRequest(Request):
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "one list": Example("ids that every tokenizer has", {"ids": [40, 41, 42]}),
         "a stream": Example("the first ids of a stream", {"ids": [40, 41], "pending": ""}),
-        "no id": Example("the place of what is no id", {"ids": [40, "41"]}, status=422),
+        "no id": Example("the place of what is not an id", {"ids": [40, "41"]}, status=422),
     }
 
     def heavy(self) -> bool:

@@ -93,7 +93,7 @@ class Registry:
         if _REFERENCE.fullmatch(reference) is None or _RESERVED.fullmatch(reference.partition("@")[0]):
             raise ServiceError(
                 "invalid_name",
-                f"{quote(reference)} is no reference to a tokenizer; give a name (a-z, 0-9, '.', '_', '-'), "
+                f"{quote(reference)} is not a reference to a tokenizer; give a name (a-z, 0-9, '.', '_', '-'), "
                 "sha256: with 64 hexadecimal digits, or name@sha256:...",
                 "tokenizer",
             )

@@ -140,7 +140,7 @@ def test_two_processes_never_work_on_one_run(folder, capsysbinary, monkeypatch):
     assert "other_run: another process" in capsysbinary.readouterr().err.decode()
     Path("mine.run/recipe.json").write_text("{", encoding="utf-8")
     assert main(["train", "--resume", "-o", "mine"]) == 1
-    assert "other_run: mine.run/recipe.json is no recipe" in capsysbinary.readouterr().err.decode()
+    assert "other_run: mine.run/recipe.json is not a recipe" in capsysbinary.readouterr().err.decode()
 
 
 @pytest.mark.parametrize(

@@ -241,8 +241,8 @@ def test_a_report_may_lie_in_its_artifact(folder, capsysbinary):
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
-        ("{", "no JSON"),
-        ("[]", "no JSON object"),
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
         ("[" * 100_000, "nested too deeply"),
         ('{"vocab_size": 1, "vocab_size": 2}', "stands twice"),
         ('{"vocabulary": 1}', "vocabulary"),

@@ -284,7 +284,7 @@ def test_a_store_that_is_damaged_is_refused_and_not_begun_anew(
     JobStore.open(settings).close()
     damaged = (tmp_path / "jobs.sqlite").read_bytes()[:kept]
     (tmp_path / "jobs.sqlite").write_bytes(damaged)
-    with pytest.raises(InvalidSetting, match=r"jobs_url sqlite:.* is no store of jobs: .*; put back a copy"):
+    with pytest.raises(InvalidSetting, match=r"jobs_url sqlite:.* is not a store of jobs: .*; put back a copy"):
         JobStore.open(settings)
     assert (tmp_path / "jobs.sqlite").read_bytes() == damaged
 

@@ -429,7 +429,7 @@ def test_files_of_another_type_are_refused_when_they_are_named(options: dict[str
 def test_counts_are_not_written_in_the_place_of_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     counts = counted(iter(["text"]), TrainSettings(vocab_size=256))
-    with pytest.raises(FileExistsError, match="no regular file"):
+    with pytest.raises(FileExistsError, match="not a regular file"):
         counts.save(tmp_path / "pipe")
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
     assert (tmp_path / "pipe").is_fifo()

@@ -18,7 +18,7 @@ def test_a_path_leads_where_realpath_says(tmp_path: Path, monkeypatch: pytest.Mo
     directories = [top, *(top / "/".join(dice.choices(names, k=dice.randint(1, 4))) for _ in range(12))]
     for directory in directories:
         directory.mkdir(parents=True, exist_ok=True)
-    (top / "file").write_text("a file is no directory")
+    (top / "file").write_text("a file is not a directory")
     targets = [".", "..", "/", "../link1", "link2", "a/b", "/nowhere", str(top / "a"), "file", "../../top", "link0"]
     for directory in directories:
         for number in range(3):

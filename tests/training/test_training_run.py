@@ -92,7 +92,7 @@ def test_a_run_below_its_corpus_counts_nothing_of_its_own(tmp_path: Path, shards
         assert run.publish(shards / "made").hash == expected
     kept = Recipe.from_dict({"corpus": {"paths": [str(shards / "run" / "counts")]}, **SETTINGS})
     assert TrainingRun(tmp_path / "other", kept).tokenizers()[0].hash == expected
-    with pytest.raises(CorpusNotFound, match="what the run itself writes is no corpus"):
+    with pytest.raises(CorpusNotFound, match="what the run itself writes is not a corpus"):
         TrainingRun(shards / "run", kept, left_out=[shards / "run" / "counts"]).count()
     missing = Recipe.from_dict({"corpus": {"paths": [str(tmp_path / "*.txt")]}, **SETTINGS})
     with pytest.raises(CorpusNotFound, match=r"or their format is named$"):

@@ -31,8 +31,8 @@ def check(tokenizer: Tokenizer, *, path: str | Path | None = None, embedding_row
         embedding_rows: the rows of the model's embedding table.
 
     Raises:
-        InvalidOption: ``embedding_rows`` is no whole number from 1 on, or ``path`` is no path. What goes wrong in a
-            point is that point's failure.
+        InvalidOption: ``embedding_rows`` is not a whole number from 1 on, or ``path`` is not a path. What goes wrong in
+            a point is that point's failure.
     """
     check_kind(tokenizer, Tokenizer, "tokenizer")
     rows = optional_integer(embedding_rows, "embedding_rows", 1)

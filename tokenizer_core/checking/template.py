@@ -56,7 +56,7 @@ def template(tokenizer: Tokenizer) -> Finding:
     """Look up every special-looking literal and every named token that a template writes.
 
     Raises:
-        TemplateFailed: one of the templates is no template.
+        TemplateFailed: one of the templates is not a template.
     """
     sources = tokenizer.settings.templates
     if not sources:
@@ -73,7 +73,7 @@ def template(tokenizer: Tokenizer) -> Finding:
     if missing:
         return failed(
             "; ".join(
-                f"template {excerpt(name)} writes what is no added token: {', '.join(of)}"
+                f"template {excerpt(name)} writes what is not an added token: {', '.join(of)}"
                 for name, of in missing.items()
             ),
             literals=known,

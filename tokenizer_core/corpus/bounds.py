@@ -40,7 +40,7 @@ class Place(NamedTuple):
         """Tell a pattern from a path.
 
         Args:
-            plain: directories whose names are no patterns, whatever stands in them.
+            plain: directories whose names are not patterns, whatever stands in them.
         """
         if not glob.has_magic(str(path)):
             return cls(path)
@@ -134,7 +134,7 @@ class Bounds:
             if self.roots and not self._is_held(path, status):
                 raise self.outside(str(path), field)
             if not stat.S_ISREG(status.st_mode):
-                raise InvalidCorpus(f"{path} is no regular file", file=str(path), field=field)
+                raise InvalidCorpus(f"{path} is not a regular file", file=str(path), field=field)
             return os.fdopen(descriptor, "rb")
         except BaseException:
             os.close(descriptor)

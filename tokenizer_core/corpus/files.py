@@ -112,7 +112,7 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] =
     for index, path in enumerate(files.paths):
         text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
         if not text or "\0" in text:
-            raise CorpusNotFound(f"{text!r} is no path", field=field)
+            raise CorpusNotFound(f"{text!r} is not a path", field=field)
         there = list(_find(_Finding(files, bounds, real, field, apart), text))
         found += there
         if not there:
@@ -210,7 +210,7 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
     found = [*filterfalse(finding.below(place, real.closed), found)]
     others = [*filterfalse(finding.below(place, finding.left_out), found)]
     if found and not others:
-        raise not_found(str(place.path), "what the run itself writes is no corpus", field)
+        raise not_found(str(place.path), "what the run itself writes is not a corpus", field)
     for file in others:
         # A link out of the roots is refused before anything is read, and the error says nothing of what lies behind it.
         if bounds.roots and not real.holds(file):

@@ -19,7 +19,7 @@ def sample_corpus(corpus: str | os.PathLike[str] | Files, size: int) -> list[str
     A text file is one text, cut where its share ends. Bytes that are not UTF-8 become U+FFFD.
 
     Raises:
-        InvalidOption: ``size`` is no whole number from 1 on.
+        InvalidOption: ``size`` is not a whole number from 1 on.
         CorpusError: with the file; also when there is nothing but counts.
     """
     wanted = whole_number(size)

@@ -111,5 +111,5 @@ def identifier(value: object, path: str) -> int:
         InvalidArtifact: ``id_out_of_range`` at ``path``.
     """
     if type(value) is not int or not 0 <= value < 1 << 32:
-        raise InvalidArtifact(f"{path} is no id: {value!r:.40}", code="id_out_of_range", field=path)
+        raise InvalidArtifact(f"{path} is not an id: {value!r:.40}", code="id_out_of_range", field=path)
     return value

@@ -45,7 +45,7 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise InvalidArtifact(f"{path.name} is no regular file", field=path.name)
+            raise InvalidArtifact(f"{path.name} is not a regular file", field=path.name)
         if status.st_size > MAX_FILE_BYTES:
             raise InvalidArtifact(
                 f"{path.name} has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read", field=path.name
@@ -107,7 +107,7 @@ def parse_json(data: bytes, field: str) -> Any:
         return value
 
     def constant(text: str) -> NoReturn:
-        refuse(f"{text} is no JSON")
+        refuse(f"{text} is not JSON")
 
     try:
         text = data.decode("utf-8")
@@ -142,7 +142,7 @@ def check_name(name: str) -> str:
     ):
         raise InvalidArtifact(
             "a name is 1 to 128 of the characters a-z, 0-9, '.', '_' and '-', begins with a letter or digit, does not "
-            f"end in '.', and is no device of Windows; {shown(name)} is not",
+            f"end in '.', and is not a device of Windows; {shown(name)} is not",
             code="invalid_name",
             field="name",
         )

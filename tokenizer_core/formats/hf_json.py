@@ -39,7 +39,7 @@ def read(path: str | Path) -> TokenizerParts:
 
     Raises:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the file and the path of the field.
-        InvalidOption: it is no path.
+        InvalidOption: it is not a path.
     """
     path = path_of(path)
     # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.

@@ -41,7 +41,7 @@ def publish(path: Path, contents: Mapping[str, bytes], *, check_replaced: Callab
 
 def _check_place(path: Path, check_replaced: Callable[[Path], None]) -> None:
     if path.is_symlink():
-        raise InvalidArtifact(f"{path} is a link, no artifact; remove it or choose another place", field=path.name)
+        raise InvalidArtifact(f"{path} is a link, not an artifact; remove it or choose another place", field=path.name)
     if path.exists():
         check_replaced(path)
 

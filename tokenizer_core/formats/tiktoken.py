@@ -64,7 +64,9 @@ def rank_lines(vocabulary: Vocabulary) -> bytes:
         if token is None:
             continue
         if vocabulary.is_opaque(id):
-            raise Unsupported(f"the entry with id {id} is no byte string, and rank files have no other", field="vocab")
+            raise Unsupported(
+                f"the entry with id {id} is not a byte string, and rank files have no other", field="vocab"
+            )
         lines.append(b"%s %d\n" % (base64.b64encode(token), id))
     return b"".join(lines)
 

@@ -98,7 +98,7 @@ class Origins:
         """Copy a JSON value with the origin of every text and number in it.
 
         Raises:
-            InvalidOption: the value is no JSON, or nested too deeply.
+            InvalidOption: the value is not JSON, or nested too deeply.
         """
         return self._track(value, _Place(message, 0, field), 0)
 
@@ -115,7 +115,7 @@ class Origins:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._invalid(f"{value} is no number of JSON", place)
+            raise self._invalid(f"{value} is not a number of JSON", place)
         if isinstance(value, (int, float)):
             plain = int(value) if isinstance(value, int) else float(value)
             return number(plain, self._number(place) * 2)
@@ -124,7 +124,7 @@ class Origins:
             above, copy = self._number(place), {}
             for key, item in value.items():
                 if not isinstance(key, str):
-                    raise self._invalid("a key is no string", place)
+                    raise self._invalid("a key is not a string", place)
                 inner = _Place(place.message, above, key)
                 copy[self._track(key, inner, depth + 1)] = self._track(item, inner, depth + 1)
             return copy
@@ -206,7 +206,7 @@ class Template:
         """Compile a string of Unicode.
 
         Raises:
-            TemplateFailed: it is no template.
+            TemplateFailed: it is not a template.
         """
         if len(source) > MAX_SOURCE:
             raise TemplateFailed(f"the chat template is longer than {MAX_SOURCE} characters")

@@ -354,7 +354,7 @@ class TrackedFloat(float):
 
 
 def number(value: Any, code: int) -> Any:
-    """Mark a number with a code; whatever is no number, has an origin, or is the template's, stays as it is."""
+    """Mark a number with a code; whatever is not a number, has an origin, or is the template's, stays as it is."""
     if code != TEMPLATE and isinstance(value, complex):
         raise TemplateUntrackable("the chat template computes a complex number, whose parts are not tracked")
     if code == TEMPLATE or isinstance(value, (bool, TrackedInt, TrackedFloat)) or not isinstance(value, (int, float)):

@@ -86,7 +86,7 @@ def _native(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     def filtered(context: runtime.Context, value: Any, *args: Any, **kwargs: Any) -> Any:
         if name == "sum":
             if not isinstance(kwargs.get("start", (*args, 0, 0)[1]), (int, float)):
-                raise TemplateUntrackable("the chat template sums what are no numbers, which is not tracked")
+                raise TemplateUntrackable("the chat template sums what are not numbers, which is not tracked")
             # Python adds what it can without asking the numbers themselves.
             value = value if isinstance(value, Sized) else list(ticking(value, meter.OBJECT))
         result = made(run(context, charge_filter(name, value, args, kwargs), *args, **kwargs))

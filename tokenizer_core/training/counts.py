@@ -129,7 +129,7 @@ def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, 
     except RecursionError:
         raise InvalidCorpus(f"line 1 of {name} is nested too deeply", file=name, line=1) from None
     except ValueError as error:
-        raise InvalidCorpus(f"line 1 of {name} is no JSON: {error}", file=name, line=1) from None
+        raise InvalidCorpus(f"line 1 of {name} is not JSON: {error}", file=name, line=1) from None
     if header.get("format") != HEADER:
         raise InvalidCorpus(f"line 1 of {name} does not name the format {HEADER!r}", file=name, line=1)
     for key, value in expected.items():
@@ -142,7 +142,7 @@ def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, 
     }
     for key, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise InvalidCorpus(f"line 1 of {name} has {key} that is no whole number", file=name, line=1)
+            raise InvalidCorpus(f"line 1 of {name} has {key} that is not a whole number", file=name, line=1)
     return sizes
 
 

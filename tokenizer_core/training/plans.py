@@ -21,7 +21,7 @@ from tokenizer_core.training.learning import Goal, Learned, Start
 from tokenizer_core.training.settings import TieBreak, TrainSettings
 
 HUGE_PIECE = 100_000
-"""Bytes; a longer piece is no word, and is warned of."""
+"""Bytes; a longer piece is not a word, and is warned of."""
 
 MAX_SIZES = 64
 """Vocabularies of one run."""
@@ -209,7 +209,7 @@ class LongerVocabulary:
 
 
 def warn_of_huge_pieces(counts: Counts) -> None:
-    """Warn when the pretokenizer leaves a piece that is no word."""
+    """Warn when the pretokenizer leaves a piece that is not a word."""
     longest = counts.pieces.longest
     if len(longest) > HUGE_PIECE and json.loads(counts.config)["pretokenizer"]:
         start = longest[:40].decode(errors="replace")
@@ -266,6 +266,6 @@ def _tokens(vocabulary: Vocabulary) -> Sequence[tuple[int, bytes]]:
         if token is None:
             continue
         if vocabulary.is_opaque(id):
-            raise Unsupported(f"the entry with the id {id} is no string of bytes; it cannot be extended", index=id)
+            raise Unsupported(f"the entry with the id {id} is not a string of bytes; it cannot be extended", index=id)
         tokens.append((id, token))
     return tokens

@@ -199,7 +199,7 @@ class Recipe:
         """Give a tokenizer that was learned its name and what accompanies it.
 
         Raises:
-            InvalidOption: it is no tokenizer.
+            InvalidOption: it is not a tokenizer.
         """
         check_kind(tokenizer, Tokenizer, "tokenizer")
         chosen = {key: getattr(self, key) for key in _ACCOMPANYING}
@@ -244,7 +244,9 @@ def _merges(given: object) -> list[tuple[bytes, bytes]]:
         left, right = pair
         for character in left + right:
             if character not in _BYTES:
-                raise InvalidSettings(f"{character!r} is no byte of the byte alphabet of tokenizer.json", field=field)
+                raise InvalidSettings(
+                    f"{character!r} is not a byte of the byte alphabet of tokenizer.json", field=field
+                )
         merges.append((b"".join(map(_BYTES.__getitem__, left)), b"".join(map(_BYTES.__getitem__, right))))
     return merges
 
@@ -284,7 +286,7 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
     try:
         for index, item in enumerate(items):
             if not isinstance(item, str):
-                raise InvalidSettings(f"{shown(item)} is no path", field=f"corpus.paths[{index}]")
+                raise InvalidSettings(f"{shown(item)} is not a path", field=f"corpus.paths[{index}]")
             # A name that is not UTF-8 holds lone surrogates, which stand for its bytes.
             place_of(item, f"corpus.paths[{index}]")
         return Files(paths=tuple(items), **{key: given[key] for key in ("format", "field", "column") if key in given})

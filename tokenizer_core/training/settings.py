@@ -179,6 +179,6 @@ class TrainSettings:
             place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
             message = error.message
             if error.code == "id_conflict":
-                # Names of bytes are refused above, and what is learned is no special token.
+                # Names of bytes are refused above, and what is learned is not a special token.
                 message = "the special token is an entry that an initial merge makes; leave one of them away"
             raise InvalidOption(message, field=f"special_tokens{place}") from error

@@ -26,7 +26,7 @@ def read(system: str | list[Object] | None, messages: list[Object]) -> Conversat
     """Return the conversation of a request; what one side says in a row is one turn.
 
     Errors:
-        ``invalid_option`` for a block that is no text, by its type; ``missing_field``, ``invalid_type``
+        ``invalid_option`` for a block that is not text, by its type; ``missing_field``, ``invalid_type``
     """
     conversation = Conversation(joined=True, parameters=PARAMETERS)
     if system is not None:

@@ -199,7 +199,7 @@ def refuse_many_arguments(given: Iterable[object], path: str) -> None:
 
 
 def arguments_of(text: str) -> Any:
-    """Read arguments that are JSON, as engines do before they render; what is no object stays text."""
+    """Read arguments that are JSON, as engines do before they render; what is not an object stays text."""
     try:
         value = json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError):

@@ -36,7 +36,7 @@ def read(instructions: str | None, items: str | list[Object] | None) -> Conversa
     """Return the conversation of a request.
 
     Errors:
-        ``invalid_option`` for an item or a part that is no text, by its type; ``missing_field``, ``invalid_type``
+        ``invalid_option`` for an item or a part that is not text, by its type; ``missing_field``, ``invalid_type``
     """
     conversation = Conversation(joined=False, parameters=PARAMETERS)
     if instructions is not None:

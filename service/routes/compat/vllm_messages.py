@@ -26,7 +26,7 @@ def read(messages: Sequence[Object], template: str) -> list[Object]:
     strings, are objects.
 
     Errors:
-        ``invalid_option`` for a part that is no text, by its type; ``missing_field``, ``invalid_type``,
+        ``invalid_option`` for a part that is not text, by its type; ``missing_field``, ``invalid_type``,
         ``too_many_values``
     """
     takes_parts = _LOOPS_OVER_PARTS.search(template) is not None
@@ -64,7 +64,7 @@ def _texts(content: Any, place: str) -> list[str]:
         return [content]
     if not isinstance(content, list):
         raise ServiceError("invalid_type", "this must be a string or a list", place)
-    # A string is no part here, though vLLM takes it: a million of them, in 3 MB, would become as many objects.
+    # A string is not a part here, though vLLM takes it: a million of them, in 3 MB, would become as many objects.
     return [
         text_of_part(_object(part, f"{place}[{index}]"), f"{place}[{index}]", _TEXTS, "a part")
         for index, part in enumerate(content)
@@ -89,7 +89,7 @@ def _calls(message: Object, place: str) -> list[Object]:
 
 
 def _arguments(function: Object) -> Object:
-    """Return the arguments of a call; what is no object counts as none."""
+    """Return the arguments of a call; what is not an object counts as none."""
     given = function.get("arguments")
     read = arguments_of(given) if isinstance(given, str) else given
     return read if isinstance(read, dict) else {}

@@ -83,7 +83,7 @@ def archive(directory: Path, name: str) -> Iterator[bytes]:
     """Pack the files of an artifact, in blocks: their names in order, no owners, no times.
 
     Errors:
-        FileNotFoundError: this is no directory with a manifest.
+        FileNotFoundError: this is not a directory with a manifest.
     """
     if not (directory / MANIFEST).is_file():
         raise FileNotFoundError(directory / MANIFEST)

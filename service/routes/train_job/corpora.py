@@ -112,7 +112,7 @@ def _check_url(url: str, path: str, schemes: Iterable[str]) -> None:
         found = urlsplit(url)
         host = unquote(found.hostname or "")
     except ValueError:
-        raise ServiceError("invalid_value", f"{quote(url)} is no URL", path) from None
+        raise ServiceError("invalid_value", f"{quote(url)} is not a URL", path) from None
     # fsspec would follow a chain such as https://a::file:///etc/passwd; an IPv6 address has its colons in brackets.
     if found.scheme not in allowed or "::" in url.partition("[")[0] + url.partition("]")[2] or "\0" in unquote(url):
         detail = f"jobs may not read {quote(url)}; URLs may have these schemes: {', '.join(allowed) or 'none'}"

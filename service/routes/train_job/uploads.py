@@ -121,7 +121,9 @@ class Upload:
         if part.name == "corpus":
             return self._begin_file(part.filename)
         if part.name not in FIELDS:
-            raise ServiceError("unknown_field", f"{quote(part.name)} is no part of this request; see /docs", part.name)
+            raise ServiceError(
+                "unknown_field", f"{quote(part.name)} is not a part of this request; see /docs", part.name
+            )
         if part.name in self.fields:
             raise ServiceError("invalid_value", "this part is there twice; send one", part.name)
         self.fields[part.name] = bytearray()

@@ -171,7 +171,7 @@ def test_answers_at_once_are_those_of_tasks_however_bytes_are_cut(
     with_key = b"host: x\r\n" + key if has_key else b"host: x\r\n"
     last = last.replace(b"host: x\r\n", with_key)
     data = b"".join(requests).replace(b"host: x\r\n", with_key) + last
-    # What is no HTTP is refused at once, before tasks that are under way have answered; so it comes by itself.
+    # What is not HTTP is refused at once, before tasks that are under way have answered; so it comes by itself.
     edges = sorted({0, len(data) - len(last), len(data), *(cut % (len(data) + 1) for cut in cuts)})
     sent = [data[start:end] for start, end in pairwise(edges)]
     fast = asyncio.run(told(direct, sent, at_once=True))

@@ -100,7 +100,7 @@ def test_socket_of_a_dead_server_is_taken_over_and_that_of_a_living_one_is_not(
         assert server.client.get("/healthz").status_code == 200
     file = tmp_path / "file"
     file.write_text("precious")
-    with pytest.raises(InvalidSetting, match="no socket"):
+    with pytest.raises(InvalidSetting, match="not a socket"):
         run(Settings(artifacts=artifacts, uds=str(file)))
     assert file.read_text() == "precious"
 

@@ -156,7 +156,7 @@ pub struct AddedToken {
     /// Takes white space on its right with it.
     #[serde(default)]
     pub rstrip: bool,
-    /// Matches only between characters that are no word characters.
+    /// Matches only between characters that are not word characters.
     #[serde(default)]
     pub single_word: bool,
     /// Looked for in the normalized text, itself normalized.

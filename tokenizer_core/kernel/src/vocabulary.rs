@@ -34,7 +34,7 @@ pub struct Vocabulary {
     offsets: Vec<u32>,
     /// Shared, since leaving entries out changes no merge.
     merges: Arc<Vec<Merge>>,
-    /// Ids whose entry is no string of the byte alphabet: kept for the way back, never produced by merges.
+    /// Ids whose entry is not a string of the byte alphabet: kept for the way back, never produced by merges.
     opaque: Vec<u32>,
 }
 

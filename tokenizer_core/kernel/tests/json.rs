@@ -121,7 +121,7 @@ proptest! {
         let at = 1 + at % (json.len() - 1);
         if instead { json[at] = byte } else { json.insert(at, byte) }
         let json = String::from_utf8(json).unwrap();
-        // As serde reads it: what has a fraction or an exponent is no id.
+        // As serde reads it: what has a fraction or an exponent is not an id.
         prop_assert_eq!(read_list(&json, 100), serde_json::from_str::<Vec<u32>>(&json).ok(), "{}", json);
     }
 

@@ -67,7 +67,7 @@ fn a_single_word_stands_between_other_characters() {
     for text in ["的tok的", "tok\u{301}", "tok\u{200d}", "_tok", "tok1", "atok b"] {
         assert_eq!(cut(&tokens, text, Parse), [text]);
     }
-    // What is no word hides what it overlaps.
+    // What is not a word hides what it overlaps.
     assert_eq!(cut(&[("abc", "w"), ("bcd", "")], "xabcd", Parse), ["xabcd"]);
 }
 

@@ -187,7 +187,7 @@ impl Cells {
         Some(end)
     }
 
-    /// The key of a short token as a whole piece; that of a long one or a hole is no piece's.
+    /// The key of a short token as a whole piece; that of a long one or a hole is not a piece's.
     #[inline(always)]
     pub fn key(&self, id: u32) -> Key {
         self.cells.get(id as usize).map_or(Key::EMPTY, |cell| {

@@ -126,7 +126,7 @@ impl TokenBytes {
     /// Append the bytes of the ids, each of which is looked at once.
     ///
     /// # Errors
-    /// `unknown_token_id` with the index of the first that is no token.
+    /// `unknown_token_id` with the index of the first that is not a token.
     pub fn append(&self, ids: &[impl Lent], skip_special_tokens: bool, bytes: &mut Buffer<u8>) -> Result<()> {
         for (block, ids) in ids.chunks(BLOCK).enumerate() {
             let mut at = 0;

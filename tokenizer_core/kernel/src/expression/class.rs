@@ -60,7 +60,7 @@ impl CharSet {
                     _ => Err(format!("{class} is not one character")),
                 }
             }
-            _ => Err(format!("{class} is no set of characters")),
+            _ => Err(format!("{class} is not a set of characters")),
         }
     }
 

@@ -98,7 +98,7 @@ fn read_window(seen: &[u8; WINDOW + DIGITS], mut read: impl FnMut(u32)) -> (usiz
     (place, true)
 }
 
-/// Which of 64 bytes are no digits, a bit each.
+/// Which of 64 bytes are not digits, a bit each.
 #[inline]
 fn no_digits(window: &[u8; WINDOW]) -> u64 {
     // SAFETY: every machine has these vectors.

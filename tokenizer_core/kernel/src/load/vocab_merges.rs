@@ -45,7 +45,7 @@ pub fn from_vocab_merges(vocab: &[u8], merges: &[u8]) -> Result<Vocabulary> {
 fn read_vocab(data: &[u8]) -> Result<Vec<(Cow<'_, str>, u32)>> {
     match json::read(json::utf8(data)?, |reader, deserializer| VocabSeed(reader).deserialize(deserializer))? {
         Vocab::Entries(vocab) => Ok(vocab),
-        Vocab::Other => Err(Error::new(Code::InvalidFile, "the file is no object of entries and ids")),
+        Vocab::Other => Err(Error::new(Code::InvalidFile, "the file is not an object of entries and ids")),
     }
 }
 

@@ -65,7 +65,8 @@ impl Path {
         let names = |paths: &mut dyn Iterator<Item = Self>| paths.map(Self::name).collect::<Vec<_>>().join(", ");
         let Some(path) = Self::ALL.into_iter().find(|path| path.name() == name) else {
             let known = names(&mut Self::ALL.into_iter());
-            let message = format!("{VARIABLE} is {name:?}, which is no path of the kernel; set it to one of {known}");
+            let message =
+                format!("{VARIABLE} is {name:?}, which is not a path of the kernel; set it to one of {known}");
             return Err(Error::new(Code::InvalidOption, message));
         };
         if !path.is_available() {

@@ -21,7 +21,7 @@ pub(crate) const AHEAD: usize = 16;
 /// From a pair of ids to its merge.
 ///
 /// Internally a merge is known by its precedence: how many ranks there are from its own on, so that of two merges the
-/// one with the greater precedence is made first, and 0 is no merge.
+/// one with the greater precedence is made first, and 0 is not a merge.
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
@@ -167,7 +167,7 @@ impl MergeTable {
         self.narrow_byte_ids.as_ref()
     }
 
-    /// An id that is no token's and that [`Self::address_between`] takes.
+    /// An id that is not a token's and that [`Self::address_between`] takes.
     #[inline(always)]
     pub(crate) fn no_token(&self) -> u32 {
         (1 << self.id_bits) - 1

@@ -75,7 +75,7 @@ impl TokenIndex {
         Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])), None, &HashSet::new(), true)
     }
 
-    /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are no text. A token
+    /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are not text. A token
     /// that merges make of its bytes stands for any piece; another one only for whole pieces, and only where
     /// `ignore_merges` says so. Without a lineage nothing is known about what merges make. `cells` are those of the
     /// vocabulary, with added tokens or without.

@@ -147,7 +147,7 @@ fn unusual(item: &Bound<'_, PyAny>, index: usize, tokens: &TokenBytes) -> PyResu
     if id < tokens.id_limit() { Ok(id) } else { Err(unknown(&id.to_string())) }
 }
 
-/// Whether it is a view of bytes, which are no ids although each is an integer, or one that has rows.
+/// Whether it is a view of bytes, which are not ids although each is an integer, or one that has rows.
 fn is_bytes_or_table(ids: &Bound<'_, PyAny>) -> bool {
     // What has been released has neither.
     let has = |name: &str| ids.getattr(name).and_then(|size| size.extract::<usize>()).ok();

@@ -11,7 +11,7 @@
 //!
 //! - Nothing composes with a character before it but marks and letters, so the right side is on its own.
 //! - The left one ends in a letter that is decomposed, or in what that composes to with one before it: again a letter
-//!   that decomposes to it. The right one begins with what the marks behind it compose it to, and that is no letter.
+//!   that decomposes to it. The right one begins with what the marks behind it compose it to, and that is not a letter.
 //!
 //! `normalize/tests.rs` goes through all of Unicode for it.
 

@@ -15,7 +15,7 @@ impl Units {
         (path == Path::Avx512 && path.is_available()).then(|| Self(Vec::with_capacity(bytes + WINDOW)))
     }
 
-    /// Append characters; `None` if the bytes are no whole characters.
+    /// Append characters; `None` if the bytes are not whole characters.
     pub fn push(&mut self, bytes: &[u8]) -> Option<()> {
         // A character has no more units than bytes, and the last store is of a whole window.
         self.0.reserve(bytes.len() + WINDOW);

@@ -10,7 +10,7 @@ pub fn vocabulary(merges: &[(&str, &str)]) -> Vocabulary {
     vocabulary_of_bytes(&pairs)
 }
 
-/// As [`vocabulary`], for tokens that are no text.
+/// As [`vocabulary`], for tokens that are not text.
 pub fn vocabulary_of_bytes(merges: &[(&[u8], &[u8])]) -> Vocabulary {
     let mut tokens: Vec<(u32, Vec<u8>)> = (0..=255_u8).map(|byte| (u32::from(byte), vec![byte])).collect();
     let mut list = Vec::new();

@@ -43,7 +43,7 @@ fn bytes_of(ids: &Value) -> Vec<u8> {
     ids.as_array().unwrap().iter().map(|id| u8::try_from(id.as_u64().unwrap()).unwrap()).collect()
 }
 
-/// The rows of a value that is a list of rows, or one row that is no list.
+/// The rows of a value that is a list of rows, or one row that is not a list.
 fn each<T>(value: &Value, read: impl Fn(&Value) -> T) -> Vec<T> {
     match value {
         Value::Array(rows) => rows.iter().map(read).collect(),

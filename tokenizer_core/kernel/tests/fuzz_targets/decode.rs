@@ -9,7 +9,7 @@ use tokd_kernel::vocabulary::Vocabulary;
 
 use super::{Reader, added_token};
 
-/// Ids below it are asked for; the highest are no tokens.
+/// Ids below it are asked for; the highest are not tokens.
 const LIMIT: usize = 400;
 const HOLES: std::ops::Range<usize> = 260..270;
 const SPECIAL: usize = 370;

@@ -6,7 +6,7 @@ use tokd_kernel::transcode::utf16::Units;
 
 use super::Reader;
 
-/// Borders of what has so many bytes, and of what is no character.
+/// Borders of what has so many bytes, and of what is not a character.
 const CODES: [u32; 16] = [
     0x7F,
     0x80,

@@ -166,7 +166,7 @@ unsafe fn latin<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
     let Some(window) = bytes.first_chunk() else { return 0 };
     // SAFETY: the caller's promise, for all of this function.
     unsafe {
-        // U+00D7 and U+00F7 differ in one bit, and are no letters.
+        // U+00D7 and U+00F7 differ in one bit, and are not letters.
         let signs = between::<V>(window, 0x20, 0xB7, 0xB7) >> 1;
         let letters = wide & is::<V>(window, 0xC3) & !signs;
         let upper = letters & below::<V>(window, 0x9F) >> 1;
