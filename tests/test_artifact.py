@@ -306,6 +306,23 @@ def test_what_lies_beside_an_artifact_is_never_lost(stranger, parts, saved):
     assert (saved / stranger).exists()
 
 
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"pad": "<pad>"}, "tokenizer_config.json.pad_token"),
+        ({"model_max_length": -5}, "tokenizer_config.json.model_max_length"),
+        ({"named_templates": (("a", "x"), ("a", "y"))}, "tokenizer_config.json.chat_template"),
+    ],
+)
+def test_settings_with_which_nothing_could_be_opened_are_not_saved(changes, field, parts, saved):
+    before = contents(saved)
+    other = dataclasses.replace(parts, settings=dataclasses.replace(parts.settings, **changes))
+    with pytest.raises(TokdError) as caught:
+        artifact.write(other, saved)
+    assert (caught.value.code, caught.value.place["field"]) == ("invalid_file", field)
+    assert contents(saved) == before
+
+
 def test_a_failing_write_leaves_nothing_and_the_old_artifact_stands(parts, saved, monkeypatch):
     before = contents(saved)
 

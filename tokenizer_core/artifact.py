@@ -62,7 +62,7 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
         name: for the manifest; by default made from the directory's.
 
     Raises:
-        InvalidArtifact: ``invalid_name``, or something else stands at ``path``.
+        InvalidArtifact: ``invalid_name``, something else stands at ``path``, or no reader would take the settings.
         InvalidOption: no directory can be called so.
         OSError: the place cannot be written to.
         Unsupported: Hugging Face's layout cannot say this pipeline.
@@ -75,7 +75,8 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     rendered = hf_write.render(parts)
     if pair_table.wanted(parts):
         rendered[pair_table.NAME] = pair_table.render(parts)
-    again = hf_json.parse(rendered["tokenizer.json"], {})
+    # With all that lies beside it: a role that no token has would be refused by whoever opens the artifact.
+    again = hf_json.parse(rendered["tokenizer.json"], rendered)
     if tokenizer_hash(again) != tokenizer_hash(parts):
         raise InternalError("the written tokenizer is not the one that was given; please report this")
     manifest = _manifest(parts, name, {file: files.sha256(data) for file, data in rendered.items()})
