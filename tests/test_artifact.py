@@ -17,6 +17,7 @@ from tokenizer_core import Tokenizer, artifact, durable
 from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
 from tokenizer_core.errors import TokdError
 from tokenizer_core.formats import files, hf_json, publish
+from tokenizer_core.patterns import PATTERNS
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 
@@ -101,6 +102,15 @@ def test_another_version_of_unicode_changes_the_hash(parts, monkeypatch):
     before = artifact.tokenizer_hash(parts)
     monkeypatch.setattr(artifact, "UNICODE_VERSION", "99.0.0")
     assert artifact.tokenizer_hash(parts) != before
+
+
+@pytest.mark.parametrize("pattern", [Pattern("name", "cl100k_base"), Pattern("regex", PATTERNS["cl100k_base"])])
+@pytest.mark.parametrize(("behavior", "invert"), [("isolated", False), ("isolated", True), ("removed", True)])
+def test_a_cut_has_one_hash_however_it_is_written(parts, pattern, behavior, invert, tmp_path):
+    config = dataclasses.replace(parts.config, pretokenizer=(Split(pattern, behavior, invert),))
+    artifact.write(dataclasses.replace(parts, config=config), tmp_path / "one")
+    assert artifact.read(tmp_path / "one").config == config
+    assert config.pretokenizer == (Split(Pattern("name", "cl100k_base")),)
 
 
 def test_names_templates_and_provenance_do_not_change_the_hash(parts):

@@ -139,7 +139,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Cut at the matches of a pattern."""
+    """Cut at the matches of a pattern; each cut has one form, whatever it was made from, so that it has one hash."""
 
     pattern: Pattern
     behavior: Behavior = "isolated"
@@ -149,6 +149,12 @@ class Split:
         check_kind(self.pattern, Pattern, "pattern")
         check_choice(self.behavior, Behavior, "behavior")
         check_flag(self.invert, "invert")
+        if self.pattern.kind == "regex":
+            object.__setattr__(self, "pattern", Pattern.of_regex(self.pattern.text))
+        if self.behavior == "removed" and self.invert and self.pattern.kind == "name":
+            # A named pattern covers every text: what it leaves out, and this removes, is nothing.
+            object.__setattr__(self, "behavior", "isolated")
+        object.__setattr__(self, "invert", self.invert and self.behavior != "isolated")
 
     @classmethod
     def into_matches(cls, text: str) -> Split:

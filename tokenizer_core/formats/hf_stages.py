@@ -69,7 +69,7 @@ def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
     for kind, fields in _flat(value, "normalizer", "normalizers"):
         match kind:
             case "Replace":
-                stages.append(Replace(_pattern(fields, named=False), fields.take("content", str)))
+                stages.append(Replace(_pattern(fields), fields.take("content", str)))
             case "Prepend":
                 text = fields.take("prepend", str)
                 if not text:
@@ -128,16 +128,10 @@ def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
 
 
 def _split(fields: Fields) -> Split:
-    pattern = _pattern(fields, named=True)
-    behavior = fields.choice("behavior", BEHAVIORS)
-    invert = fields.take("invert", bool)
-    if behavior == "removed" and invert and pattern.kind == "name":
-        # A named pattern covers every text: what it leaves out, and this removes, is nothing.
-        behavior = "isolated"
-    return Split(pattern, behavior, invert and behavior != "isolated")
+    return Split(_pattern(fields), fields.choice("behavior", BEHAVIORS), fields.take("invert", bool))
 
 
-def _pattern(parent: Fields, *, named: bool) -> Pattern:
+def _pattern(parent: Fields) -> Pattern:
     value = parent.any("pattern")
     fields = Fields(value, parent.at("pattern"))
     literal, regex = fields.optional("String", str), fields.optional("Regex", str)
@@ -147,7 +141,7 @@ def _pattern(parent: Fields, *, named: bool) -> Pattern:
     if literal:
         return Pattern("string", literal)
     if regex:
-        return Pattern.of_regex(regex) if named else Pattern("regex", regex)
+        return Pattern("regex", regex)
     # Hugging Face itself fails on text whose empty places were replaced.
     raise unsupported(fields.path, "", "a pattern that is not empty")
 
