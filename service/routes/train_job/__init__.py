@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from service.routes.train_job import archive, events, jobs, submit
-from service.routes.train_job.desk import Desk
+from service.routes.train_job.access import JobAccess
 from service.routes.train_job.documented import schemas
 from service.state import State
 
@@ -14,6 +14,6 @@ __all__ = ["mount", "schemas"]
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    desk = Desk(state)
+    access = JobAccess(state)
     for module in (submit, jobs, events, archive):
-        module.mount(app, state, desk)
+        module.mount(app, state, access)

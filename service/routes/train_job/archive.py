@@ -15,7 +15,7 @@ from service.errors import ServiceError
 from service.jobs import Artifact, JobStatus
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job.desk import Desk, caller
+from service.routes.train_job.access import JobAccess, caller
 from service.routes.train_job.jobs import JobId
 from service.schemas.training import JobReport
 from service.state import State
@@ -30,7 +30,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 _CONTENT = {"application/gzip": {"schema": {"type": "string", "format": "binary"}}}
 
 
-def mount(app: FastAPI, state: State, desk: Desk) -> None:
+def mount(app: FastAPI, state: State, access: JobAccess) -> None:
     """Declare the route."""
     target = trained_directory(state.settings)
 
@@ -41,18 +41,18 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
     )
     async def job_artifact(request: Request, id: JobId) -> Response:
         """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
-        job = await desk.run(desk.jobs.status, id, caller(request).owner)
+        job = await access.run(access.jobs.status, id, caller(request).owner)
         artifact = published(job)
         blocks = archive(target / artifact.directory, artifact.directory)
         try:
-            first = await desk.run(next, blocks)
+            first = await access.run(next, blocks)
         except FileNotFoundError:
             detail = "the artifact was removed from this server, or is none any more; submit the job again"
             raise ServiceError("no_artifact", detail) from None
 
         async def sent() -> AsyncIterator[bytes]:
             yield first
-            while block := await desk.run(next, blocks, b""):
+            while block := await access.run(next, blocks, b""):
                 yield block
 
         headers = {
@@ -64,7 +64,7 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
     @app.get("/train-job/{id}/report", response_model=JobReport, responses=PROBLEM_RESPONSES)
     async def job_report(request: Request, id: JobId) -> Any:
         """Tell what the run of a job that has succeeded counted and learned."""
-        return published(await desk.run(desk.jobs.status, id, caller(request).owner)).report
+        return published(await access.run(access.jobs.status, id, caller(request).owner)).report
 
 
 def published(job: JobStatus) -> Artifact:

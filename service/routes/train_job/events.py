@@ -17,7 +17,8 @@ from service.capacity.threads import saturated
 from service.jobs import JobStatus, JobsUnavailable, UnknownJob
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job.desk import Desk, caller, summary
+from service.routes.train_job.access import JobAccess, caller
+from service.routes.train_job.answers import job_summary
 from service.routes.train_job.jobs import JobId
 from service.state import State
 
@@ -33,7 +34,7 @@ _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 LastEventId = Annotated[str | None, Header(description="The `id` of the last event that was seen.")]
 
 
-def mount(app: FastAPI, _: State, desk: Desk) -> None:
+def mount(app: FastAPI, _: State, access: JobAccess) -> None:
     """Declare the route."""
     open_streams: set[EventStream] = set()
 
@@ -49,11 +50,11 @@ def mount(app: FastAPI, _: State, desk: Desk) -> None:
     async def job_events(request: Request, id: JobId, last_event_id: LastEventId = None) -> Response:
         """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
         owner = caller(request).owner
-        job = await desk.run(desk.jobs.status, id, owner)
+        job = await access.run(access.jobs.status, id, owner)
         seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
         if seen == job.version and job.state in ENDED:
             return Response(status_code=204)
-        return EventStream(desk, open_streams, owner, job, seen if seen <= job.version else 0)
+        return EventStream(access, open_streams, owner, job, seen if seen <= job.version else 0)
 
 
 class EventStream(Response):
@@ -66,10 +67,12 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, desk: Desk, others: set[EventStream], owner: str | None, job: JobStatus, seen: int) -> None:
+    def __init__(
+        self, access: JobAccess, others: set[EventStream], owner: str | None, job: JobStatus, seen: int
+    ) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._desk, self._others, self._owner, self._job, self._seen = desk, others, owner, job, seen
+        self._access, self._others, self._owner, self._job, self._seen = access, others, owner, job, seen
         self._ending = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,7 +107,7 @@ class EventStream(Response):
         while True:
             if job.version > seen:
                 seen, quiet = job.version, 0.0
-                yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(summary(job)))
+                yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(job_summary(job)))
             elif quiet >= KEEP_ALIVE_SECONDS:
                 quiet = 0.0
                 yield b": keep-alive\n\n"
@@ -117,6 +120,6 @@ class EventStream(Response):
             quiet += LOOK_SECONDS
             with suppress(JobsUnavailable):
                 try:
-                    job = await self._desk.run(self._desk.jobs.status, job.id, self._owner)
+                    job = await self._access.run(self._access.jobs.status, job.id, self._owner)
                 except UnknownJob:
                     return

@@ -13,7 +13,8 @@ from starlette.responses import JSONResponse, Response
 
 from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job.desk import Desk, caller, summary, whole
+from service.routes.train_job.access import JobAccess, caller
+from service.routes.train_job.answers import job_answer, job_summary
 from service.schemas.training import JobAnswer, JobList
 from service.state import State
 
@@ -25,7 +26,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Most jobs of a page
 Before = Annotated[str | None, Query(description="The `next` of the page before.")]
 
 
-def mount(app: FastAPI, _: State, desk: Desk) -> None:
+def mount(app: FastAPI, _: State, access: JobAccess) -> None:
     """Declare the routes."""
 
     @app.get("/train-job", response_model=JobList, responses=PROBLEM_RESPONSES)
@@ -37,16 +38,16 @@ def mount(app: FastAPI, _: State, desk: Desk) -> None:
     ) -> Response:
         """List your jobs, newest first, page by page."""
         owner = caller(request).owner
-        page = await desk.run(lambda: desk.jobs.list(owner=owner, states=states, before=before, limit=limit))
-        return JSONResponse({"jobs": list(map(summary, page.jobs)), "next": page.next})
+        page = await access.run(lambda: access.jobs.list(owner=owner, states=states, before=before, limit=limit))
+        return JSONResponse({"jobs": list(map(job_summary, page.jobs)), "next": page.next})
 
     @app.get("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
     async def get_job(request: Request, id: JobId) -> Response:
         """Tell how a job stands."""
-        return JSONResponse(whole(await desk.run(desk.jobs.get, id, caller(request).owner)))
+        return JSONResponse(job_answer(await access.run(access.jobs.get, id, caller(request).owner)))
 
     @app.delete("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
     async def cancel_job(request: Request, id: JobId) -> Response:
         """Cancel a job; it stops within two seconds and leaves nothing. A cancelled job may be cancelled again."""
-        desk.refuse_other_sites(request)
-        return JSONResponse(whole(await desk.run(desk.jobs.cancel, id, caller(request).owner)))
+        access.refuse_other_sites(request)
+        return JSONResponse(job_answer(await access.run(access.jobs.cancel, id, caller(request).owner)))

@@ -23,7 +23,8 @@ from service.exchange import Exchange
 from service.jobs import Job, JobRequest, Prepared
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job import corpora
-from service.routes.train_job.desk import Desk, caller, place, whole
+from service.routes.train_job.access import JobAccess, caller
+from service.routes.train_job.answers import job_answer, job_path
 from service.routes.train_job.documented import REQUEST_BODY
 from service.routes.train_job.recipes import Recipes
 from service.routes.train_job.uploads import Upload, receive_upload, require_room
@@ -37,9 +38,9 @@ MAX_UPLOADS = 8
 _KEY = re.compile(r"[!-~]{1,200}")
 
 
-def mount(app: FastAPI, state: State, desk: Desk) -> None:
+def mount(app: FastAPI, state: State, access: JobAccess) -> None:
     """Declare the route."""
-    counter = Submission(state, desk)
+    submission = Submission(state, access)
 
     @app.post(
         "/train-job",
@@ -54,17 +55,17 @@ def mount(app: FastAPI, state: State, desk: Desk) -> None:
         With the header `Idempotency-Key` the same request can be sent again and is one job.
         """
         try:
-            job = await counter.take(request, request.scope["exchange"], request.receive)
+            job = await submission.take(request, request.scope["exchange"], request.receive)
         except Disconnected:
             return Response(status_code=499)
-        return JSONResponse(whole(job), 202, {"location": place(job.id)})
+        return JSONResponse(job_answer(job), 202, {"location": job_path(job.id)})
 
 
 class Submission:
     """Turns requests into queued jobs."""
 
-    def __init__(self, state: State, desk: Desk) -> None:
-        self._settings, self._limits, self._desk = state.settings, state.limits, desk
+    def __init__(self, state: State, access: JobAccess) -> None:
+        self._settings, self._limits, self._access = state.settings, state.limits, access
         self._recipes = Recipes(state)
         self._parse = parser(TrainJobRequest, nested="")
         self._uploads = 0
@@ -72,13 +73,13 @@ class Submission:
     async def take(self, request: Request, exchange: Exchange, receive: Receive) -> Job:
         """Read a request, whatever its kind, and queue its job."""
         self._limits.admit()
-        self._desk.refuse_other_sites(request)
+        self._access.refuse_other_sites(request)
         sender = Sender(caller(request), idempotency_key(request.headers.getlist("idempotency-key")))
         media_type = request.headers.get("content-type", "").encode("latin-1")
         length = declared_length(request.scope["headers"], _require_json_or_form)
         if not media_type.lower().startswith(MULTIPART):
             chunks = await self._limits.read(length, receive, exchange)
-            return await self._desk.run(self._queue_json, chunks, sender)
+            return await self._access.run(self._queue_json, chunks, sender)
         _refuse_foreign_forms(request)
         boundary = boundary_of(media_type)
         if self._uploads >= MAX_UPLOADS:
@@ -92,7 +93,7 @@ class Submission:
     async def _take_form(
         self, boundary: bytes, length: int | None, sender: Sender, exchange: Exchange, receive: Receive
     ) -> Job:
-        prepared = await self._desk.run(self._desk.jobs.prepare)
+        prepared = await self._access.run(self._access.jobs.prepare)
         upload = Upload(
             directory=prepared.directory,
             boundary=boundary,
@@ -102,15 +103,15 @@ class Submission:
         )
         queued = False
         try:
-            await receive_upload(upload, length, self._desk, self._settings, receive, exchange)
-            job = await self._desk.run(self._queue_form, upload, prepared, sender)
+            await receive_upload(upload, length, self._access, self._settings, receive, exchange)
+            job = await self._access.run(self._queue_form, upload, prepared, sender)
             queued = True
             return job
         finally:
             upload.close()
             if not queued:
                 # Not in a thread: a request that is cancelled must not wait, and has to leave nothing.
-                self._desk.jobs.discard(prepared)
+                self._access.jobs.discard(prepared)
 
     def _queue_json(self, chunks: Sequence[bytes], sender: Sender) -> Job:
         body = b"".join(chunks)
@@ -119,7 +120,7 @@ class Submission:
         if request.corpus.texts is None:
             recipe = self._recipes.make(request.settings, corpora.described(request.corpus), request.name)
             return self._queue(sender, recipe, request.name)
-        prepared = self._desk.jobs.prepare()
+        prepared = self._access.jobs.prepare()
         try:
             path = prepared.directory / "corpus.jsonl"
             recipe = self._recipes.make(request.settings, {"paths": [str(path)]}, request.name)
@@ -127,7 +128,7 @@ class Submission:
             hashed = corpora.store(request.corpus.texts, path, self._settings.max_corpus_bytes)
             return self._queue(sender, recipe, request.name, prepared, [hashed])
         except BaseException:
-            self._desk.jobs.discard(prepared)
+            self._access.jobs.discard(prepared)
             raise
 
     def _queue_form(self, upload: Upload, prepared: Prepared, sender: Sender) -> Job:
@@ -152,7 +153,7 @@ class Submission:
             # The files lie elsewhere each time, so what is in them stands for them.
             same = {**recipe, "corpus": {**recipe["corpus"], "paths": sorted(hashes)}}
             fingerprint = hashlib.sha256(orjson.dumps(same, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        job, _ = self._desk.jobs.submit(
+        job, _ = self._access.jobs.submit(
             JobRequest(
                 recipe=recipe,
                 owner=sender.identity.name,

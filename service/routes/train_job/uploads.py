@@ -20,7 +20,7 @@ from service.bodies.multipart import Form, Part
 from service.capacity.limits import Disconnected
 from service.errors import ServiceError, quote
 from service.exchange import Exchange
-from service.routes.train_job.desk import Desk
+from service.routes.train_job.access import JobAccess
 from service.settings import Settings
 
 _OPTIONS = ("format", "field", "column")
@@ -176,7 +176,7 @@ class _FieldSink:
 
 
 async def receive_upload(
-    upload: Upload, length: int | None, desk: Desk, settings: Settings, receive: Receive, exchange: Exchange
+    upload: Upload, length: int | None, access: JobAccess, settings: Settings, receive: Receive, exchange: Exchange
 ) -> None:
     """Read a whole body into an upload.
 
@@ -188,17 +188,17 @@ async def receive_upload(
     if length is not None:
         if length > most:
             raise too_large(settings.max_corpus_bytes)
-        await desk.run(require_room, upload.directory, length, settings.min_free_bytes)
+        await access.run(require_room, upload.directory, length, settings.min_free_bytes)
     try:
         async with asyncio.timeout(settings.upload_seconds):
-            await _receive(upload, most, desk, settings, receive, exchange)
+            await _receive(upload, most, access, settings, receive, exchange)
     except TimeoutError:
         detail = f"the body did not arrive in {settings.upload_seconds} seconds, or stood still for "
         raise ServiceError("request_timeout", f"{detail}{settings.body_seconds}; send it faster") from None
 
 
 async def _receive(
-    upload: Upload, most: int, desk: Desk, settings: Settings, receive: Receive, exchange: Exchange
+    upload: Upload, most: int, access: JobAccess, settings: Settings, receive: Receive, exchange: Exchange
 ) -> None:
     waiting: list[bytes] = []
     gathered, more = 0, True
@@ -215,9 +215,9 @@ async def _receive(
         gathered += len(data)
         if gathered >= STEP_BYTES or not more:
             exchange.unread = more
-            await desk.run(upload.feed, b"".join(waiting))
+            await access.run(upload.feed, b"".join(waiting))
             waiting, gathered = [], 0
-    await desk.run(upload.finish)
+    await access.run(upload.finish)
 
 
 def require_readable(name: str, form: str | None, path: str) -> None:

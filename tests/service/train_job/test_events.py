@@ -115,10 +115,10 @@ def test_quiet_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
         async def run(self, *_: object) -> Any:
             return job
 
-    desk: Any = NoNews()
+    access: Any = NoNews()
 
     async def story() -> list[bytes]:
-        told = event_stream.EventStream(desk, set(), None, job, seen=1)._events()
+        told = event_stream.EventStream(access, set(), None, job, seen=1)._events()
         async with asyncio.timeout(60):
             return [await anext(told) for _ in range(3)]
 

@@ -1,0 +1,67 @@
+"""How routes reach training jobs: who asks, and calls to the store of jobs in threads of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from service.auth import LOCAL, Identity, is_own_page
+from service.capacity.threads import Threads
+from service.errors import ServiceError
+from service.jobs import Jobs
+from service.state import State
+
+THREADS = 8
+
+T = TypeVar("T")
+
+
+class JobAccess:
+    """The store of jobs, and the threads in which routes call it.
+
+    A call waits for a disk or a database, and an upload is written to a disk. Their threads are not those of requests
+    that encode, which would otherwise wait behind them.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.jobs: Jobs = state.jobs
+        settings = state.settings
+        self._host = settings.host
+        # Whoever can reach the machine from elsewhere, as through a proxy, has keys or said that it needs none.
+        self._is_local = settings.keys is None and not settings.no_auth and settings.uds is None
+        self._threads = Threads(
+            THREADS,
+            max_queue=settings.max_queue,
+            queue_seconds=settings.queue_seconds,
+            name="tokd-jobs",
+            what="requests about jobs",
+        )
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run in a thread what may wait for a disk or a database.
+
+        Errors:
+            ``saturated``
+        """
+        return await self._threads.run(work, *arguments)
+
+    def refuse_other_sites(self, request: Request) -> None:
+        """Refuse a request from a page of another site to a server on this machine that asks for no key.
+
+        A browser sends such a request for any page, also one whose host name was made to lead to this machine.
+
+        Errors:
+            ``forbidden``
+        """
+        origin = request.headers.get("origin")
+        if origin is not None and self._is_local and not is_own_page(origin, self._host):
+            detail = "pages of other sites may not change jobs; behind a proxy, give the server --keys or --no-auth"
+            raise ServiceError("forbidden", detail, "header origin")
+
+
+def caller(request: Request) -> Identity:
+    """Return who asks."""
+    identity: Identity = request.scope.get("identity", LOCAL)
+    return identity

@@ -1,0 +1,62 @@
+"""A job as JSON: short in lists and events, with its settings where it is asked for alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from service.jobs import EXTENDS_AS, Job, JobStatus
+from service.schemas.training import TrainingSettings
+
+
+def job_path(job_id: str) -> str:
+    """Return the path of a job."""
+    return f"/train-job/{job_id}"
+
+
+def job_summary(job: JobStatus) -> dict[str, Any]:
+    """Return a job as ``schemas.JobSummary`` describes it."""
+    progress, error, artifact = job.progress, job.error, job.artifact
+    return {
+        "id": job.id,
+        "name": job.name,
+        "state": job.state,
+        "phase": job.phase,
+        "progress": progress
+        and {
+            "done": progress.done,
+            "total": progress.total,
+            "unit": progress.unit,
+            "rate": progress.rate,
+            "seconds_left": progress.seconds_left,
+        },
+        "created_at": _time(job.created_at),
+        "started_at": _time(job.started_at),
+        "finished_at": _time(job.finished_at),
+        "attempts": job.attempts,
+        "error": error and {"code": error.code, "message": error.message, "path": error.path},
+        "artifact": artifact
+        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job.id)}/artifact"},
+    }
+
+
+def job_answer(job: Job) -> dict[str, Any]:
+    """Return a job as ``schemas.JobAnswer`` describes it; where its corpus lies on the server is left out."""
+    settings = {name: value for name, value in job.recipe.items() if name in TrainingSettings.model_fields}
+    settings["extends"] = _extended(job.recipe)
+    return {**job_summary(job), "owner": job.owner, "settings": settings}
+
+
+def _extended(recipe: Mapping[str, Any]) -> str | None:
+    """Name the tokenizer that a job extends; jobs of earlier versions kept its hash or, before that, only its path."""
+    name = recipe.get(EXTENDS_AS) or recipe.get("extends_hash")
+    directory = recipe.get("extends")
+    return name or (directory and Path(directory).name)
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
