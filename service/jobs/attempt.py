@@ -1,8 +1,8 @@
 """One attempt at a job: a process that trains, watched by the worker that holds the lease.
 
-Whatever ends the attempt, the process and all it started are gone before the job is let go of. The process knows when
-the lease runs out and ends by itself a little before, so that it never trains beside its successor, even while this
-worker is stopped.
+Whatever ends the attempt, the process and all it started are gone before the job is released. The process knows when
+the lease runs out and ends by itself a little earlier, so that it never runs at the same time as its successor, even
+when this worker is stopped meanwhile.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from service.jobs.states import Event, Stage
 from service.training.leash import renice
 
 TRAINING = (sys.executable, "-m", "service.training.process")
-BEAT_SECONDS = 0.5
-"""Between two heartbeats: a cancelled job goes on for no longer."""
+HEARTBEAT_SECONDS = 0.5
+"""Between two heartbeats, and so the longest time that a cancelled job goes on."""
 
 _MARGIN = 0.2
 """The part of a lease that the process leaves unused."""
@@ -48,8 +48,8 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
-    """Where a worker trains, and with what.
+class WorkerContext:
+    """What every attempt of one worker needs.
 
     Args:
         files: holds a directory for each job.
@@ -66,39 +66,39 @@ class Workshop:
     command: Sequence[str] = TRAINING
 
 
-def attempt(shop: Workshop, lease: Lease) -> None:
-    """Train, and leave the job finished, given back, or to whom it belongs by now."""
-    directory = shop.files / lease.job.id
+def attempt(context: WorkerContext, lease: Lease) -> None:
+    """Train, and leave the job finished, back in the queue, or with the worker that has it by now."""
+    directory = context.files / lease.job.id
     try:
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            shop.target.mkdir(parents=True, exist_ok=True)
-            run = _Attempt(shop, lease, directory)
+            context.target.mkdir(parents=True, exist_ok=True)
+            run = _Attempt(context, lease, directory)
             with run.process():
                 outcome = run.watch()
             run.end(outcome)
         except OSError as error:
             _log.error("job %s: %s", lease.job.id, error)
-            shop.leases.fail(lease, DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else _INTERNAL)
+            context.leases.fail(lease, DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else _INTERNAL)
         except Stopped:
-            shop.leases.give_back(lease, crashed=False)
+            context.leases.give_back(lease, crashed=False)
     except LeaseLost:
         _log.warning("job %s was cancelled or is another worker's by now", lease.job.id)
     except JobsUnavailable:
         _log.warning("job %s is let go of: its lease runs out", lease.job.id)
         return
     with suppress(JobsUnavailable):
-        if shop.leases.finished_ago([lease.job.id]).get(lease.job.id, 0.0) is not None:
+        if context.leases.finished_ago([lease.job.id]).get(lease.job.id, 0.0) is not None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
 Outcome = Artifact | JobError | None
-"""What a process ended with; ``None`` if it died without a word."""
+"""What a process ended with; ``None`` if it died without a message."""
 
 
 class _Attempt:
-    def __init__(self, shop: Workshop, lease: Lease, directory: Path) -> None:
-        self._shop = shop
+    def __init__(self, context: WorkerContext, lease: Lease, directory: Path) -> None:
+        self._context = context
         self._lease = lease
         self._directory = directory
         self._progress: JobProgress | None = None
@@ -108,14 +108,14 @@ class _Attempt:
 
     @contextmanager
     def process(self) -> Iterator[None]:
-        """Start the process; at the end there is none."""
+        """Run the process for as long as the context lasts."""
         order = self._directory / "order.json"
         order.write_text(json.dumps(self._order()), encoding="utf-8")
-        command = [*self._shop.command, str(order)]
+        command = [*self._context.command, str(order)]
         self._process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        renice(self._process.pid, self._shop.limits.nice)
+        renice(self._process.pid, self._context.limits.nice)
         try:
             yield
         finally:
@@ -124,102 +124,102 @@ class _Attempt:
                 _pipe(pipe).close()
 
     def watch(self) -> Outcome:
-        """Read what the process says and keep the lease, until it ends or has to."""
+        """Read what the process writes and keep the lease, until the process ends or something ends the job."""
         output = _pipe(self._process.stdout)
         os.set_blocking(_pipe(self._process.stdin).fileno(), False)
         rest = b""
-        beat_at = 0.0
+        heartbeat_at = 0.0
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
             while True:
-                if (now := time.monotonic()) >= beat_at:
-                    beat_at = now + BEAT_SECONDS
-                    error = self._beat()
+                if (now := time.monotonic()) >= heartbeat_at:
+                    heartbeat_at = now + HEARTBEAT_SECONDS
+                    error = self._heartbeat()
                     if error is not None:
                         return error
-                if not selector.select(max(0.0, beat_at - time.monotonic())):
+                if not selector.select(max(0.0, heartbeat_at - time.monotonic())):
                     continue
                 data = os.read(output.fileno(), _PIPE_BYTES)
                 if not data:
                     return None
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
-                    outcome = self._hear(json.loads(line))
+                    outcome = self._handle(json.loads(line))
                     if outcome is not None:
                         return outcome
 
     def end(self, outcome: Outcome) -> None:
-        """Write down how it ended."""
-        lease, leases = self._lease, self._shop.leases
+        """Record how the process ended."""
+        lease, leases = self._lease, self._context.leases
         if isinstance(outcome, Artifact):
-            self._insist(lambda: leases.succeed(lease, outcome))
+            self._retry_while_leased(lambda: leases.succeed(lease, outcome))
             _log.info("job %s has succeeded: %s", lease.job.id, outcome.hash)
         elif isinstance(outcome, JobError):
-            self._insist(lambda: leases.fail(lease, outcome))
+            self._retry_while_leased(lambda: leases.fail(lease, outcome))
             _log.info("job %s has failed: %s", lease.job.id, outcome.code)
         else:
-            how = _death(self._process.returncode)
+            how = _exit_reason(self._process.returncode)
             _log.error("job %s: the process that trained died: %s", lease.job.id, how)
             if lease.job.attempts >= leases.max_attempts:
-                self._insist(lambda: leases.fail(lease, leases.crashed(f"the last time by {how}")))
+                self._retry_while_leased(lambda: leases.fail(lease, leases.crashed(f"the last time by {how}")))
             else:
-                self._insist(lambda: leases.give_back(lease, crashed=True))
+                self._retry_while_leased(lambda: leases.give_back(lease, crashed=True))
 
     def _order(self) -> dict[str, Any]:
-        shop, job = self._shop, self._lease.job
-        return shop.limits.order(self._directory) | {
+        context, job = self._context, self._lease.job
+        return context.limits.order(self._directory) | {
             "recipe": {name: value for name, value in job.recipe.items() if name != EXTENDS_AS},
             "name": job.name,
             "directory": str(self._directory),
-            "target": str(shop.target),
+            "target": str(context.target),
             "until": self._until(),
         }
 
     def _until(self) -> float:
-        return self._lease.until - _MARGIN * self._shop.leases.seconds
+        return self._lease.until - _MARGIN * self._context.leases.seconds
 
-    def _beat(self) -> JobError | None:
+    def _heartbeat(self) -> JobError | None:
         """Renew the lease; return what ends the job.
 
         Errors:
             LeaseLost; Stopped
         """
-        if self._shop.stopping():
+        if self._context.stopping():
             raise Stopped
         try:
-            self._lease = self._shop.leases.renew(self._lease, self._progress)
+            self._lease = self._context.leases.renew(self._lease, self._progress)
         except JobsUnavailable:
-            # The process ends itself in time if the store does not come back.
+            # If the store does not come back, the process ends by itself when the lease does.
             if time.monotonic() >= self._lease.until:
                 raise
         else:
-            self._say(f"until {self._until():.3f}")
-        limits = self._shop.limits
+            self._send(f"until {self._until():.3f}")
+        limits = self._context.limits
         return (
             limits.over_time(time.monotonic() - self._began)
             or limits.over_memory(self._process.pid)
-            or limits.over_disk((self._directory, self._shop.target))
+            or limits.over_disk((self._directory, self._context.target))
         )
 
-    def _hear(self, message: dict[str, Any]) -> Outcome:
-        leases, lease = self._shop.leases, self._lease
+    def _handle(self, message: dict[str, Any]) -> Outcome:
+        leases, lease = self._context.leases, self._lease
         if (phase := message.get("phase")) is not None:
             self._progress = self._phase_from = None
             # A job that was committing when its worker died stays what it is until it is committed.
             if phase in _PHASES and lease.job.stage is not Stage.COMMITTING:
-                self._insist(lambda: leases.advance(lease, _PHASES[phase]))
+                self._retry_while_leased(lambda: leases.advance(lease, _PHASES[phase]))
         elif (progress := message.get("progress")) is not None:
-            self._progress = self._rated(JobProgress(**progress))
+            self._progress = self._with_rate(JobProgress(**progress))
         elif "ready" in message:
-            self._insist(lambda: leases.advance(lease, Event.COMMIT))
-            self._say("go")
+            self._retry_while_leased(lambda: leases.advance(lease, Event.COMMIT))
+            self._send("go")
         elif (published := message.get("published")) is not None:
             return Artifact(**published)
         elif (failed := message.get("failed")) is not None:
             return JobError(**failed)
         return None
 
-    def _rated(self, progress: JobProgress) -> JobProgress:
+    def _with_rate(self, progress: JobProgress) -> JobProgress:
         now = time.monotonic()
         if self._phase_from is None or progress.done < self._phase_from[1]:
             self._phase_from = now, progress.done
@@ -227,20 +227,20 @@ class _Attempt:
         rate = (progress.done - done) / (now - began) if now > began else None
         return JobProgress(progress.done, progress.total, progress.unit, rate)
 
-    def _insist(self, write: Callable[[], None]) -> None:
-        """Write a change, again while the store is away and the lease runs."""
+    def _retry_while_leased(self, write: Callable[[], None]) -> None:
+        """Write a change; while the store cannot be reached, try again until the lease runs out."""
         while True:
             try:
                 write()
             except JobsUnavailable:
                 if time.monotonic() >= self._lease.until:
                     raise
-                time.sleep(BEAT_SECONDS)
+                time.sleep(HEARTBEAT_SECONDS)
             else:
                 return
 
-    def _say(self, line: str) -> None:
-        # A process that does not read will end when its time comes; one that died is seen at its other pipe.
+    def _send(self, line: str) -> None:
+        # A process that does not read ends when its lease does; one that died is seen at its other pipe.
         with suppress(BlockingIOError, BrokenPipeError):
             os.write(_pipe(self._process.stdin).fileno(), line.encode("ascii") + b"\n")
 
@@ -250,7 +250,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         # The group is there as long as its leader is not waited for, even a dead one.
         os.killpg(process.pid, signal.SIGKILL)
-    # Even to die takes processor time, which the lowest priority may not get for long. Only root may help.
+    # A killed process still needs processor time to end, which the lowest priority may not get for long. Only root may
+    # raise the priority.
     with suppress(OSError):
         for thread in Path(f"/proc/{process.pid}/task").iterdir():
             os.setpriority(os.PRIO_PROCESS, int(thread.name), 0)
@@ -263,5 +264,5 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _death(code: int) -> str:
+def _exit_reason(code: int) -> str:
     return signal.Signals(-code).name if code < 0 else f"exit status {code}"

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.jobs.attempt import TRAINING, Workshop, attempt
+from service.jobs.attempt import TRAINING, WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
 from service.jobs.port import JobsUnavailable
@@ -47,7 +47,7 @@ class Worker:
         self._keep_jobs, self._keep_seconds = settings.keep_jobs, settings.keep_days * _DAY
         self._stop = threading.Event()
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._shop = Workshop(
+        self._context = WorkerContext(
             leases=self._leases,
             limits=JobLimits(settings),
             files=self._store.directory,
@@ -62,7 +62,7 @@ class Worker:
 
     def run(self) -> None:
         """Work until ``stop`` is called."""
-        _log.info("worker %s takes jobs from %s for %s", self.name, self._store.database.name, self._shop.target)
+        _log.info("worker %s takes jobs from %s for %s", self.name, self._store.database.name, self._context.target)
         sweep_at = 0.0
         try:
             while not self._stop.is_set():
@@ -91,7 +91,7 @@ class Worker:
         if lease is None:
             return False
         _log.info("job %s: attempt %d", lease.job.id, lease.job.attempts)
-        attempt(self._shop, lease)
+        attempt(self._context, lease)
         return True
 
     def sweep(self) -> None:
@@ -101,7 +101,7 @@ class Worker:
             JobsUnavailable
         """
         self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds)
-        directory = self._shop.files
+        directory = self._context.files
         if not directory.is_dir():
             return
         found = {path.name: path for path in directory.iterdir() if is_id(path.name)}

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import update
 
 from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavailable, Phase, State
-from service.jobs.attempt import Workshop, attempt
+from service.jobs.attempt import WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
 from service.jobs.table import JOBS
@@ -312,6 +312,8 @@ def test_a_process_is_told_to_end_before_its_lease_does(
     copied = tmp_path / "order.json"
     command = (sys.executable, "-c", f"import shutil, sys; shutil.copy(sys.argv[1], {str(copied)!r})")
     limits = JobLimits(make_settings())
-    shop = Workshop(leases, limits, bench.store.directory, bench.trained, stopping=lambda: False, command=command)
-    attempt(shop, lease)
+    context = WorkerContext(
+        leases, limits, bench.store.directory, bench.trained, stopping=lambda: False, command=command
+    )
+    attempt(context, lease)
     assert json.loads(copied.read_text())["until"] <= lease.until - leases.seconds / 10
