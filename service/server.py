@@ -27,7 +27,7 @@ from service.jobs.beside import worker_beside
 from service.settings import InvalidSetting, Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from service.tokenizers.registry import Registry
-from service.training.leash import end_with_the_parent
+from service.training.process_control import end_with_parent
 
 KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = END_SECONDS + 2
@@ -152,7 +152,7 @@ def _clear_the_way(path: Path) -> None:
 def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     # If the one above them is killed, they would go on, and hold the address against the next server.
-    end_with_the_parent(signal.SIGTERM)
+    end_with_parent(signal.SIGTERM)
     give_back_large()
     return _with_second_interrupt(_gc_frozen(create_app(Settings.load())))
 

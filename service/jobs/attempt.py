@@ -28,7 +28,7 @@ from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
 from service.jobs.port import JobsUnavailable
 from service.jobs.states import Event, Stage
-from service.training.leash import renice
+from service.training.process_control import renice
 
 TRAINING = (sys.executable, "-m", "service.training.process")
 HEARTBEAT_SECONDS = 0.5

@@ -1,4 +1,5 @@
-"""The process that trains one job, and what ties it to the worker that started it.
+"""The process that trains one job, apart from ``jobs``, so that it starts without the database's library.
 
-It stands apart from ``jobs``, so that it starts without the database's library.
+``process`` trains, ``channel`` connects it to the worker that started it, ``process_control`` is what both and the
+server ask of the system.
 """

@@ -1,6 +1,6 @@
 """The process that trains one job: ``python -m service.training.process FILE``, started and watched by a worker.
 
-It tells its phases, its progress, that it is ``ready`` to put the artifact into place, and at the end ``published`` or
+It sends its phases, its progress, that it is ``ready`` to put the artifact into place, and at the end ``published`` or
 ``failed``.
 """
 
@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import sys
 import traceback
 from dataclasses import fields
@@ -19,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from service.tokenizers.places import put_into_place
-from service.training.leash import Leash, Teller, bow_to_others
+from service.training.channel import MessageWriter, Watchdog
+from service.training.process_control import end_with_parent, prefer_as_oom_victim
 from tokenizer_core import (
     Bounds,
     Progress,
@@ -34,60 +36,64 @@ from tokenizer_core import (
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
 _SETTINGS = frozenset(("extends", *(field.name for field in fields(TrainSettings))))
 _OF_CORPUS = frozenset(("format", "field", "column"))
-"""Only of files that a pattern or a directory found: others are told by their place in the request."""
+"""Only of files that a pattern or a directory found: others are named by their place in the request."""
 
 _log = logging.getLogger("tokd.jobs")
 
 
-def train(order: dict[str, Any], leash: Leash, teller: Teller) -> None:
+def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) -> None:
     """Count, merge, make the artifact, and put it into its place when the worker lets it."""
 
-    def report(progress: Progress) -> None:
-        teller.progress(progress.done, progress.total, progress.unit)
+    def send_progress(progress: Progress) -> None:
+        messages.progress(progress.done, progress.total, progress.unit)
 
     directory = Path(order["directory"])
-    bounds = Bounds(
-        roots=tuple(map(Path, order["roots"])),
-        closed=tuple(map(Path, order["closed"])),
-        uploads=directory,
-        schemes=frozenset(order["schemes"]),
-        max_bytes=order["max_bytes"],
-        public_addresses_only=True,
-    )
     run = TrainingRun(
         directory / "run",
         Recipe.from_dict(order["recipe"]),
-        bounds=bounds,
-        on_progress=report,
+        bounds=_bounds(order),
+        on_progress=send_progress,
         threads=order["threads"],
     )
-    teller.phase("counting")
+    messages.phase("counting")
     run.count()
-    teller.phase("merging")
+    messages.phase("merging")
     run.merge()
-    teller.phase("publishing")
+    messages.phase("publishing")
     made = directory / "artifacts"
     # What an attempt before left half done.
     shutil.rmtree(made, ignore_errors=True)
     artifact = run.publish_under(made)
     tokenizer = Tokenizer.open(artifact)
     # How often every single merge occurred is as long as the vocabulary; the rest is short.
-    told = {name: value for name, value in run.report().to_dict().items() if name != "frequencies"}
-    teller.tell(ready=True)
-    leash.wait_to_publish()
+    report = {name: value for name, value in run.report().to_dict().items() if name != "frequencies"}
+    messages.send(ready=True)
+    watchdog.wait_to_publish()
     target = Path(order["target"])
     places = {path: put_into_place(path, target / path.name) for path in sorted(made.iterdir())}
     published = {
         "hash": tokenizer.hash,
         "name": tokenizer.name,
         "directory": places[artifact].name,
-        "report": told,
+        "report": report,
     }
-    teller.tell(published=published)
+    messages.send(published=published)
+
+
+def _bounds(order: dict[str, Any]) -> Bounds:
+    """Return what the corpus of a job may be."""
+    return Bounds(
+        roots=tuple(map(Path, order["roots"])),
+        closed=tuple(map(Path, order["closed"])),
+        uploads=Path(order["directory"]),
+        schemes=frozenset(order["schemes"]),
+        max_bytes=order["max_bytes"],
+        public_addresses_only=True,
+    )
 
 
 def explain(error: BaseException, order: dict[str, Any]) -> dict[str, Any]:
-    """Say why a job failed, for its owner: a bug is told to the log, where uploads and artifacts lie to nobody."""
+    """Return why a job failed, for its owner: a bug goes into the log, and paths of this server are left out."""
     if isinstance(error, TokdError) and error.code != "internal":
         message, extends = error.message, order["recipe"].get("extends")
         for directory in (order["directory"], order["target"], *([] if extends is None else [Path(extends).parent])):
@@ -121,17 +127,18 @@ def _path(error: TokdError, order: dict[str, Any]) -> str | None:
 
 
 def main() -> int:
-    """Train the job whose order stands in a file."""
+    """Train the job that the file of the command line describes."""
     order = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-    bow_to_others()
+    prefer_as_oom_victim()
+    end_with_parent(signal.SIGKILL)
     # What a library prints must not come between the lines for the worker.
-    teller = Teller(os.dup(1))
+    messages = MessageWriter(os.dup(1))
     os.dup2(2, 1)
-    leash = Leash(0, order["until"])
+    watchdog = Watchdog(0, order["until"])
     try:
-        train(order, leash, teller)
+        train(order, watchdog, messages)
     except BaseException as error:
-        teller.tell(failed=explain(error, order))
+        messages.send(failed=explain(error, order))
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""A process that only pretends to train: it does what its recipe says, on the real leash.
+"""A process that only pretends to train: it does what its recipe says, over the real channel.
 
 The recipe is ``{"log": path, "do": {phase: what}}``; what it does not name is done at once. It writes a line into the
 log at its start (with ``overlap`` if one that trained the same job still lives), and one for every phase.
@@ -12,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from service.training.leash import Leash, Teller, bow_to_others
+from service.training.channel import MessageWriter, Watchdog
+from service.training.process_control import end_with_parent, prefer_as_oom_victim
 from tests.jobs.waiting import is_alive
 
 PHASES = ("counting", "merging", "publishing", "committing")
@@ -55,30 +56,31 @@ def do(what: str, order: dict) -> None:
 
 def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
-    bow_to_others()
+    prefer_as_oom_victim()
+    end_with_parent(signal.SIGKILL)
     recipe, directory = order["recipe"], Path(order["directory"])
     log, things = Path(recipe["log"]), recipe.get("do", {})
-    teller, leash = Teller(os.dup(1)), Leash(0, order["until"])
+    messages, watchdog = MessageWriter(os.dup(1)), Watchdog(0, order["until"])
     earlier = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("start ")]
     note(log, "start", os.getpid(), *(["overlap"] for pid in earlier if is_alive(pid)))
     for phase in PHASES[:3]:
-        teller.phase(phase)
-        teller.tell(progress={"done": 1, "total": 10, "unit": "bytes"})
+        messages.phase(phase)
+        messages.send(progress={"done": 1, "total": 10, "unit": "bytes"})
         note(log, phase, os.getpid())
         do(things.get(phase, ""), order)
     if "fail" in things:
-        teller.tell(failed=things["fail"])
+        messages.send(failed=things["fail"])
         return
     (directory / "artifact").mkdir(exist_ok=True)
-    teller.tell(ready=True)
-    leash.wait_to_publish()
+    messages.send(ready=True)
+    watchdog.wait_to_publish()
     note(log, "committing", os.getpid())
     do(things.get("committing", ""), order)
     place = Path(order["target"]) / directory.name
     place.mkdir(exist_ok=True)
     note(log, "published", os.getpid())
     do(things.get("published", ""), order)
-    teller.tell(published={"hash": f"sha256:{'0' * 64}", "name": "pretended", "directory": place.name})
+    messages.send(published={"hash": f"sha256:{'0' * 64}", "name": "pretended", "directory": place.name})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 
 from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
 from service.settings import Settings
-from service.training.leash import renice
+from service.training.process_control import renice
 
 
 def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
@@ -36,9 +36,10 @@ def test_a_process_that_is_gone_cannot_be_lowered_and_nobody_minds() -> None:
 
 def test_a_process_that_trains_goes_first_when_memory_is_short_and_ends_with_its_worker() -> None:
     asked = (
-        "import ctypes, pathlib; from service.training.leash import bow_to_others; bow_to_others(); "
-        "signal = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); "
-        "print(pathlib.Path('/proc/self/oom_score_adj').read_text().strip(), signal.value)"
+        "import ctypes, pathlib, signal; from service.training import process_control; "
+        "process_control.prefer_as_oom_victim(); process_control.end_with_parent(signal.SIGKILL); "
+        "number = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(number)); "
+        "print(pathlib.Path('/proc/self/oom_score_adj').read_text().strip(), number.value)"
     )
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["1000", "9"]

@@ -1,0 +1,83 @@
+"""The channel between a process that trains and its worker: two pipes of lines.
+
+The worker writes until when the job is its own (``until SECONDS``, by the clock that all processes of a host share)
+and, once, that the artifact may be put into place (``go``). When its pipe ends, or that time comes, another worker may
+have the job, so the process kills itself. The process writes lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import threading
+import time
+from typing import Any
+
+_LINE_BYTES = 4096
+_PROGRESS_SECONDS = 0.2
+
+
+class Watchdog:
+    """Reads what the worker writes, in a thread, and kills this process when the job is no longer the worker's.
+
+    Args:
+        descriptor: of the pipe that the worker writes to.
+        until: when the job is no longer the worker's, in seconds of ``time.monotonic``.
+    """
+
+    def __init__(self, descriptor: int, until: float) -> None:
+        self._descriptor = descriptor
+        self._until = until
+        self._may_publish = threading.Event()
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+
+    def wait_to_publish(self) -> None:
+        """Wait until the worker allows it; if it never does, this process is killed while it waits."""
+        self._may_publish.wait()
+
+    def _watch(self) -> None:
+        rest = b""
+        while (left := self._until - time.monotonic()) > 0:
+            if not select.select([self._descriptor], [], [], left)[0]:
+                continue
+            data = os.read(self._descriptor, _LINE_BYTES)
+            if not data:
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                if line == b"go":
+                    self._may_publish.set()
+                else:
+                    self._until = float(line.removeprefix(b"until "))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class MessageWriter:
+    """Writes messages to the worker.
+
+    Args:
+        descriptor: of the pipe that the worker reads.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._last_progress = 0.0
+
+    def send(self, **message: Any) -> None:
+        """Write one message."""
+        data = json.dumps(message).encode("ascii") + b"\n"
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    def phase(self, phase: str) -> None:
+        """Say that a phase begins."""
+        self.send(phase=phase)
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Say how far the phase is, a few times a second."""
+        now = time.monotonic()
+        if now - self._last_progress >= _PROGRESS_SECONDS:
+            self._last_progress = now
+            self.send(progress={"done": done, "total": total, "unit": unit})

@@ -1,0 +1,33 @@
+"""What the system does with a process: its priority, and when it ends without its own doing."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+def renice(pid: int, nice: int) -> None:
+    """Give a process this niceness; the threads that it starts later inherit it.
+
+    The worker does it to a process that has just begun, for even its imports take long enough to be felt beside it.
+    The scheduler's class for idle work was tried and is not used: see "Beside serving" in ``docs/jobs.md``.
+    """
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
+
+
+def prefer_as_oom_victim() -> None:
+    """Have the kernel kill this process before any other when memory runs out."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def end_with_parent(number: int) -> None:
+    """Have the kernel send this process a signal when the one that started it ends, however that does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
