@@ -23,7 +23,7 @@ from service.auth import Guard, require_keys
 from service.capacity.memory import give_back_large
 from service.http.protocol import END_SECONDS, BoundedProtocol
 from service.jobs import JobStore
-from service.jobs.beside import worker_beside
+from service.jobs.supervisor import supervised_worker
 from service.settings import InvalidSetting, Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from service.tokenizers.registry import Registry
@@ -56,7 +56,7 @@ def run(settings: Settings) -> None:
         if settings.workers == 1:
             give_back_large()
             app = _gc_frozen(create_app(settings))
-            with worker_beside(settings):
+            with supervised_worker(settings):
                 uvicorn.run(partial(_with_second_interrupt, app), factory=True, **_options(settings))
         else:
             _run_workers(settings)
@@ -89,7 +89,7 @@ def _run_workers(settings: Settings) -> None:
             f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings)
         )
         try:
-            with worker_beside(settings):
+            with supervised_worker(settings):
                 _Processes(config).run()
         finally:
             if settings.uds is not None:

@@ -13,8 +13,8 @@ from unittest.mock import MagicMock
 import httpx
 import pytest
 
-from service.jobs import JobRequest, JobStore, beside
-from service.jobs.beside import worker_beside
+from service.jobs import JobRequest, JobStore, supervisor
+from service.jobs.supervisor import supervised_worker
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.jobs.waiting import children, is_alive, kill, until
 from tokenizer_core import train
@@ -33,12 +33,12 @@ def workers(server: int) -> list[int]:
             line = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             continue
-        found += [pid] if b"service.jobs.beside" in line and is_alive(pid) else []
+        found += [pid] if b"service.jobs.supervisor" in line and is_alive(pid) else []
     return found
 
 
 @SQLITE
-def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serves(
+def test_one_supervised_worker_several_server_processes_trains_what_any_of_them_serves(
     make_settings: MakeSettings, start: Start, tmp_path: Path
 ) -> None:
     # A path and a model that hold what separates them in a variable: the worker publishes beside the artifact.
@@ -80,14 +80,14 @@ def test_one_worker_beside_several_server_processes_trains_what_any_of_them_serv
 
 @SQLITE
 def test_a_server_that_is_told_so_has_no_worker(make_settings: MakeSettings) -> None:
-    def keepers() -> int:
-        return sum(thread.name == "tokd-worker-keeper" for thread in threading.enumerate())
+    def supervisors() -> int:
+        return sum(thread.name == "tokd-worker-supervisor" for thread in threading.enumerate())
 
-    with worker_beside(make_settings(worker=False)):
-        assert keepers() == 0
-    with worker_beside(make_settings()):
-        assert keepers() == 1
-    assert keepers() == 0
+    with supervised_worker(make_settings(worker=False)):
+        assert supervisors() == 0
+    with supervised_worker(make_settings()):
+        assert supervisors() == 1
+    assert supervisors() == 0
 
 
 @SQLITE
@@ -107,7 +107,7 @@ def test_a_worker_that_cannot_be_started_now_is_started_later(
         return process
 
     tries = [False, True]
-    monkeypatch.setattr(beside, "_RESTART_SECONDS", 0.01)
-    monkeypatch.setattr(beside.subprocess, "Popen", start)
-    with worker_beside(make_settings()):
+    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.01)
+    monkeypatch.setattr(supervisor.subprocess, "Popen", start)
+    with supervised_worker(make_settings()):
         assert started.wait(60)

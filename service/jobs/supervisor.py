@@ -1,5 +1,6 @@
-"""The worker beside a server: a process of its own, started when there can be jobs, again when it dies, and gone with
-the server, however that ends.
+"""The supervisor of a server's own worker: it starts that process when there can be jobs, and again when it dies.
+
+The worker ends with the server, however that ends.
 """
 
 from __future__ import annotations
@@ -24,22 +25,24 @@ _log = logging.getLogger("tokd.jobs")
 
 
 @contextmanager
-def worker_beside(settings: Settings) -> Iterator[None]:
+def supervised_worker(settings: Settings) -> Iterator[None]:
     """Run a worker for as long as the context lasts, if the settings want one."""
     if not settings.worker:
         yield
         return
     ending = threading.Event()
-    keeper = threading.Thread(target=_keep, args=(settings, ending), name="tokd-worker-keeper", daemon=True)
-    keeper.start()
+    supervisor = threading.Thread(
+        target=_supervise, args=(settings, ending), name="tokd-worker-supervisor", daemon=True
+    )
+    supervisor.start()
     try:
         yield
     finally:
         ending.set()
-        keeper.join()
+        supervisor.join()
 
 
-def _keep(settings: Settings, ending: threading.Event) -> None:
+def _supervise(settings: Settings, ending: threading.Event) -> None:
     database = JobStore.open(settings).database
     # Nobody who never trains pays for a second process.
     while not database.exists:
@@ -77,16 +80,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_with_the_server() -> None:
-    """Wait for the end of the pipe that the server holds; what it holds ends with it."""
+    """End this process when its standard input ends: the server has the other end of that pipe."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> None:
-    """Work, from the environment that the server gave."""
+    """Work, with the settings that the server put into the environment."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
-    threading.Thread(target=_end_with_the_server, name="leash", daemon=True).start()
+    threading.Thread(target=_end_with_the_server, name="tokd-server-watch", daemon=True).start()
     run(Settings.load(flags={}))
 
 
