@@ -11,7 +11,7 @@ import numpy as np
 
 from service.answers import encoding
 from service.answers.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
-from service.answers.writing import Answer, Rows, Writer, hold, write
+from service.answers.writing import Answer, Rows, Writer, report_bytes, write
 from service.errors import ServiceError, from_core, quote
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
 from service.settings import Settings
@@ -41,7 +41,7 @@ def render(loaded: Loaded, request: RenderRequest) -> Answer:
     rendered = []
     for chat, _ in _rendered(loaded, _chats(request), **options(request)):
         rendered.append(chat)
-        hold(_size(chat))
+        report_bytes(_size(chat))
     fields = {"text": [each.text for each in rendered], "spans": (_Spans(each.spans) for each in rendered)}
     return write(loaded, shape(request), fields, 0, template=rendered[0].template)
 
@@ -52,7 +52,7 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: W
     chats = []
     for chat in _encoded(loaded, request, settings):
         chats.append(chat)
-        hold(_size(chat.rendered, chat.ids, chat.spans, chat.control))
+        report_bytes(_size(chat.rendered, chat.ids, chat.spans, chat.control))
     rows: list[Ids] = [chat.ids for chat in chats]
 
     def made(part: str) -> Iterator[Any]:
@@ -71,8 +71,8 @@ def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:
     """Answer ``/count`` for chats."""
     counts, template = [], ""
     for chat in _encoded(loaded, request, settings):
-        # Nothing of it is kept, but what is told can be refused.
-        hold(0)
+        # Nothing of the chat is kept, but a report is where the request can be ended between two chats.
+        report_bytes(0)
         counts.append(len(chat.ids))
         template = chat.rendered.template
     return write(loaded, shape(request), {"count": counts}, sum(counts), template=template)
@@ -88,7 +88,7 @@ def places(
         with _placed(path):
             offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=policy)
         placed.append((offsets, chat))
-        hold(_size(chat, offsets.ids, offsets.spans))
+        report_bytes(_size(chat, offsets.ids, offsets.spans))
     return placed
 
 
@@ -120,7 +120,7 @@ def encode_one(
             literal = quote(error.members["literal"])
             error.detail = f"a caller's text makes {literal}, which the setting chat_literals of this server refuses"
         raise
-    hold(_size(rendered, encoded.ids, encoded.spans, encoded.control))
+    report_bytes(_size(rendered, encoded.ids, encoded.spans, encoded.control))
     return encoded
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.answers.writing import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, hold, write
+from service.answers.writing import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, report_bytes, write
 from service.errors import ServiceError, from_core
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
@@ -218,7 +218,7 @@ def _encode_all(tokenizer: Tokenizer, request: TextRequest, rows: Sequence[int],
     except TokdError as error:
         row = error.place.get("row")
         raise _about_text(error, request, 0 if row is None else rows[row]) from error
-    hold(encoded.ids.nbytes)
+    report_bytes(encoded.ids.nbytes)
     return list(encoded)
 
 
@@ -247,7 +247,7 @@ def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> 
         )
     except TokdError as error:
         raise _about_text(error, request, index) from error
-    hold(offsets.ids.nbytes + offsets.spans.nbytes)
+    report_bytes(offsets.ids.nbytes + offsets.spans.nbytes)
     if loaded.texts is not None:
         loaded.texts.put(_key(loaded, request, text, unit), offsets.ids, offsets.spans)
     return offsets

@@ -1,4 +1,4 @@
-"""Answers as ready bytes: arrays and strings become JSON here, in blocks that are never joined when there are many."""
+"""Answers as bytes: arrays and strings become JSON in blocks, which are never joined when there are many."""
 
 from __future__ import annotations
 
@@ -14,41 +14,40 @@ import orjson
 from service.tokenizers.loaded import Loaded
 
 BLOCK_BYTES = 256 << 10
-"""What is handed to a connection in one go."""
+"""The most that is handed to a connection at once."""
 
 SLICE = 1 << 14
 """Values that are written to JSON while no other thread can run: half a millisecond of spans, two of strings."""
-
 
 Block = bytes | npt.NDArray[np.uint8]
 """Bytes of an answer; a long one from the kernel stays in the array that it lies in."""
 
 Rows = Mapping[str, Iterable[Any]]
-"""Fields that have one entry a text. They are gone through once and in order, so what is large is made there, a row of
-one field at a time."""
+"""The fields of an answer, each with one entry a text. They are iterated once and in order, so large entries can be
+made one at a time, when they are written."""
 
-_grows: ContextVar[Callable[[int], None] | None] = ContextVar("grows", default=None)
+_on_bytes: ContextVar[Callable[[int], None] | None] = ContextVar("on_bytes", default=None)
 
 
 @contextmanager
-def told(grows: Callable[[int], None]) -> Iterator[None]:
-    """Tell ``grows`` of all that is made within, so that it can refuse an answer before it is whole."""
-    before = _grows.set(grows)
+def bytes_reported_to(callback: Callable[[int], None]) -> Iterator[None]:
+    """Call ``callback`` with the size of all that is made within; what it raises ends the work on the answer."""
+    before = _on_bytes.set(callback)
     try:
         yield
     finally:
-        _grows.reset(before)
+        _on_bytes.reset(before)
 
 
-def hold(size: int) -> None:
-    """Tell of bytes that stay until the answer is whole: ids and spans, twelve bytes an id, and rendered text."""
-    grows = _grows.get()
-    if grows is not None:
-        grows(size)
+def report_bytes(size: int) -> None:
+    """Report bytes that stay until the answer is written: ids and spans, twelve bytes an id, and rendered text."""
+    callback = _on_bytes.get()
+    if callback is not None:
+        callback(size)
 
 
 class Answer(NamedTuple):
-    """Ready bytes, and what the metrics count."""
+    """An answer as bytes, with what the metrics count of it."""
 
     blocks: list[Block]
     tokens: int
@@ -72,14 +71,14 @@ class Writer(Protocol):
 
 
 class TokenStrings:
-    """A string for every id, made a slice at a time: for all of a long text they would take many times its bytes.
+    """A string for every id, made a slice at a time: together those of a long text would take many times its bytes.
 
     Args:
-        write: makes the string of an id.
+        string_of: makes the string of an id.
     """
 
-    def __init__(self, ids: npt.NDArray[np.uint32], write: Callable[[int], str]) -> None:
-        self._ids, self._write = ids, write
+    def __init__(self, ids: npt.NDArray[np.uint32], string_of: Callable[[int], str]) -> None:
+        self._ids, self._string_of = ids, string_of
         self._known: dict[int, str] = {}
 
     def __len__(self) -> int:
@@ -89,7 +88,7 @@ class TokenStrings:
         ids: list[int] = self._ids[part].tolist()
         known = self._known
         for id in set(ids).difference(known):
-            known[id] = self._write(id)
+            known[id] = self._string_of(id)
         return [known[id] for id in ids]
 
 
@@ -125,7 +124,7 @@ class Blocks:
         self._done: list[Block] = []
         # One buffer: many parts are of few bytes, and each as an object of its own can take a kilobyte.
         self._gathered = bytearray()
-        self._grows = _grows.get()
+        self._on_bytes = _on_bytes.get()
 
     def add(self, part: Block) -> None:
         """Append bytes; many of them stay where they are."""
@@ -162,5 +161,5 @@ class Blocks:
 
     def _append(self, block: Block) -> None:
         self._done.append(block)
-        if self._grows is not None:
-            self._grows(len(block))
+        if self._on_bytes is not None:
+            self._on_bytes(len(block))

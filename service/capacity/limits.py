@@ -100,10 +100,10 @@ class Limits:
             # Known before it may be refused: of a body that came whole nothing is left to throw away.
             exchange.unread = more
             chunks.append(chunk)
-            self._hold(len(chunk), exchange)
+            self._count_body(len(chunk), exchange)
         return chunks
 
-    def _hold(self, size: int, exchange: Exchange) -> None:
+    def _count_body(self, size: int, exchange: Exchange) -> None:
         exchange.bytes_in += size
         self.hold(size, exchange)
         if exchange.bytes_in > self.settings.max_body_bytes:

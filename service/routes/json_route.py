@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from service.answers.shortcut import Shortcut
-from service.answers.writing import BLOCK_BYTES, Answer, Block, told
+from service.answers.writing import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.auth import NEEDS
 from service.bodies.json_body import declared_length, parser
 from service.bodies.media import is_plain
@@ -243,9 +243,9 @@ class JsonRoute(APIRoute):
         return request.heavy() or any(self.takes_long(reference, size) for reference in request.cut_by())
 
     def _counted(self, work: Callable[..., T], exchange: Exchange) -> Callable[..., T]:
-        """Return work whose answer counts as held from its first block on, and is refused before it is too large.
+        """Return ``work`` with every byte of its answer counted as it is made, so that one too large is refused early.
 
-        It is given up when something of it is told and its caller is gone: between chats, above all.
+        The work ends when it reports bytes and its caller is gone: between two chats, above all.
         """
 
         def grow(size: int) -> None:
@@ -254,7 +254,7 @@ class JsonRoute(APIRoute):
             self.limits.grow(size, exchange)
 
         def run(*arguments: Any) -> T:
-            with told(grow):
+            with bytes_reported_to(grow):
                 done = work(*arguments)
             if isinstance(done, Answer):
                 # What the kernel or another library made in one go.
