@@ -209,8 +209,8 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
     lines = [row([vocabulary, *heads]), row(["---"] * (1 + len(heads)))]
     for name in (name for name in OPENINGS if name in figures):
         lines.append(row([label(document, name), *(figure(figures[name][key]) for key in (*steps, *OPENING))]))
-    ratios = [short(one and one.value) for one in (opening_ratio(figures, key) for key in OPENING)]
-    return [*lines, row(["**best peer / tokd**", *("" for _ in steps), *ratios])]
+    last = [short(one and one.value) for one in (opening_ratio(figures, key) for key in OPENING)]
+    return [*lines, row(["**best peer / tokd**", *("" for _ in steps), *last])]
 
 
 def at_a_glance(document: dict[str, Any]) -> str:

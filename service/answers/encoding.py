@@ -35,14 +35,14 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
     is_plain = request.parts == _PLAIN and _is_unshaped(request)
     if is_plain and isinstance(text, str) and writer is write and loaded.texts is None:
         try:
-            ids, count = loaded.tokenizer.encode_json(
+            ids, total = loaded.tokenizer.encode_json(
                 text, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
             )
         except TokdError as error:
             raise _about_text(error, request) from error
         if len(ids) > BLOCK_BYTES:
-            return Answer([loaded.head + b'"ids":', ids, b',"count":%d}' % count], count, loaded.hash)
-        return Answer([b'%b"ids":%b,"count":%d}' % (loaded.head, ids, count)], count, loaded.hash)
+            return Answer([loaded.head + b'"ids":', ids, b',"count":%d}' % total], total, loaded.hash)
+        return Answer([b'%b"ids":%b,"count":%d}' % (loaded.head, ids, total)], total, loaded.hash)
     if is_plain:
         rows = _encode_rows(loaded, request, threads)
         counts = [len(row) for row in rows]

@@ -53,7 +53,7 @@ class Axis:
         unit = 10 ** math.floor(math.log10(rough))
         step = min((unit * factor for factor in (1, 2, 5, 10)), key=lambda step: abs(step - rough))
         first = math.ceil(self.lowest / step)
-        return [step * number for number in range(first, math.floor(self.highest / step) + 1)]
+        return [step * index for index in range(first, math.floor(self.highest / step) + 1)]
 
 
 def number(value: float) -> str:

@@ -93,8 +93,8 @@ def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     if len(points) <= POINTS:
         return list(points)
     factor = len(points) ** (1 / (POINTS - 1))
-    places = sorted({min(len(points), round(factor**step)) - 1 for step in range(POINTS)} | {len(points) - 1})
-    return [points[place] for place in places]
+    indexes = sorted({min(len(points), round(factor**step)) - 1 for step in range(POINTS)} | {len(points) - 1})
+    return [points[index] for index in indexes]
 
 
 def files(document: Mapping[str, Any]) -> dict[str, str]:

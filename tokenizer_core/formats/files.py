@@ -90,8 +90,8 @@ def parse_json(data: bytes, field: str) -> Any:
         InvalidArtifact: ``invalid_file`` at ``field``.
     """
 
-    def refuse(reason: str) -> NoReturn:
-        raise InvalidArtifact(f"{field} is not valid: {reason}", field=field) from None
+    def refuse(why: str) -> NoReturn:
+        raise InvalidArtifact(f"{field} is not valid: {why}", field=field) from None
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(items)

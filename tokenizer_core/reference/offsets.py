@@ -29,12 +29,12 @@ def width(character: str, unit: str) -> int:
 
 def borders(text: str, unit: str) -> Iterator[tuple[int, int]]:
     """Yield every border between characters, in bytes and in ``unit``."""
-    in_bytes = in_unit = 0
+    byte = position = 0
     yield 0, 0
     for character in text:
-        in_bytes += width(character, "byte")
-        in_unit += width(character, unit)
-        yield in_bytes, in_unit
+        byte += width(character, "byte")
+        position += width(character, unit)
+        yield byte, position
 
 
 def in_unit(text: str, spans: Sequence[tuple[int, int]], unit: str) -> list[tuple[int, int]]:

@@ -117,8 +117,8 @@ class Origins:
         if isinstance(value, float) and not math.isfinite(value):
             raise self._invalid(f"{value} is not a number of JSON", place)
         if isinstance(value, (int, float)):
-            plain = int(value) if isinstance(value, int) else float(value)
-            return number(plain, self._number(place) * 2)
+            untracked = int(value) if isinstance(value, int) else float(value)
+            return number(untracked, self._number(place) * 2)
         if isinstance(value, Mapping):
             self.size += OBJECT_SIZE
             above, copy = self._number(place), {}

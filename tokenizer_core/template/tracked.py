@@ -54,9 +54,9 @@ def make(text: str, runs: Runs) -> str:
     """Join a text and its runs; what is all of the template stays a plain string."""
     if not runs or (len(runs) == 1 and runs[0][1] == TEMPLATE):
         return bare(text)
-    tracked = str.__new__(Tracked, text)
-    tracked._runs = runs
-    return tracked
+    marked = str.__new__(Tracked, text)
+    marked._runs = runs
+    return marked
 
 
 def written(text: str, code: int) -> str:
@@ -180,9 +180,9 @@ class Tracked(str):
     _runs: Runs
 
     def __new__(cls, text: str) -> Tracked:
-        tracked = super().__new__(cls, text)
-        tracked._runs = runs_of(text)
-        return tracked
+        marked = super().__new__(cls, text)
+        marked._runs = runs_of(text)
+        return marked
 
     def __str__(self) -> str:
         return self
@@ -359,9 +359,9 @@ def number(value: Any, code: int) -> Any:
         raise TemplateUntrackable("the chat template computes a complex number, whose parts are not tracked")
     if code == TEMPLATE or isinstance(value, (bool, TrackedInt, TrackedFloat)) or not isinstance(value, (int, float)):
         return value
-    tracked: TrackedInt | TrackedFloat = TrackedInt(value) if isinstance(value, int) else TrackedFloat(value)
-    tracked._code = code
-    return tracked
+    marked: TrackedInt | TrackedFloat = TrackedInt(value) if isinstance(value, int) else TrackedFloat(value)
+    marked._code = code
+    return marked
 
 
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")

@@ -47,8 +47,8 @@ class Conversation:
         """Add the call of a function."""
         message = self._turn("assistant", place, joined=True)
         self._names[id] = name
-        function = {"name": name, "arguments": arguments}
-        message.setdefault("tool_calls", []).append({"id": id, "type": "function", "function": function})
+        called = {"name": name, "arguments": arguments}
+        message.setdefault("tool_calls", []).append({"id": id, "type": "function", "function": called})
 
     def answer(self, id: str, text: str, place: str) -> None:
         """Add what a function returned."""

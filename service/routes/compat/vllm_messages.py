@@ -1,4 +1,4 @@
-"""vLLM's messages and tools as it gives them to templates: its clients send OpenAI's, which few templates can read."""
+"""vLLM's messages and tools as it gives them to templates; clients send OpenAI's form, which few templates can read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal"
 """The parts that are text, and the field that has it."""
 
 _LOOPS_OVER_PARTS = re.compile(r"""\bfor\s+\w+\s+in\s+\w+(?:\.content\b|\[\s*['"]content['"]\s*\])""")
-"""What a template has, as vLLM sees it, that takes content in parts."""
+"""How vLLM recognises a template that takes content in parts."""
 
 _IF_SENT = ("strict", "defer_loading")
 
 
 def read(messages: Sequence[Object], template: str) -> list[Object]:
-    """Return messages as ``template``, a source, is given them.
+    """Return messages as they are given to a template.
 
-    Content is one text, or parts for a template that loops over them, and arguments of calls, which are JSON in
-    strings, are objects.
+    Content becomes one text, or stays in parts for a template that loops over them. The arguments of calls, which come
+    as JSON in strings, become objects.
+
+    Args:
+        template: its source.
 
     Errors:
         ``invalid_option`` for a part that is not text, by its type; ``missing_field``, ``invalid_type``,
@@ -32,19 +35,10 @@ def read(messages: Sequence[Object], template: str) -> list[Object]:
     takes_parts = _LOOPS_OVER_PARTS.search(template) is not None
     called = [_calls(message, f"messages[{at}].tool_calls") for at, message in enumerate(messages)]
     refuse_many_arguments((call["function"].get("arguments") for calls in called for call in calls), "messages")
-    read: list[Object] = []
-    for at, (message, calls) in enumerate(zip(messages, called, strict=True)):
-        texts = _texts(message.get("content"), f"messages[{at}].content")
-        role = message.get("role")
-        read.append({**message, "content": _parts(texts, role) if takes_parts else BETWEEN.join(filter(None, texts))})
-        if role == "assistant":
-            # Of an empty list some templates take the first.
-            read[-1].pop("tool_calls", None)
-        if calls:
-            read[-1]["tool_calls"] = [
-                {**call, "function": {**call["function"], "arguments": _arguments(call["function"])}} for call in calls
-            ]
-    return read
+    return [
+        _message(message, calls, f"messages[{at}]", takes_parts=takes_parts)
+        for at, (message, calls) in enumerate(zip(messages, called, strict=True))
+    ]
 
 
 def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
@@ -54,6 +48,21 @@ def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
         ``missing_field``, ``invalid_type``
     """
     return None if tools is None else [_tool(tool, f"tools[{at}]") for at, tool in enumerate(tools)]
+
+
+def _message(message: Object, calls: Sequence[Object], place: str, *, takes_parts: bool) -> Object:
+    """Return one message as the template is given it; ``calls`` are its checked calls."""
+    texts = _texts(message.get("content"), f"{place}.content")
+    role = message.get("role")
+    given = {**message, "content": _parts(texts, role) if takes_parts else BETWEEN.join(filter(None, texts))}
+    if role == "assistant":
+        # An empty list goes too: some templates take its first call without looking.
+        given.pop("tool_calls", None)
+    if calls:
+        given["tool_calls"] = [
+            {**call, "function": {**call["function"], "arguments": _arguments(call["function"])}} for call in calls
+        ]
+    return given
 
 
 def _texts(content: Any, place: str) -> list[str]:
@@ -91,8 +100,8 @@ def _calls(message: Object, place: str) -> list[Object]:
 def _arguments(function: Object) -> Object:
     """Return the arguments of a call; what is not an object counts as none."""
     given = function.get("arguments")
-    read = arguments_of(given) if isinstance(given, str) else given
-    return read if isinstance(read, dict) else {}
+    parsed = arguments_of(given) if isinstance(given, str) else given
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _tool(tool: Object, place: str) -> Object:
