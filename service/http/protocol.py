@@ -152,8 +152,8 @@ class BoundedProtocol(DirectProtocol):
         super()._parse(data)
         if self._idle_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(_head_too_large())
-        elif self._in_head and self._head_timer is None and not self._is_over:
-            self._expect_a_head()
+        else:
+            self._watch_the_head()
 
     def on_message_begin(self) -> None:
         self._quiet_since = None
@@ -249,6 +249,7 @@ class BoundedProtocol(DirectProtocol):
             if self._left:
                 self._parse_left()
                 self.flow.resume_reading()
+            self._watch_the_head()
             return
         self._quiet_since = self.loop.time()
         # The timer stays: to make and to cancel one for each request costs as much as to parse its head.
@@ -305,6 +306,11 @@ class BoundedProtocol(DirectProtocol):
         else:
             self._watch(left)
 
+    def _watch_the_head(self) -> None:
+        """Bound the time of a head that has begun, but not while requests wait in line: the rest of it is not read."""
+        if self._in_head and self._head_timer is None and not (self._is_over or self.pipeline):
+            self._expect_a_head()
+
     def _expect_a_head(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 
@@ -327,6 +333,11 @@ class BoundedProtocol(DirectProtocol):
 
     def _end_behind_the_last(self) -> bool:
         """End the connection behind the answer to a whole request, and tell whether there is one to wait for."""
+        if self.pipeline and self.cycle.more_body:
+            # The rest of it never comes; those before it are whole.
+            self.pipeline.popleft()
+            before: Any = self.pipeline[0][0] if self.pipeline else self._running
+            self.cycle = before
         last: RequestResponseCycle | None = self.cycle
         if last is None or last.more_body or last.response_complete:
             return False

@@ -148,6 +148,27 @@ def test_request_whose_head_came_while_another_was_answered_is_not_quiet(monkeyp
     asyncio.run(story())
 
 
+def test_head_that_is_not_read_while_requests_wait_in_line_is_not_late() -> None:
+    async def story() -> None:
+        ready = asyncio.Event()
+
+        async def waits(scope: Any, receive: Any, send: Any) -> None:
+            await ready.wait()
+            await app(scope, receive, send)
+
+        protocol, transport = connected(waits)
+        long = b"GET / HTTP/1.1\r\nhost: x\r\nx-long: %b\r\n\r\n" % (b"a" * 20_000)
+        protocol.data_received(long * 3 + b"GET / HT")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(transport.aborted.wait(), 0.1)
+        ready.set()
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+        assert transport.written.count(b"HTTP/1.1 204") == 3
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
 def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
     async def story() -> None:
         protocol, transport = connected()
@@ -301,6 +322,23 @@ def test_whole_requests_are_answered_behind_the_end_of_what_a_caller_sends(behin
             await asyncio.sleep(0)
         assert not transport.aborted.is_set()
         assert transport.written.count(b"HTTP/1.1 204") == 3
+        assert transport.written.count(b"connection: close") == 1
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("whole", [1, 2])
+@pytest.mark.parametrize("framed", [b"transfer-encoding: chunked\r\n\r\nno chunk", b"content-length: 3\r\n\r\nab"])
+def test_request_that_breaks_off_in_line_takes_no_answer_from_those_before_it(framed: bytes, whole: int) -> None:
+    async def story() -> None:
+        protocol, transport = connected()
+        requests = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * whole
+        protocol.data_received(requests + b"POST / HTTP/1.1\r\nhost: x\r\n" + framed)
+        assert protocol.eof_received()
+        while not transport.closed:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert transport.written.count(b"HTTP/1.1 204") == transport.written.count(b"HTTP/1.1 ") == whole
         assert transport.written.count(b"connection: close") == 1
         protocol.connection_lost(None)
 
