@@ -103,7 +103,8 @@ def parse(data: bytes) -> Keys:
         document = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise InvalidKeys(f"the file is not UTF-8 at byte {error.start}") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # The parser's own, or Python's of an integer with too many digits.
         raise InvalidKeys(f"the file is not TOML: {str(error)[:80] or 'nested too deeply'}") from None
     for field in document:
         if field != "key":

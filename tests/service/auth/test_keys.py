@@ -55,6 +55,7 @@ def test_two_keys_of_one_name_are_both_in_force() -> None:
         (b"[[key]]\nname = ", "not TOML"),
         (b"[[keys]]\nname = 'a'", "'keys' is not a field"),
         (b"a = " + b"[" * 5000, "not TOML"),
+        (b"a = " + b"9" * 5000, "not TOML"),
         (b"#" * (MAX_FILE_BYTES + 1), "larger than"),
         (written(expires="never"), "key[0].'expires' is not a field"),
         (written(name=None), "key[0].name must be a string"),
