@@ -189,9 +189,8 @@ class Client(_Methods):
                         return
                     if answer.status_code == 200:
                         reader.begin(answer)
-                        for line in answer.iter_lines():
-                            job = reader.push(line)
-                            if job is not None:
+                        for text in answer.iter_text():
+                            for job in reader.push(text):
                                 yield job
                                 if job.ended:
                                     return
@@ -271,9 +270,8 @@ class AsyncClient(_Methods):
                         return
                     if answer.status_code == 200:
                         reader.begin(answer)
-                        async for line in answer.aiter_lines():
-                            job = reader.push(line)
-                            if job is not None:
+                        async for text in answer.aiter_text():
+                            for job in reader.push(text):
                                 yield job
                                 if job.ended:
                                     return
@@ -337,8 +335,12 @@ def _file_name(path: Path) -> str:
 
 def _read(call: Call[T], answer: httpx.Response) -> T:
     if answer.status_code in (200, 202):
+        is_json = call.accept == calls.JSON
+        if not is_json and answer.headers.get("content-type") != call.accept:
+            # Any bytes could be read as ids or as an archive.
+            raise no_tokd(answer)
         try:
-            return call.read(orjson.loads(answer.content) if call.accept == calls.JSON else answer)
+            return call.read(orjson.loads(answer.content) if is_json else answer)
         except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
             raise no_tokd(answer) from error
     raise from_answer(answer)

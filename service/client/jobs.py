@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -115,7 +115,7 @@ def place(job_id: str) -> str:
 
 
 class EventReader:
-    """Reads a stream of events line by line, over any number of connections.
+    """Reads a stream of events, over any number of connections.
 
     Args:
         tries: connections in a row that may tell nothing, neither an event nor that the job is still watched.
@@ -130,6 +130,7 @@ class EventReader:
         self._tries = tries
         self._failures = 0
         self._until = 0.0
+        self._rest = ""
         self._fields: dict[str, str] = {}
         self._told = False
         self._asked = 0.0
@@ -140,17 +141,26 @@ class EventReader:
         return max(self._asked, growing_pause(self._failures, LAST_PAUSE))
 
     def begin(self, answer: httpx.Response) -> None:
-        """Take the answer whose lines follow.
+        """Take the answer whose text follows.
 
         Raises:
             ServerFault: it is no stream of events.
         """
         if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != EVENTS:
             raise no_tokd(answer)
+        self._rest, self._fields = "", {}
         self._told, self._asked = False, 0.0
 
-    def push(self, line: str) -> Job | None:
-        """Take a line; return the job when an event is complete."""
+    def push(self, text: str) -> Iterator[Job]:
+        """Take what came; yield the job of every event that is complete."""
+        # For httpx lines end at U+2028, too, and others that stand in JSON as they are.
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            job = self._take(line.removesuffix("\r"))
+            if job is not None:
+                yield job
+
+    def _take(self, line: str) -> Job | None:
         if line:
             if line.startswith((":", "data")):
                 self._told, self._failures = True, 0
@@ -164,7 +174,7 @@ class EventReader:
         try:
             self.headers["last-event-id"] = fields["id"]
             return Job(orjson.loads(fields["data"]))
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             message = f"{self.path} tells events that are not tokd's; check the address"
             raise ServerFault(message, code="internal", status=200) from None
 
@@ -190,8 +200,7 @@ class EventReader:
             raise no_answer(error) from error
 
     def _gives_up(self) -> bool:
-        """Forget the event that was not complete, and tell whether enough connections in a row told nothing."""
-        self._fields = {}
+        """Tell whether enough connections in a row told nothing."""
         self._failures += 1
         return self._failures >= self._tries and time.monotonic() >= self._until
 
@@ -201,7 +210,6 @@ class EventReader:
         Raises:
             ServerFault: so many streams in a row told nothing.
         """
-        self._fields = {}
         if not self._told and self._gives_up():
             message = f"{self.path} ended without an event, at every try; check the address and what stands before it"
             raise ServerFault(message, code="internal", status=200)

@@ -465,6 +465,13 @@ def test_answer_of_something_else_is_told_apart(answer: httpx.Response) -> None:
         count_with(Client, Scripted(answer))
 
 
+@pytest.mark.parametrize("call", [calls.encode_ids("a"), calls.encode_arrow(["a"]), jobs.artifact("a")])
+def test_page_of_something_else_is_not_read_as_bytes(call: Call[Any]) -> None:
+    page = httpx.Response(200, html="<p>Please log in.</p>   ")
+    with Client(transport=Scripted(page)) as tokd, pytest.raises(ServerFault, match="check the address"):
+        tokd.send(call)
+
+
 def test_saturated_gateway_without_a_problem_is_saturated(pauses: list[float]) -> None:
     with pytest.raises(Saturated, match="stands before it"):
         count_with(Client, Scripted(*[httpx.Response(503, text="upstream")] * 3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import tarfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -277,6 +278,16 @@ def test_broken_streams_are_taken_up_where_they_ended(kind: str) -> None:
 
 
 @BOTH
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_lines_of_a_stream_end_only_where_the_service_ends_them(kind: str, ends: str) -> None:
+    odd = "\x85\u2028\u2029"
+    job = {"id": "j", "state": "failed", "artifact": None, "settings": {"pattern": odd}}
+    data = json.dumps(job, ensure_ascii=False)
+    told, _ = scripted(kind, stream(f"id: 1\ndata: {data}\n\n".replace("\n", ends)))
+    assert [job.settings["pattern"] for job in told()] == [odd]
+
+
+@BOTH
 @pytest.mark.usefixtures("impatient")
 def test_patience_with_broken_streams_ends(kind: str) -> None:
     told, asked = scripted(kind, *[httpx.ConnectError("gone")] * 5)
@@ -289,9 +300,10 @@ def test_patience_with_broken_streams_ends(kind: str) -> None:
     assert len(asked) == 3
     told, _ = scripted(kind, httpx.Response(204))
     assert told() == []
-    told, _ = scripted(kind, stream("id: 1\ndata: <html>\n\n"))
-    with pytest.raises(ServerFault):
-        told()
+    for data in ("<html>", '"html"'):
+        told, _ = scripted(kind, stream(f"id: 1\ndata: {data}\n\n"))
+        with pytest.raises(ServerFault):
+            told()
     told, asked = scripted(kind, *[httpx.Response(200, html="<p>hello</p>")] * 50)
     with pytest.raises(ServerFault, match="something else"):
         told()
