@@ -1,6 +1,7 @@
 """The facade as an object: copies, subclasses, twins, and what was never made."""
 
 import copy
+import json
 import pickle
 import threading
 from dataclasses import replace
@@ -25,6 +26,21 @@ CALLS = {
 def test_a_copy_of_what_is_immutable_is_itself(tiny: Tokenizer) -> None:
     assert copy.copy(tiny) is tiny
     assert copy.deepcopy({"tokenizer": tiny})["tokenizer"] is tiny
+
+
+@pytest.mark.parametrize("name", ["hash", "vocab_size", "special_tokens", "merges", "template_hash"])
+def test_what_a_tokenizer_says_of_itself_cannot_be_set(tiny: Tokenizer, name: str) -> None:
+    before = getattr(tiny, name)
+    with pytest.raises(AttributeError):
+        setattr(tiny, name, None)
+    assert getattr(tiny, name) == before
+
+
+def test_special_tokens_are_a_dict_that_belongs_to_the_caller(tiny: Tokenizer) -> None:
+    specials = tiny.special_tokens
+    assert json.loads(json.dumps(specials)) == specials
+    specials["<|mine|>"] = 7
+    assert "<|mine|>" not in tiny.special_tokens
 
 
 def test_who_pickles_a_tokenizer_is_told_what_to_do_and_a_batch_is_pickled(tiny: Tokenizer) -> None:

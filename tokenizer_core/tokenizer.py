@@ -211,9 +211,14 @@ class Tokenizer(Codec):
         """Where the tokenizer comes from."""
         return MappingProxyType(dict(self._parts.provenance))
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """``sha256:`` and 64 hexadecimal digits over everything that can change an id."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> str:
+        # Behind a property, because a cached one can be assigned to.
         return artifact.tokenizer_hash(self._parts)
 
     @property
@@ -251,10 +256,10 @@ class Tokenizer(Codec):
         """The literals that are matched before everything else."""
         return self.config.added_tokens
 
-    @cached_property
-    def special_tokens(self) -> Mapping[str, int]:
-        """The ids of the special tokens by literal."""
-        return MappingProxyType({token.content: token.id for token in self.added_tokens if token.special})
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The ids of the special tokens by literal, as a new dict every time."""
+        return {token.content: token.id for token in self.added_tokens if token.special}
 
     @property
     def pad_id(self) -> int | None:

@@ -57,7 +57,7 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
         "holes": tokenizer.vocab_size - total,
         "merges": len(tokenizer.merges),
         "added_tokens": len(added),
-        "special_tokens": dict(tokenizer.special_tokens),
+        "special_tokens": tokenizer.special_tokens,
         "unicode_version": tokenizer.unicode_version,
         "pipeline": {
             key: value for key, value in json.loads(tokenizer.config.to_json()).items() if key != "added_tokens"

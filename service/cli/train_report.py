@@ -74,7 +74,7 @@ def document(
         "vocab_size": tokenizer.vocab_size,
         "asked_for": report.wanted,
         "learned": {"tokens": report.tokens, "merges": report.merges},
-        "special_tokens": dict(tokenizer.special_tokens),
+        "special_tokens": tokenizer.special_tokens,
         "provenance": dict(tokenizer.provenance),
         "longest_piece": report.longest_piece,
         "longest_tokens": list(report.longest_tokens),

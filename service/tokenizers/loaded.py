@@ -55,7 +55,7 @@ class Loaded:
             "name": self.name,
             "default": default,
             "vocab_size": tokenizer.vocab_size,
-            "special_tokens": dict(tokenizer.special_tokens),
+            "special_tokens": tokenizer.special_tokens,
             "pad_id": tokenizer.pad_id,
             "padding_side": tokenizer.settings.padding_side,
             "truncation_side": tokenizer.settings.truncation_side,

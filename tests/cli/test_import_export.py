@@ -37,7 +37,7 @@ def test_import_of_every_format_gives_the_same_ids(tokd, tmp_path, tokenizer):
         again = Tokenizer.open(output)
         assert (again.name, again.hash) == (answer["name"], answer["hash"])
         assert again.encode(TEXT * 20).tolist() == truth, format
-        assert dict(again.special_tokens) == dict(tokenizer.special_tokens), format
+        assert again.special_tokens == tokenizer.special_tokens, format
 
 
 def test_paths_that_are_not_text_are_shown_with_escapes(tokd, tmp_path, tokenizer):
@@ -113,7 +113,7 @@ def test_exported_ranks_give_tiktoken_the_same_ids(tokd, tmp_path, tokenizer):
         special_tokens=said["special_tokens"],
     )
     assert peer.encode_ordinary(TEXT * 20) == tokenizer.encode(TEXT * 20).tolist()
-    assert said["special_tokens"] == dict(tokenizer.special_tokens)
+    assert said["special_tokens"] == tokenizer.special_tokens
 
 
 def test_exported_pair_gives_hugging_face_the_same_ids(tokd, tmp_path, tokenizer):

@@ -12,7 +12,7 @@ def test_inspect_says_what_is_in_it(tokd, tokenizer):
     assert found["hash"] == tokenizer.hash
     assert found["name"] == "base"
     assert found["vocab_size"] == tokenizer.vocab_size
-    assert found["special_tokens"] == dict(tokenizer.special_tokens)
+    assert found["special_tokens"] == tokenizer.special_tokens
     assert found["merges"] == len(tokenizer.merges)
     assert found["template"] == tokenizer.template_hash
     longest = max(len(tokenizer.token_bytes(id)) for id in range(tokenizer.vocab_size - len(SPECIALS)))

@@ -43,7 +43,7 @@ def test_one_tokenizer_is_described_by_any_of_its_references(client: TestClient,
         TokenizerInfo.model_validate(body)
         assert body["tokenizer"] == framed.hash
         assert body["vocab_size"] == framed.vocab_size
-        assert body["special_tokens"] == dict(framed.special_tokens)
+        assert body["special_tokens"] == framed.special_tokens
         assert body["pad_id"] == framed.special_tokens["<|pad|>"]
 
 
