@@ -15,7 +15,7 @@ from tests.data import needs_data, shared, vectors
 from tests.formats.small import added, document, model, write
 from tokenizer_core import Tokenizer, artifact, durable
 from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
-from tokenizer_core.errors import TokdError
+from tokenizer_core.errors import TokdError, Unsupported
 from tokenizer_core.formats import files, hf_json, publish
 from tokenizer_core.patterns import PATTERNS
 
@@ -331,6 +331,21 @@ def test_settings_with_which_nothing_could_be_opened_are_not_saved(changes, fiel
         artifact.write(other, saved)
     assert (caught.value.code, caught.value.place["field"]) == ("invalid_file", field)
     assert contents(saved) == before
+
+
+@pytest.mark.parametrize(("id", "is_saved"), [(265, True), (300, False)])
+def test_what_the_layout_cannot_say_is_refused_as_such(id, is_saved, parts, tmp_path):
+    """Behind a gap a literal needs an entry, and a piece that is taken whole becomes any entry that is text."""
+    tokens = (*parts.config.added_tokens, AddedToken(id=id, content="<x>"))
+    config = dataclasses.replace(parts.config, added_tokens=tokens, ignore_merges=True)
+    changed = dataclasses.replace(parts, config=config)
+    if is_saved:
+        artifact.write(changed, tmp_path / "one")
+        assert artifact.read(tmp_path / "one").config == config
+        return
+    with pytest.raises(Unsupported) as caught:
+        artifact.write(changed, tmp_path / "one")
+    assert caught.value.place["field"] == "tokenizer.json"
 
 
 def test_a_failing_write_leaves_nothing_and_the_old_artifact_stands(parts, saved, monkeypatch):

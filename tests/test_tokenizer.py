@@ -6,13 +6,15 @@ import pickle
 import threading
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests import vocabularies
-from tokenizer_core import InvalidOption, Tokenizer
+from tests.formats.small import document, model, write
+from tokenizer_core import AddedToken, InvalidOption, Tokenizer
 from tokenizer_core.config import Digits
 
 CALLS = {
@@ -138,6 +140,17 @@ def test_a_twin_of_another_pipeline_encodes_by_it(tiny: Tokenizer) -> None:
     twin = tiny.with_parts(replace(tiny.parts, config=digits))
     assert twin.pieces("1234") == list("1234") != tiny.pieces("1234")
     assert twin.encode("1234").tolist() == [int(tiny.encode(digit)[0]) for digit in "1234"]
+
+
+def test_a_twin_with_an_entry_as_its_special_token_can_be_saved(tmp_path: Path) -> None:
+    """GPT-2's own vocabulary has its special token as an entry that no merge makes."""
+    entries = document()["model"]["vocab"] | {"<s>": 264}
+    bare = Tokenizer.from_hf(write(tmp_path / "source", document(added_tokens=[], model=model(entries))))
+    token = AddedToken(id=264, content="<s>", special=True)
+    twin = bare.with_parts(replace(bare.parts, config=replace(bare.config, added_tokens=(token,))))
+    twin.save(tmp_path / "saved")
+    assert Tokenizer.open(tmp_path / "saved").hash == twin.hash
+    assert twin.encode("<s>", special_tokens="parse").tolist() == [264]
 
 
 def test_threads_share_the_calls_of_one_object(tiny: Tokenizer) -> None:

@@ -20,7 +20,6 @@ from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
     HashMismatch,
-    InternalError,
     InvalidArtifact,
     Unsupported,
 )
@@ -78,7 +77,11 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     # With all that lies beside it: a role that no token has would be refused by whoever opens the artifact.
     again = hf_json.parse(rendered["tokenizer.json"], rendered)
     if tokenizer_hash(again) != tokenizer_hash(parts):
-        raise InternalError("the written tokenizer is not the one that was given; please report this")
+        raise Unsupported(
+            "tokenizer.json cannot say this tokenizer: what is read from it is another one; where pieces are taken "
+            "whole, an added token that is not special needs the first id behind the others",
+            field="tokenizer.json",
+        )
     manifest = _manifest(parts, name, {file: files.sha256(data) for file, data in rendered.items()})
     text = json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False)
     publish(path, rendered | {MANIFEST: text.encode() + b"\n"}, check_replaced=_check_replaced)
