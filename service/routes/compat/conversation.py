@@ -16,6 +16,9 @@ from tokenizer_core import RenderedChat
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](.*)", re.DOTALL)
 _TOOL = re.compile(r"(tools\[\d+\])\.function\.(\w+)(.*)", re.DOTALL)
+_ARGUMENTS = {"template_args.reasoning_effort": "reasoning.effort"}
+"""Variables of a template, and the fields of a request that they are."""
+
 BETWEEN = "\n"
 """Stands between text parts of one turn, as vLLM puts it for templates that take one string."""
 
@@ -84,7 +87,7 @@ class Conversation:
             return self._places[int(message[1])]
         if tool is not None:
             return f"{tool[1]}.{self._parameters if tool[2] == 'parameters' else tool[2]}{tool[3]}"
-        return path
+        return _ARGUMENTS.get(path, path)
 
     def _refuse_what_is_left_out(self, rendered: RenderedChat, tools: object) -> None:
         """Refuse tools and calls of which a template that knows none of them writes nothing."""

@@ -418,3 +418,10 @@ def test_place_in_a_tool_is_that_of_the_request(make_client: MakeClient, field: 
     anthropic = {"messages": [{"role": "user", "content": "a"}], "tools": [{**tool, "input_schema": schema}]}
     place = place.replace("schema", "input_schema")
     anthropic_error(strict.post(ANTHROPIC, json=anthropic), 400, "invalid_request_error", f"{place}: ")
+
+
+def test_place_in_the_effort_is_that_of_the_request(counting: TestClient, make_client: MakeClient) -> None:
+    artifacts = state_of(counting).settings.artifacts
+    strict = make_client(artifacts=artifacts, chat_literals="reject")
+    effort = {"input": "a", "reasoning": {"effort": "<|eos|>"}}
+    openai_error(strict.post(OPENAI, json=effort), 400, "reserved_literal", "reasoning.effort")
