@@ -16,7 +16,7 @@ from tokenizer_core.arguments import check_choice, check_kind, check_request, ch
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
-from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.added import reserved
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -380,8 +380,7 @@ class Tokenizer(Codec):
     def with_parts(self, parts: TokenizerParts) -> Self:
         """Return a tokenizer of other parts that is of the same class, with the same bound of its piece caches.
 
-        Of a subclass it has the attributes too, but for cached properties, which are computed again. Entries of the
-        vocabulary that are only the literals of added tokens are left out, as readers of files leave them out.
+        Of a subclass it has the attributes too, but for cached properties, which are computed again.
 
         Raises:
             InvalidArtifact, InvalidOption
@@ -392,10 +391,8 @@ class Tokenizer(Codec):
         if parts.vocabulary is own.vocabulary and parts.config is own.config:
             pipeline = self._pipeline
         else:
-            config = parts.config
-            vocabulary = reserve(parts.vocabulary, config.added_tokens, ignore_merges=config.ignore_merges)
-            parts = replace(parts, vocabulary=vocabulary)
-            pipeline = Pipeline(vocabulary, config.to_json(), self._cache_bytes)
+            parts = reserved(parts)
+            pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), self._cache_bytes)
         Tokenizer._begin(twin, parts, pipeline, self._cache_bytes)
         # A copy, because another thread may compute a cached property meanwhile.
         for name, value in vars(self).copy().items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core.arguments import holds_surrogate, whole_number
-from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
+from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 from tokenizer_core.formats.fields import Fields, identifier
 
@@ -56,6 +57,13 @@ def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken], *, ignore_merg
     """
     kept = {token.id for token in tokens if ignore_merges and not token.special}
     return vocabulary.reserve([(token.id, token.content) for token in tokens], kept)
+
+
+def reserved(parts: TokenizerParts) -> TokenizerParts:
+    """Return parts that somebody put together as readers of files return them: see ``reserve``."""
+    config = parts.config
+    vocabulary = reserve(parts.vocabulary, config.added_tokens, ignore_merges=config.ignore_merges)
+    return dataclasses.replace(parts, vocabulary=vocabulary)
 
 
 def given_ids(
