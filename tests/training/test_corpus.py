@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -100,6 +101,27 @@ def test_a_list_a_glob_a_directory_a_url_and_parquet_count_alike(tmp_path: Path)
         memory.pipe(f"/corpus/{path.name}", path.read_bytes())
     assert of("memory://corpus") == TRUTH
     assert of("memory://corpus/*") == TRUTH
+
+
+def test_a_directory_that_cannot_be_listed_is_refused_and_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("open", "shut", ".hidden"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text("low lower", encoding="utf-8")
+    list_directory, shut = os.scandir, [".hidden"]
+
+    def scandir(path: Any) -> Any:
+        # Whoever runs tests as root may read all there is.
+        if Path(path).name in shut:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return list_directory(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert of(tmp_path) == of(iter(["low lower"] * 2))
+    shut.append("shut")
+    with pytest.raises(CorpusNotFound, match=f"cannot be read: .*Permission denied: '{tmp_path}/shut'"):
+        of(tmp_path)
 
 
 def test_a_file_counts_as_often_as_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import filterfalse
 from pathlib import Path, PurePath
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
@@ -228,11 +228,7 @@ def _files_at(place: Place, files: Files) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        return [
-            file
-            for file in sorted(path.rglob("*"))
-            if file.is_file() and _kind(file.name, files)[0] is not None and not _is_hidden(file.relative_to(path))
-        ]
+        return [file for file in sorted(_below(path)) if _kind(file.name, files)[0] is not None and file.is_file()]
     if not place.pattern:
         return []
     beginning = glob.escape(str(place.beginning)).rstrip("/")
@@ -241,8 +237,19 @@ def _files_at(place: Place, files: Files) -> list[Path]:
     return [file for file in map(Path, sorted(found)) if file.is_file()]
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _below(directory: Path) -> Iterator[Path]:
+    """List what lies below a directory, but nothing hidden, nor what links lead to.
+
+    Raises:
+        OSError: a directory cannot be listed, whose texts would be missing without a word.
+    """
+
+    def refuse(error: OSError) -> NoReturn:
+        raise error
+
+    for parent, directories, names in os.walk(directory, onerror=refuse):
+        directories[:] = (name for name in directories if not name.startswith("."))
+        yield from (Path(parent, name) for name in names if not name.startswith("."))
 
 
 def _digest(opener: Callable[[], IO[bytes]], pause: Pause) -> str:
