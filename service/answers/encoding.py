@@ -171,7 +171,8 @@ def require_text(request: TextOrChatRequest) -> None:
     if "text" not in request.model_fields_set:
         raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
     for name in (*ChatOptions.model_fields, "train_on"):
-        if name in request.model_fields_set:
+        # Null is what a client sends for an option that is not set.
+        if name in request.model_fields_set and getattr(request, name) is not None:
             raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)
 
 

@@ -127,6 +127,17 @@ def test_bad_chat_for_places_is_refused_with_its_place(client: TestClient) -> No
         assert_problem(client.post("/offsets", json=body), code, path)
 
 
+@pytest.mark.parametrize("route", ["/encode", "/count", "/offsets"])
+def test_options_that_are_null_are_not_sent(client: TestClient, route: str) -> None:
+    schema = client.get("/openapi.json").json()["components"]["schemas"]
+    fields = schema[f"{route[1:].capitalize()}Request"]["properties"]
+    nulls = {name: None for name, field in fields.items() if {"type": "null"} in field.get("anyOf", [])}
+    assert {"tools", "documents", "template_args", "template", "messages", "tokenizer"} <= set(nulls)
+    answer = client.post(route, json={**nulls, "text": "naïve 🙂 fox"})
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == client.post(route, json={"text": "naïve 🙂 fox"}).json()
+
+
 def test_many_chats_are_rendered_as_each_alone(client: TestClient) -> None:
     answer = client.post("/render", json={"messages": [CHAT, FORGED]}).json()
     singles = [client.post("/render", json={"messages": chat}).json() for chat in (CHAT, FORGED)]
