@@ -162,7 +162,7 @@ class Registry:
                 raise InvalidSetting("artifacts", f"has two named {quote(loaded.name)}; rename one or leave it out")
             index[loaded.name] = loaded
             index[f"{loaded.name}@{loaded.hash}"] = loaded
-            # The same tokenizer under two names: either gives the same ids.
+            # Of two artifacts with one hash the first answers: a text has the same ids in both.
             index.setdefault(loaded.hash, loaded)
         return index
 

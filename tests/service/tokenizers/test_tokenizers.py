@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,23 @@ def test_one_tokenizer_is_described_by_any_of_its_references(client: TestClient,
         assert body["vocab_size"] == framed.vocab_size
         assert body["special_tokens"] == framed.special_tokens
         assert body["pad_id"] == framed.special_tokens["<|pad|>"]
+
+
+def test_first_of_two_artifacts_with_one_hash_answers_to_it(
+    make_client: MakeClient, artifacts: tuple[str, str], framed: Tokenizer, tmp_path: Path
+) -> None:
+    other = replace(framed.settings, pad="<|eos|>", padding_side="left")
+    framed.with_parts(replace(framed.parts, settings=other)).save(tmp_path / "other")
+    client = make_client(artifacts=(artifacts[0], str(tmp_path / "other")))
+    body = {"text": ["a", "the quick fox"], "padding": "longest"}
+    first, hashed, second = (
+        client.post("/encode", json={**body, "tokenizer": name}).json() for name in ("framed", framed.hash, "other")
+    )
+    assert first["tokenizer"] == second["tokenizer"] == framed.hash
+    assert first == hashed
+    assert first["ids"][0][-1] == framed.special_tokens["<|pad|>"]
+    assert second["ids"][0][0] == framed.special_tokens["<|eos|>"]
+    assert first["ids"][1] == second["ids"][1]
 
 
 @pytest.mark.parametrize("name", ["con", "foo.", ".hidden", "a" * 129, "C:%5Cx", "x%0A", "%20", "~root", "na%C3%AFve"])
