@@ -1,7 +1,7 @@
-"""A client of the service, in two kinds: ``Client`` waits for every answer, ``AsyncClient`` awaits it.
+"""A client of the service, in two kinds: ``Client`` blocks until an answer is there, ``AsyncClient`` awaits it.
 
-What is sent and how an answer is read stands once, in the functions that return a ``Call``; a client only carries calls
-out. So both kinds have the same methods with the same types::
+What is sent and how its answer is read is written once, in the functions that return a ``Call``; a client sends calls.
+So both kinds have the same methods with the same types::
 
     with Client() as tokd:
         tokd.encode("Hello, world").ids
@@ -25,7 +25,7 @@ import orjson
 from service.client import calls
 from service.client import jobs as job_calls
 from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
-from service.client.arguments import address, attempts, carrier, headers_of, patience
+from service.client.arguments import headers_of, timeout_of, transport_of, tries_of, url_of
 from service.client.calls import Call
 from service.client.errors import (
     Forbidden,
@@ -38,7 +38,7 @@ from service.client.errors import (
     Unreachable,
     from_answer,
     no_answer,
-    no_tokd,
+    not_tokd,
 )
 from service.client.jobs import EventReader
 from service.client.pauses import pause_after
@@ -153,18 +153,13 @@ class Client(_Methods):
         transport: httpx.BaseTransport | None = None,
         key: str | None = None,
     ) -> None:
-        self._tries, timeout = attempts(tries), patience(timeout)
-        # A stream is quiet for a quarter of a minute at most.
-        self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
-        self._http = httpx.Client(
-            base_url=address(url),
-            timeout=timeout,
-            headers=headers_of(headers, key),
-            transport=carrier(transport, httpx.BaseTransport),
-        )
+        self._tries = tries_of(tries)
+        self._stream_timeout = _stream_timeout(timeout)
+        connection = _connection(url, timeout, headers, key)
+        self._http = httpx.Client(**connection, transport=transport_of(transport, httpx.BaseTransport))
 
     def send(self, call: Call[T]) -> T:
-        """Carry out a call."""
+        """Send a call, again if the service is saturated, and read its answer."""
         with ExitStack() as files:
             request = _request(self._http, call, files)
             for attempt in itertools.count(1):
@@ -179,12 +174,14 @@ class Client(_Methods):
         return _read(call, answer)
 
     def events(self, job_id: str) -> Iterator[Job]:
-        """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
+        """Yield a job as it stands and after every change until it has ended; a stream that breaks is opened again."""
         reader = EventReader(job_id, self._tries)
         while True:
             _require_open(self._http)
             try:
-                with self._http.stream("GET", reader.path, headers=reader.headers, timeout=self._patience) as answer:
+                with self._http.stream(
+                    "GET", reader.path, headers=reader.headers, timeout=self._stream_timeout
+                ) as answer:
                     if answer.status_code == 204:
                         return
                     if answer.status_code == 200:
@@ -232,18 +229,13 @@ class AsyncClient(_Methods):
         transport: httpx.AsyncBaseTransport | None = None,
         key: str | None = None,
     ) -> None:
-        self._tries, timeout = attempts(tries), patience(timeout)
-        # A stream is quiet for a quarter of a minute at most.
-        self._patience = httpx.Timeout(timeout, read=max(timeout, QUIET_SECONDS))
-        self._http = httpx.AsyncClient(
-            base_url=address(url),
-            timeout=timeout,
-            headers=headers_of(headers, key),
-            transport=carrier(transport, httpx.AsyncBaseTransport),
-        )
+        self._tries = tries_of(tries)
+        self._stream_timeout = _stream_timeout(timeout)
+        connection = _connection(url, timeout, headers, key)
+        self._http = httpx.AsyncClient(**connection, transport=transport_of(transport, httpx.AsyncBaseTransport))
 
     async def send(self, call: Call[T]) -> T:
-        """Carry out a call."""
+        """Send a call, again if the service is saturated, and read its answer."""
         with ExitStack() as files:
             request = _request(self._http, call, files)
             for attempt in itertools.count(1):
@@ -258,13 +250,13 @@ class AsyncClient(_Methods):
         return _read(call, answer)
 
     async def events(self, job_id: str) -> AsyncIterator[Job]:
-        """Tell how a job stands and every change of it until it ends, over as many connections as it takes."""
+        """Yield a job as it stands and after every change until it has ended; a stream that breaks is opened again."""
         reader = EventReader(job_id, self._tries)
         while True:
             _require_open(self._http)
             try:
                 async with self._http.stream(
-                    "GET", reader.path, headers=reader.headers, timeout=self._patience
+                    "GET", reader.path, headers=reader.headers, timeout=self._stream_timeout
                 ) as answer:
                     if answer.status_code == 204:
                         return
@@ -300,6 +292,17 @@ class AsyncClient(_Methods):
         await self.close()
 
 
+def _connection(url: str, timeout: float, headers: Mapping[str, str] | None, key: str | None) -> dict[str, Any]:
+    """Check what both kinds of client are given, and return it as both of httpx's take it."""
+    return {"base_url": url_of(url), "timeout": timeout_of(timeout), "headers": headers_of(headers, key)}
+
+
+def _stream_timeout(timeout: float) -> httpx.Timeout:
+    """Return the timeouts of a stream of events, which may be quiet for a quarter of a minute."""
+    seconds = timeout_of(timeout)
+    return httpx.Timeout(seconds, read=max(seconds, QUIET_SECONDS))
+
+
 def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], files: ExitStack) -> httpx.Request:
     """Return what httpx sends; what is opened for it is closed with ``files``."""
     _require_open(http)
@@ -325,11 +328,11 @@ def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
         return {}
     if isinstance(call.body, bytes):
         return {"content": call.body, "headers": {"content-type": call.accept, "accept": call.accept}}
-    return {"content": calls.written(call.body), "headers": {"content-type": calls.JSON, "accept": call.accept}}
+    return {"content": calls.to_json(call.body), "headers": {"content-type": calls.JSON, "accept": call.accept}}
 
 
 def _file_name(path: Path) -> str:
-    # Names of files are bytes, which need not be text; a form holds text.
+    # The name of a file is bytes that need not be UTF-8; in a form it must be text.
     return path.name.encode(errors="replace").decode()
 
 
@@ -338,9 +341,9 @@ def _read(call: Call[T], answer: httpx.Response) -> T:
         is_json = call.accept == calls.JSON
         if not is_json and answer.headers.get("content-type") != call.accept:
             # Any bytes could be read as ids or as an archive.
-            raise no_tokd(answer)
+            raise not_tokd(answer)
         try:
             return call.read(orjson.loads(answer.content) if is_json else answer)
         except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
-            raise no_tokd(answer) from error
+            raise not_tokd(answer) from error
     raise from_answer(answer)

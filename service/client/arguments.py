@@ -1,4 +1,4 @@
-"""Check what callers pass to a client and bring it into the form that HTTP takes; every refusal names the argument."""
+"""Check what callers pass to a client, and turn it into what httpx takes; every refusal names the argument."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OWN = ("content-length", "content-type", "transfer-encoding")
 SURROGATE = "a text holds a lone surrogate, which no Unicode text has; replace it"
 
 
-def address(url: Any) -> httpx.URL:
-    """Read where the service listens.
+def url_of(url: Any) -> httpx.URL:
+    """Return the URL of the service.
 
     Raises:
         InvalidOption
@@ -35,7 +35,7 @@ def address(url: Any) -> httpx.URL:
         raise InvalidOption(f"url is a string, not {type(url).__name__}", field="url")
     try:
         parsed = httpx.URL(url)
-        # What a system is asked for has labels of 1 to 63 bytes; asked for another, it fails in its own way.
+        # The labels of a name have 1 to 63 bytes; to look up another name would raise a UnicodeError.
         is_host = bool(parsed.host and parsed.raw_host.decode("ascii").encode("idna"))
     except (httpx.InvalidURL, UnicodeError) as error:
         raise InvalidOption(f"url is {url!r}, which is not a URL: {error}", field="url") from error
@@ -48,11 +48,11 @@ def address(url: Any) -> httpx.URL:
     return parsed
 
 
-def carrier(transport: S, kind: type) -> S:
-    """Return how connections are made, if that is said.
+def transport_of(transport: S, kind: type) -> S:
+    """Return the transport of a client, or ``None`` for httpx's own.
 
     Raises:
-        InvalidOption: it is none of the kind of the client.
+        InvalidOption: it is not one for this kind of client.
     """
     if not isinstance(transport, kind | None):
         message = f"transport is an httpx.{kind.__name__}, not {type(transport).__name__}"
@@ -80,7 +80,7 @@ def headers_of(headers: Any, key: str | None) -> dict[str, str]:
 
 
 def header(value: Any, field: str) -> str:
-    """Return what goes into a header.
+    """Return the value of a header.
 
     Raises:
         InvalidOption
@@ -91,20 +91,20 @@ def header(value: Any, field: str) -> str:
     return value
 
 
-def patience(timeout: Any) -> float:
-    """Return how long to wait, in seconds.
+def timeout_of(timeout: Any) -> float:
+    """Return the timeout in seconds.
 
     Raises:
-        InvalidOption: no system waits so long.
+        InvalidOption: it is not a number above 0, or longer than Python can wait.
     """
     is_number = isinstance(timeout, Real) and not isinstance(timeout, bool)
-    # A fraction may be above 0 and so small that its float is not.
+    # A Fraction can be above 0 and yet so small that it is 0 as a float.
     if not is_number or not 0 < timeout <= TIMEOUT_MAX or not float(timeout):
         raise InvalidOption(f"timeout is a number of seconds above 0 and up to {TIMEOUT_MAX:.0f}", field="timeout")
     return float(timeout)
 
 
-def attempts(tries: object) -> int:
+def tries_of(tries: object) -> int:
     """Return how often a request is sent.
 
     Raises:
@@ -132,7 +132,7 @@ def file_of(value: Any) -> Path:
 
 
 def several(values: S, field: str = "texts") -> S:
-    """Refuse one string where several are meant: it would be taken apart, or its answer read as that of several.
+    """Refuse one string where several are meant: it would be sent as its characters, or its answer read wrongly.
 
     Raises:
         InvalidOption
@@ -163,14 +163,14 @@ def one(text: object) -> str:
 
 
 def one_list(values: S, field: str, instead: str) -> S:
-    """Refuse a list of lists where one list is meant: its answer would be read as that of one.
+    """Refuse a list of lists where one list is meant: its answer would be read as that of one list.
 
     Raises:
         InvalidOption
     """
     given: Any = values
     is_list = given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Sequence)
-    # Some sequences, such as a deque, take no slice.
+    # Not a slice: some sequences, such as a deque, have none.
     first = islice(given, 1) if is_list else ()
     if any(isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) for row in first):
         raise InvalidOption(f"{field} is one list, not a list of them; {instead}", field=field)
@@ -178,14 +178,14 @@ def one_list(values: S, field: str, instead: str) -> S:
 
 
 def in_path(value: object, field: str) -> str:
-    """Return what stands in a path or a query, escaped.
+    """Return a value escaped for a path or a query.
 
     Raises:
         InvalidOption, InvalidUnicode
     """
     part = quote(encoded(value, field), safe="")
     if part in ("", ".", ".."):
-        # A path without it is that of another route.
+        # In a path it would lead to another route.
         raise InvalidOption(f"{field} is {value!r}, which names nothing", field=field)
     return part
 

@@ -96,10 +96,11 @@ class StreamOptions(DecodeOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request, and how its answer is read: from JSON, or if another form is accepted from the whole response.
+    """One request, and how its answer is read.
 
     Attributes:
-        form, files: what is sent as a form, in the place of a body; the files as ``corpus``.
+        read: reads the answer: its JSON if ``accept`` is JSON, else the whole response.
+        form, files: sent as a form in place of a body; each file is a part ``corpus``.
     """
 
     method: str
@@ -122,17 +123,17 @@ def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:
     return read
 
 
-def written(fields: Mapping[str, Any]) -> bytes:
-    """Write what is sent as JSON, without what is ``None``.
+def to_json(fields: Mapping[str, Any]) -> bytes:
+    """Write fields as JSON, without those that are ``None``.
 
     Raises:
         InvalidOption, InvalidUnicode
     """
-    return written_whole({name: value for name, value in fields.items() if value is not None})
+    return to_json_with_null({name: value for name, value in fields.items() if value is not None})
 
 
-def written_whole(fields: Mapping[str, Any]) -> bytes:
-    """Write what is sent as JSON, where ``None`` means something.
+def to_json_with_null(fields: Mapping[str, Any]) -> bytes:
+    """Write fields as JSON, with null for those that are ``None``.
 
     Raises:
         InvalidOption, InvalidUnicode: with the first field that cannot be sent.
@@ -211,7 +212,7 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     def read(answer: Any) -> Any:
         return pa.ipc.open_stream(answer.content).read_all()
 
-    schema = pa.schema([("text", pa.large_string())], metadata={"tokd": written(_renamed({**options}))})
+    schema = pa.schema([("text", pa.large_string())], metadata={"tokd": to_json(_renamed({**options}))})
     given: Any = several(texts)
     try:
         if isinstance(given, pa.Array | pa.ChunkedArray):

@@ -64,7 +64,7 @@ class Saturated(Refused):
 
 
 class ServerFault(Refused):
-    """The service has a bug, or what answered is no tokd."""
+    """The service has a bug, or what answered is not tokd."""
 
 
 class Unreachable(TokdError):
@@ -113,8 +113,8 @@ def no_answer(error: httpx.RequestError) -> Unreachable:
     return Unreachable(f"the service cannot be reached: {str(error) or type(error).__name__}")
 
 
-def no_tokd(answer: httpx.Response) -> ServerFault:
-    """Say that something else answered."""
+def not_tokd(answer: httpx.Response) -> ServerFault:
+    """Return the error for an answer that did not come from tokd."""
     where = f"{answer.request.method} {answer.request.url}"
     message = f"{where} was answered {answer.status_code} with something else than tokd answers; check the address"
     return ServerFault(message, code="internal", status=answer.status_code)
@@ -127,7 +127,7 @@ def from_answer(answer: httpx.Response) -> TokdError:
         code, detail, path = str(problem["code"]), str(problem["detail"]), problem["path"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         if answer.status_code != 503:
-            return no_tokd(answer)
+            return not_tokd(answer)
         code, detail, path = "saturated", "the service, or what stands before it, has too much to do", None
     known = _AS_THE_LIBRARY.get(code)
     if known is not None:

@@ -13,15 +13,15 @@ import orjson
 
 from service.client.answers import Job, JobPage
 from service.client.arguments import encoded, file_of, header, in_path, several
-from service.client.calls import Call, written_whole
-from service.client.errors import ServerFault, from_answer, no_answer, no_tokd
+from service.client.calls import Call, to_json_with_null
+from service.client.errors import ServerFault, from_answer, no_answer, not_tokd
 from service.client.pauses import growing_pause, pause_after
 from tokenizer_core import InvalidOption
 
 EVENTS = "text/event-stream"
 LAST_PAUSE = 5.0
 RESTART_SECONDS = 60.0
-"""A server that told something may be away for so long, as one is that is restarted."""
+"""How long a server that has sent something may be away, as while it is restarted."""
 
 GZIP = "application/gzip"
 
@@ -63,12 +63,12 @@ def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[J
 
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
-    # The settings go first: what is wrong with them is told before the corpus is sent. A null there means something.
+    # The settings go first, so that wrong ones are refused before the corpus is sent. A null in them has a meaning.
     given = _given(options, "name", "format", "field", "column")
     settings: Any = options.get("settings")
     if not isinstance(settings, Mapping | None):
         raise InvalidOption(f"settings are values by name, not {type(settings).__name__}", field="settings")
-    form = {"settings": written_whole({} if settings is None else settings)}
+    form = {"settings": to_json_with_null({} if settings is None else settings)}
     form |= {name: encoded(value, name) for name, value in given.items()}
     return Call(
         "POST",
@@ -83,7 +83,7 @@ def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) 
 
 def job(job_id: str) -> Call[Job]:
     """Tell how a job stands."""
-    return Call("GET", place(job_id), Job)
+    return Call("GET", job_path(job_id), Job)
 
 
 def jobs(*states: str, limit: int = 50, before: str | None = None) -> Call[JobPage]:
@@ -96,20 +96,20 @@ def jobs(*states: str, limit: int = 50, before: str | None = None) -> Call[JobPa
 
 def cancel(job_id: str) -> Call[Job]:
     """Cancel a job."""
-    return Call("DELETE", place(job_id), Job)
+    return Call("DELETE", job_path(job_id), Job)
 
 
 def artifact(job_id: str) -> Call[bytes]:
     """Return the archive of what a job published, a ``tar.gz``."""
-    return Call("GET", f"{place(job_id)}/artifact", _bytes, accept=GZIP)
+    return Call("GET", f"{job_path(job_id)}/artifact", _bytes, accept=GZIP)
 
 
 def report(job_id: str) -> Call[dict[str, Any]]:
     """Tell what the run of a job that has succeeded counted and learned."""
-    return Call("GET", f"{place(job_id)}/report", dict)
+    return Call("GET", f"{job_path(job_id)}/report", dict)
 
 
-def place(job_id: str) -> str:
+def job_path(job_id: str) -> str:
     """Return the path of a job."""
     return f"/train-job/{in_path(job_id, 'job_id')}"
 
@@ -118,21 +118,21 @@ class EventReader:
     """Reads a stream of events, over any number of connections.
 
     Args:
-        tries: connections in a row that may tell nothing, neither an event nor that the job is still watched.
+        tries: connections in a row that may bring nothing, neither an event nor a keep-alive comment.
 
     Attributes:
-        headers: of the next connection, so that nothing is told twice.
+        headers: of the next connection; they name the last event, so that none comes twice.
     """
 
     def __init__(self, job_id: str, tries: int) -> None:
-        self.path = f"{place(job_id)}/events"
+        self.path = f"{job_path(job_id)}/events"
         self.headers = {"accept": EVENTS}
         self._tries = tries
         self._failures = 0
         self._until = 0.0
         self._rest = ""
         self._fields: dict[str, str] = {}
-        self._told = False
+        self._is_alive = False
         self._asked = 0.0
 
     @property
@@ -141,15 +141,15 @@ class EventReader:
         return max(self._asked, growing_pause(self._failures, LAST_PAUSE))
 
     def begin(self, answer: httpx.Response) -> None:
-        """Take the answer whose text follows.
+        """Begin to read the text of an answer.
 
         Raises:
-            ServerFault: it is no stream of events.
+            ServerFault: it is not a stream of events.
         """
         if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != EVENTS:
-            raise no_tokd(answer)
+            raise not_tokd(answer)
         self._rest, self._fields = "", {}
-        self._told, self._asked = False, 0.0
+        self._is_alive, self._asked = False, 0.0
 
     def push(self, text: str) -> Iterator[Job]:
         """Take what came; yield the job of every event that is complete."""
@@ -163,7 +163,7 @@ class EventReader:
     def _take(self, line: str) -> Job | None:
         if line:
             if line.startswith((":", "data")):
-                self._told, self._failures = True, 0
+                self._is_alive, self._failures = True, 0
                 self._until = time.monotonic() + RESTART_SECONDS
             name, _, value = line.partition(":")
             self._fields[name] = value.removeprefix(" ")
@@ -179,7 +179,7 @@ class EventReader:
             raise ServerFault(message, code="internal", status=200) from None
 
     def refused(self, answer: httpx.Response) -> None:
-        """Take an answer other than a stream: a saturated service is asked again after a pause.
+        """Handle an answer other than a stream: a saturated service is asked again after a pause.
 
         Raises:
             TokdError: the answer stands.
@@ -190,27 +190,27 @@ class EventReader:
         self._asked = pause
 
     def lost(self, error: httpx.RequestError) -> None:
-        """Take the failure of a connection.
+        """Handle the failure of a connection.
 
         Raises:
-            Unreachable: so many connections in a row told nothing.
+            Unreachable: too many connections in a row brought nothing.
         """
         self._asked = 0.0
         if self._gives_up():
             raise no_answer(error) from error
 
     def _gives_up(self) -> bool:
-        """Tell whether enough connections in a row told nothing."""
+        """Return whether too many connections in a row have brought nothing."""
         self._failures += 1
         return self._failures >= self._tries and time.monotonic() >= self._until
 
     def ended(self) -> None:
-        """Take the end of a stream whose job has not ended: that of a server that is restarted, for one.
+        """Handle the end of a stream whose job has not ended, as when the server is restarted.
 
         Raises:
-            ServerFault: so many streams in a row told nothing.
+            ServerFault: too many streams in a row brought nothing.
         """
-        if not self._told and self._gives_up():
+        if not self._is_alive and self._gives_up():
             message = f"{self.path} ended without an event, at every try; check the address and what stands before it"
             raise ServerFault(message, code="internal", status=200)
 

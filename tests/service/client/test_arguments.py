@@ -119,12 +119,12 @@ def test_what_no_request_can_hold_is_refused_before_it_is_sent(kind: Any, field:
 def test_any_sequence_is_taken_as_a_list_is(kind: Any) -> None:
     ids, chat = [100, 101, 102], [{"role": "user", "content": "hi"}]
     for describe in (calls.render, calls.encode_chat, calls.count_chat):
-        assert calls.written(describe(kind(chat)).body) == calls.written(describe(chat).body)
+        assert calls.to_json(describe(kind(chat)).body) == calls.to_json(describe(chat).body)
         with pytest.raises(InvalidOption, match="messages is one list"):
             describe(kind([kind(chat)]))
     for same in (kind(ids), range(100, 103), array("I", ids), np.array(ids)):
-        assert calls.written(calls.decode(same).body) == calls.written(calls.decode(ids).body)
-        assert calls.written(calls.decode_batch(kind([same])).body) == calls.written(calls.decode_batch([ids]).body)
+        assert calls.to_json(calls.decode(same).body) == calls.to_json(calls.decode(ids).body)
+        assert calls.to_json(calls.decode_batch(kind([same])).body) == calls.to_json(calls.decode_batch([ids]).body)
         with pytest.raises(InvalidOption, match="ids is one list"):
             calls.decode(kind([same]))
         with pytest.raises(InvalidOption, match="not one list"):
