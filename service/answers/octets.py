@@ -9,7 +9,6 @@ from service.bodies import media
 from service.errors import ServiceError
 from service.tokenizers.loaded import Loaded
 
-ROW_LENGTHS = "tokd-row-lengths"
 TOKENIZER = "tokd-tokenizer"
 TEMPLATE = "tokd-template"
 
@@ -34,6 +33,6 @@ def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, tem
             detail = f"{len(ids)} rows are more than the {MAX_ROWS} whose lengths a header holds; take {media.ARROW}"
             raise ServiceError("too_many_items", detail, "header accept")
         lengths = ",".join(str(len(row)) for row in ids)
-        headers.append((ROW_LENGTHS.encode("ascii"), lengths.encode("ascii")))
+        headers.append((media.ROW_LENGTHS.encode("ascii"), lengths.encode("ascii")))
     blocks = np.concatenate([np.zeros(0, "<u4"), *ids], dtype="<u4", casting="unsafe").view(np.uint8)
     return Answer([blocks], tokens, loaded.hash, media.OCTETS.encode("ascii"), tuple(headers))

@@ -11,6 +11,9 @@ JSON = "application/json"
 OCTETS = "application/octet-stream"
 ARROW = "application/vnd.apache.arrow.stream"
 
+ROW_LENGTHS = "tokd-row-lengths"
+"""The header of an answer in bare bytes that says how many ids each row has."""
+
 MAX_ACCEPT = 1024
 """Bytes of ``accept`` that are read."""
 

@@ -22,6 +22,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 import orjson
 
+from service.bodies.media import JSON
 from service.client import calls
 from service.client import jobs as job_calls
 from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
@@ -328,7 +329,7 @@ def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
         return {}
     if isinstance(call.body, bytes):
         return {"content": call.body, "headers": {"content-type": call.accept, "accept": call.accept}}
-    return {"content": calls.to_json(call.body), "headers": {"content-type": calls.JSON, "accept": call.accept}}
+    return {"content": calls.to_json(call.body), "headers": {"content-type": JSON, "accept": call.accept}}
 
 
 def _file_name(path: Path) -> str:
@@ -338,7 +339,7 @@ def _file_name(path: Path) -> str:
 
 def _read(call: Call[T], answer: httpx.Response) -> T:
     if answer.status_code in (200, 202):
-        is_json = call.accept == calls.JSON
+        is_json = call.accept == JSON
         if not is_json and answer.headers.get("content-type") != call.accept:
             # Any bytes could be read as ids or as an archive.
             raise not_tokd(answer)

@@ -11,14 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from service.bodies.media import ARROW, JSON, OCTETS, ROW_LENGTHS
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
-
-JSON = "application/json"
-OCTETS = "application/octet-stream"
-ARROW = "application/vnd.apache.arrow.stream"
 
 IdArray = npt.NDArray[np.uint32]
 
@@ -195,7 +192,7 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
     """Turn up to 512 texts into arrays of ids."""
 
     def read(answer: Any) -> list[IdArray]:
-        lengths = [int(length) for length in answer.headers["tokd-row-lengths"].split(",") if length]
+        lengths = [int(length) for length in answer.headers[ROW_LENGTHS].split(",") if length]
         return np.split(_ids(answer), np.cumsum(lengths)[:-1]) if lengths else []
 
     return Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)

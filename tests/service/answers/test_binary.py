@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.answers.arrow import OPTIONS, _field
-from service.answers.octets import MAX_ROWS, ROW_LENGTHS, TEMPLATE, TOKENIZER
+from service.answers.octets import MAX_ROWS, TEMPLATE, TOKENIZER
 from service.bodies import media
+from service.bodies.media import ROW_LENGTHS
 from service.errors import ServiceError
 from tests.service.conftest import TEXTS, MakeClient
 from tests.service.problems import assert_problem
