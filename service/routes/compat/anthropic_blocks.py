@@ -8,7 +8,7 @@ from typing import Any
 from service.errors import ServiceError
 from service.routes.compat.conversation import (
     Conversation,
-    function,
+    functions,
     joined_text,
     kind_of,
     objects_of,
@@ -49,15 +49,8 @@ def read(system: str | list[Object] | None, messages: list[Object]) -> Conversat
 
 
 def read_tools(tools: list[Object] | None) -> list[Object] | None:
-    """Return the tools as templates read them; one that the server would bring itself is refused by its type."""
-    found = []
-    for at, tool in enumerate(tools or ()):
-        place = f"tools[{at}]"
-        kind = kind_of(tool, place, "custom")
-        if kind != "custom":
-            raise refused("a tool", kind, place)
-        found.append(function(tool, PARAMETERS, place))
-    return found or None
+    """Return the caller's own tools as templates read them; one that Anthropic's server would run is refused."""
+    return functions(tools, PARAMETERS, kind="custom", default="custom")
 
 
 def goes_on(messages: list[Object]) -> bool:

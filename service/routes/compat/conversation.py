@@ -170,12 +170,29 @@ def refused(what: str, kind: str, place: str) -> ServiceError:
     )
 
 
-def function(values: Mapping[str, Any], parameters: str, place: str) -> Object:
-    """Return a tool as templates read it.
+def functions(
+    tools: list[Object] | None, parameters: str, *, kind: str, default: str | None = None
+) -> list[Object] | None:
+    """Return tools as templates read them; one of another type than ``kind`` is refused by its type.
 
     Args:
-        parameters: the name of the field that holds the schema of its arguments.
+        parameters: the name of the field that holds the schema of a tool's arguments.
+        default: the type of a tool that names none; by default a tool must name one.
+
+    Errors:
+        ``invalid_option``, ``missing_field``, ``invalid_type``
     """
+    found = []
+    for at, tool in enumerate(tools or ()):
+        place = f"tools[{at}]"
+        named = kind_of(tool, place, default)
+        if named != kind:
+            raise refused("a tool", named, place)
+        found.append(_function(tool, parameters, place))
+    return found or None
+
+
+def _function(values: Mapping[str, Any], parameters: str, place: str) -> Object:
     described: Object = {"name": text_of(values, "name", place)}
     if values.get("description") is not None:
         described["description"] = text_of(values, "description", place)

@@ -9,7 +9,7 @@ from service.errors import ServiceError
 from service.routes.compat.conversation import (
     Conversation,
     arguments_of,
-    function,
+    functions,
     joined_text,
     kind_of,
     refuse_many_arguments,
@@ -55,15 +55,8 @@ def read(instructions: str | None, items: str | list[Object] | None) -> Conversa
 
 
 def read_tools(tools: list[Object] | None) -> list[Object] | None:
-    """Return the tools as templates read them; one that is no function is refused by its type."""
-    found = []
-    for at, tool in enumerate(tools or ()):
-        place = f"tools[{at}]"
-        kind = kind_of(tool, place)
-        if kind != "function":
-            raise refused("a tool", kind, place)
-        found.append(function(tool, PARAMETERS, place))
-    return found or None
+    """Return the tools as templates read them; one that is not a function is refused by its type."""
+    return functions(tools, PARAMETERS, kind="function")
 
 
 def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
