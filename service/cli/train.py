@@ -104,7 +104,7 @@ def _train(
     place = work
     try:
         with _stopped_by_signals(), _warnings_as_lines(bar):
-            training = TrainingRun(work, wanted, on_progress=bar, threads=args.threads, left_out=left_out)
+            training = TrainingRun(work, wanted, progress=bar, threads=args.threads, left_out=left_out)
             _require_own(training, args)
             training.count()
             if args.save_counts is not None:

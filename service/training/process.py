@@ -52,7 +52,7 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
         directory / "run",
         Recipe.from_dict(order["recipe"]),
         bounds=_bounds(order),
-        on_progress=send_progress,
+        progress=send_progress,
         threads=order["threads"],
     )
     messages.phase("counting")

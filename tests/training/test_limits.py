@@ -140,7 +140,7 @@ def test_a_run_is_stopped_inside_a_huge_text(tmp_path: Path, pattern: str | None
         if [one.phase for one in seen].count(phase) == 2:
             raise Stop
 
-    run = TrainingRun(tmp_path / "run", Recipe.from_dict(given), on_progress=report)
+    run = TrainingRun(tmp_path / "run", Recipe.from_dict(given), progress=report)
     with pytest.raises(Stop):
         run.merge()
     assert seen[-1].phase == phase

@@ -144,7 +144,7 @@ def test_a_run_is_published_once_under_its_hash(tmp_path: Path, shards: Path) ->
 def test_sizes_beyond_an_exhausted_corpus_are_published_once(tmp_path: Path) -> None:
     exhausted = Recipe.from_dict({"corpus": {"texts": ["low low"]}, "vocab_size": 300, "sizes": [5000, 10000]})
     told: list[Progress] = []
-    run = TrainingRun(tmp_path / "run", exhausted, on_progress=told.append)
+    run = TrainingRun(tmp_path / "run", exhausted, progress=told.append)
     place = run.publish_under(tmp_path / "artifacts")
     assert Tokenizer.open(place).provenance["settings"]["vocab_size"] == 300
     before = place.stat().st_ino
@@ -158,7 +158,7 @@ def test_what_is_told_of_publishing_never_goes_back(
     tmp_path: Path, shards: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Progress] = []
-    run = TrainingRun(tmp_path / "run", recipe(shards), on_progress=told.append)
+    run = TrainingRun(tmp_path / "run", recipe(shards), progress=told.append)
     run.merge()
     told.clear()
     save = Tokenizer.save
@@ -207,7 +207,7 @@ def test_what_goes_with_the_same_ids_is_published_anew(tmp_path: Path, shards: P
 def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Progress] = []
     recipe = Recipe.from_dict({"corpus": {"texts": [text(1)]}, "vocab_size": 300})
-    run = TrainingRun(tmp_path, recipe, on_progress=told.append)
+    run = TrainingRun(tmp_path, recipe, progress=told.append)
     run.count()
     told.clear()
 
@@ -235,7 +235,7 @@ def test_what_progress_raises_ends_a_run_that_can_go_on(tmp_path: Path, shards: 
         return run.publish(tmp_path / "published")
 
     with pytest.raises(Cancelled, match="enough"):
-        go(TrainingRun(tmp_path / "run", recipe(shards), on_progress=stop, shard_bytes=1))
+        go(TrainingRun(tmp_path / "run", recipe(shards), progress=stop, shard_bytes=1))
     assert not (tmp_path / "published").exists()
     tokenizer = go(TrainingRun(tmp_path / "run", recipe(shards), shard_bytes=1))
     assert tokenizer.hash == train(shards, **SETTINGS).hash

@@ -59,7 +59,7 @@ class TrainingRun:
         recipe: Recipe,
         *,
         bounds: Bounds = UNBOUNDED,
-        on_progress: Report | None = None,
+        progress: Report | None = None,
         threads: int = 0,
         shard_bytes: int = SHARD_BYTES,
         left_out: Sequence[str | Path] = (),
@@ -69,7 +69,7 @@ class TrainingRun:
         Args:
             directory: made if it is not there.
             bounds: what the corpus may be.
-            on_progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
+            progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
             threads: for counting; 0 means one a core. They change nothing.
             shard_bytes: files are counted together up to this size. It changes nothing.
             left_out: files and directories that are not of the corpus, though they lie below it; the run's own
@@ -81,11 +81,11 @@ class TrainingRun:
         """
         check_kind(recipe, Recipe, "recipe")
         check_kind(bounds, Bounds, "bounds")
-        check_call(on_progress, "on_progress")
+        check_call(progress, "progress")
         self._directory = place_of(directory, "directory")
         self._recipe = recipe
         self._bounds = bounds
-        self._report = on_progress
+        self._report = progress
         self._shard_bytes = integer_of(shard_bytes, "shard_bytes", 1)
         places = (place_of(path, f"left_out[{at}]") for at, path in enumerate(tuple_of(left_out, "left_out")))
         self._left_out = (self._directory, *places)
@@ -267,13 +267,13 @@ class TrainingRun:
             yield path.name
         meter.unpacked = before[1] + position
 
-    def _all_counts(self, max_piece_length: int | None, told: Progress | None = None) -> Counts:
-        """Read the counts of the whole corpus; ``told`` is reported meanwhile, by default how far that is."""
+    def _all_counts(self, max_piece_length: int | None, shown: Progress | None = None) -> Counts:
+        """Read the counts of the whole corpus; meanwhile ``shown`` is reported, or how far the reading is."""
         files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")
         # These counts are the run's own: no bound applies to them, and they are UTF-8.
         rules = replace(self._rules, replace_invalid=False)
         report = self._report
-        watch = Watch(report if report is None or told is None else lambda _: report(told))
+        watch = Watch(report if report is None or shown is None else lambda _: report(shown))
         counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
         require_pieces(counts)
         return counts
