@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 from tokenizer_core import CACHE_BYTES, MAX_CACHE_BYTES
@@ -32,7 +33,6 @@ _LINKED_PORT = re.compile(r"(tcp|udp|sctp)://")
 """What Kubernetes puts into every container beside a Service that is named ``tokd``, or ``tokd-`` and more."""
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-
 
 _MOST = (1 << 53) - 1
 """Every reader of JSON takes numbers up to this one; a server's limits stand in its OpenAPI document."""
@@ -265,9 +265,21 @@ class Row(NamedTuple):
         return ", ".join(self.default) if isinstance(self.default, tuple) else str(self.default)
 
 
+@cache
 def table() -> tuple[Row, ...]:
     """Return every setting, in the order of the documentation."""
-    return _TABLE
+    types = get_type_hints(Settings)
+    return tuple(
+        Row(
+            name=f.name,
+            type=types[f.name],
+            default=f.default,
+            env=ENV_PREFIX + f.name.upper(),
+            flag="--" + (f.name.removesuffix("s") if isinstance(f.default, tuple) else f.name).replace("_", "-"),
+            **f.metadata,
+        )
+        for f in fields(Settings)
+    )
 
 
 def source_of(name: str, flags: Mapping[str, Any]) -> str:
@@ -350,23 +362,6 @@ def _read(row: Row, text: str, source: str) -> Any:
         raise InvalidSetting(source, f"is {text[:40]!r}; it must be {row.range_text}")
     return text
 
-
-def _table() -> tuple[Row, ...]:
-    types = get_type_hints(Settings)
-    return tuple(
-        Row(
-            name=f.name,
-            type=types[f.name],
-            default=f.default,
-            env=ENV_PREFIX + f.name.upper(),
-            flag="--" + (f.name.removesuffix("s") if isinstance(f.default, tuple) else f.name).replace("_", "-"),
-            **f.metadata,
-        )
-        for f in fields(Settings)
-    )
-
-
-_TABLE = _table()
 
 if __name__ == "__main__":
     sys.stdout.write(markdown())
