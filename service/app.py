@@ -37,9 +37,25 @@ from service.telemetry.metrics import Metrics
 from service.tokenizers.registry import Registry
 from tokenizer_core import VERSION, TokdError
 
-TELL_SECONDS = 1.0
-"""At most so old is what the page of metrics tells of a process that answers nobody."""
+GAUGE_SECONDS = 1.0
+"""How old the gauges of a process may be that answers no requests."""
 
+_ROUTES = (
+    encode,
+    decode,
+    offsets,
+    count,
+    render,
+    vllm,
+    sglang,
+    openai,
+    anthropic,
+    tokenizers,
+    check,
+    train_job,
+    health,
+    docs,
+)
 _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
 
 
@@ -84,22 +100,7 @@ class App(FastAPI):
         self.tokd = state
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
-        for module in (
-            encode,
-            decode,
-            offsets,
-            count,
-            render,
-            vllm,
-            sglang,
-            openai,
-            anthropic,
-            tokenizers,
-            check,
-            train_job,
-            health,
-            docs,
-        ):
+        for module in _ROUTES:
             module.mount(self, state)
         for each in self.routes:
             if isinstance(each, Route) and not isinstance(each, JsonRoute):
@@ -239,23 +240,24 @@ def _query_names(route: APIRoute) -> frozenset[str]:
 
 @asynccontextmanager
 async def _lifespan(app: App) -> AsyncIterator[None]:
-    telling = asyncio.create_task(_tell_the_metrics(app.tokd))
+    updating = asyncio.create_task(_keep_current(app.tokd))
     yield
-    telling.cancel()
+    updating.cancel()
     app.tokd.limits.close()
     app.tokd.jobs.close()
     if app.tokd.access_log is not None:
         app.tokd.access_log.close()
 
 
-async def _tell_the_metrics(state: State) -> None:
-    """Tell what is under way and which keys are in force, whether or not anybody asks this process for something: the
-    page may be written by another one, and keys are looked at with requests that need one.
+async def _keep_current(state: State) -> None:
+    """Reload changed keys and update the gauges every second.
+
+    Requests do both too, but this process may have none for a while, and another one may write the page of metrics.
     """
     while True:
-        state.guard.look()
-        state.metrics.level(state.limits)
-        await asyncio.sleep(TELL_SECONDS)
+        state.guard.reload_if_changed()
+        state.metrics.update_gauges(state.limits)
+        await asyncio.sleep(GAUGE_SECONDS)
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

@@ -67,7 +67,7 @@ class Guard:
         """
         if self._path is None or need is OPEN:
             return LOCAL
-        self.look()
+        self.reload_if_changed()
         identity = self._identify(_presented(headers))
         if not identity.may(need):
             scopes = sorted(need)
@@ -88,7 +88,7 @@ class Guard:
             self._known[hashed] = identity
         return identity
 
-    def look(self) -> None:
+    def reload_if_changed(self) -> None:
         """Read the file again if it changed; if that fails, complain once."""
         path = self._path
         if path is None:

@@ -37,7 +37,7 @@ def mount(app: FastAPI, state: State) -> None:
     )
     async def metrics() -> Response:
         """Give the numbers of all processes of this server."""
-        state.metrics.level(state.limits)
+        state.metrics.update_gauges(state.limits)
         try:
             counts = await run_in_threadpool(state.jobs.counts)
             jobs = {str(name): count for name, count in counts.items()}

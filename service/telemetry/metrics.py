@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,22 +27,16 @@ DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 TRAINED = "trained"
-"""The label of all trained tokenizers together: whoever knows the hash of one may use it, and all may read these."""
+"""The one label of all trained tokenizers: who knows the hash of one may use it, and anybody may read this page."""
 
 _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
-class _Pieces(NamedTuple):
-    """What the piece caches of a tokenizer did."""
-
-    looked_up: int
-    missed: int
-    evicted: int
-
-
 class _Tally:
-    """What was counted of one kind of request since it was handed over to Prometheus's objects, whose locks cost more
-    than all the rest of a small request's way through the service."""
+    """What was counted of one kind of request since the last ``flush``.
+
+    Prometheus's own objects take locks, which would cost a small request more than all the rest of the service.
+    """
 
     __slots__ = ("_into", "buckets", "bytes_in", "bytes_out", "requests", "seconds", "tokens")
 
@@ -56,8 +51,8 @@ class _Tally:
         self.seconds = 0.0
         self.buckets = [0] * (len(_SECONDS) + 1)
 
-    def hand_over(self) -> None:
-        """Add what was counted, and begin anew."""
+    def flush(self) -> None:
+        """Add what was counted to Prometheus's objects, and begin anew."""
         requests, seconds, bytes_in, bytes_out, tokens = self._into
         requests.inc(self.requests)
         bytes_in.inc(self.bytes_in)
@@ -72,7 +67,13 @@ class _Tally:
 
 
 class Metrics:
-    """The numbers of one process, and the page for all."""
+    """The numbers of one process, and the page for all.
+
+    Args:
+        tokenizers: those that are loaded at the start.
+        texts: the text cache, if there is one.
+        trained: returns the trained tokenizers that are open.
+    """
 
     def __init__(
         self,
@@ -82,6 +83,9 @@ class Metrics:
     ) -> None:
         self._directory = os.environ.get(DIRECTORY_VARIABLE)
         self._registry = registry = CollectorRegistry()
+        by_route = partial(Counter, labelnames=("route",), registry=registry)
+        level = partial(Gauge, registry=registry, multiprocess_mode="livesum")
+        highest = partial(Gauge, registry=registry, multiprocess_mode="livemax")
         self._requests = Counter(
             "tokd_requests",
             "Requests answered, by route, status and code.",
@@ -95,65 +99,21 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._bytes_in = Counter("tokd_request_bytes", "Bytes of request bodies.", ("route",), registry=registry)
-        self._bytes_out = Counter("tokd_response_bytes", "Bytes of answers.", ("route",), registry=registry)
-        self._tokens = Counter("tokd_tokens", "Ids that went in or out.", ("route",), registry=registry)
-        self._in_flight = Gauge(
-            "tokd_requests_in_flight", "Requests under way.", registry=registry, multiprocess_mode="livesum"
-        )
-        self._held = Gauge(
-            "tokd_held_bytes",
-            "Bytes of bodies and large answers in memory.",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self._in_threads = Gauge(
-            "tokd_large_requests",
-            "Large requests in threads or waiting for one.",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
+        self._bytes_in = by_route("tokd_request_bytes", "Bytes of request bodies.")
+        self._bytes_out = by_route("tokd_response_bytes", "Bytes of answers.")
+        self._tokens = by_route("tokd_tokens", "Ids that went in or out.")
+        self._in_flight = level("tokd_requests_in_flight", "Requests under way.")
+        self._held = level("tokd_held_bytes", "Bytes of bodies and large answers in memory.")
+        self._in_threads = level("tokd_large_requests", "Large requests in threads or waiting for one.")
         self._dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
-        self._keys = Gauge("tokd_keys", "API keys that are in force.", registry=registry, multiprocess_mode="livemax")
-        self._keys_broken = Gauge(
-            "tokd_keys_broken",
-            "1 while the file of keys cannot be used and those from before stay in force.",
-            registry=registry,
-            multiprocess_mode="livemax",
-        )
-        info = Gauge(
-            "tokd_tokenizer_vocab_size",
-            "Size of the vocabulary of a tokenizer that was loaded at the start.",
-            ("name", "hash"),
-            registry=registry,
-            multiprocess_mode="max",
+        self._keys = highest("tokd_keys", "API keys that are in force.")
+        self._keys_broken = highest(
+            "tokd_keys_broken", "1 while the file of keys cannot be used and those from before stay in force."
         )
         at_start = tuple(tokenizers)
-        self._tokenizers, self._trained = tuple(loaded.tokenizer for loaded in at_start), trained
-        self._seen_pieces: dict[int, tuple[Tokenizer, _Pieces]] = {}
-        for loaded in at_start:
-            info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
-        self._piece_bytes = Gauge(
-            "tokd_piece_cache_bytes",
-            "Bytes of a tokenizer's piece caches.",
-            ("hash",),
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self._pieces = Counter(
-            "tokd_piece_cache_pieces",
-            "Pieces that were looked up in a tokenizer's piece caches, were not there, were dropped for others.",
-            ("hash", "event"),
-            registry=registry,
-        )
-        self._texts = texts
-        self._seen_texts = [0, 0]
-        self._text_lookups = Counter(
-            "tokd_text_cache_lookups", "Texts looked up in the text cache.", ("found",), registry=registry
-        )
-        self._text_bytes = Gauge(
-            "tokd_text_cache_bytes", "Bytes of the text cache.", registry=registry, multiprocess_mode="livesum"
-        )
+        _show_vocabularies(at_start, registry)
+        self._piece_caches = _PieceCaches(tuple(loaded.tokenizer for loaded in at_start), trained, registry)
+        self._text_cache = _TextCacheMetrics(texts, registry)
         if self._directory is None:
             ProcessCollector(registry=registry)
         self._tallies: dict[tuple[str, int, str], _Tally] = {}
@@ -171,9 +131,9 @@ class Metrics:
         tally.bytes_out += exchange.bytes_out
         tally.tokens += exchange.tokens
         if self._directory is not None:
-            # Another process may be asked for the page, so everything must be written down all the time.
-            tally.hand_over()
-            self.level(limits)
+            # Another process may be asked for the page, so the numbers must always be in the files that it reads.
+            tally.flush()
+            self.update_gauges(limits)
 
     def _tally(self, route: str, status: int, code: str) -> _Tally:
         return _Tally(
@@ -184,33 +144,12 @@ class Metrics:
             self._tokens.labels(route),
         )
 
-    def level(self, limits: Limits) -> None:
-        """Note what is under way now."""
+    def update_gauges(self, limits: Limits) -> None:
+        """Set the numbers of what is under way now."""
         self._in_flight.set(limits.requests)
         self._held.set(limits.held_bytes)
         self._in_threads.set(limits.in_threads)
-        if self._texts is not None:
-            self._text_bytes.set(self._texts.bytes)
-            for at, (found, now) in enumerate((("true", self._texts.hits), ("false", self._texts.misses))):
-                self._text_lookups.labels(found).inc(now - self._seen_texts[at])
-                self._seen_texts[at] = now
-
-    def _note_piece_caches(self) -> None:
-        before, self._seen_pieces = self._seen_pieces, {}
-        open_now = [(tokenizer.hash, tokenizer) for tokenizer in self._tokenizers]
-        open_now += [(TRAINED, tokenizer) for tokenizer in self._trained()]
-        held = {TRAINED: 0}
-        for label, tokenizer in open_now:
-            caches = tokenizer.cache_statistics
-            now = _Pieces(caches.pieces, caches.misses, caches.evictions)
-            _, seen = before.get(id(tokenizer), (tokenizer, _Pieces(0, 0, 0)))
-            for event, was, count in zip(_Pieces._fields, seen, now, strict=True):
-                self._pieces.labels(label, event).inc(count - was)
-            held[label] = held.get(label, 0) + caches.bytes
-            # Kept with its numbers, so that no other tokenizer can come to have this identity.
-            self._seen_pieces[id(tokenizer)] = tokenizer, now
-        for label, size in held.items():
-            self._piece_bytes.labels(label).set(size)
+        self._text_cache.update()
 
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""
@@ -222,22 +161,106 @@ class Metrics:
         self._dropped.inc(lines)
 
     def page(self, jobs: Mapping[str, int]) -> bytes:
-        """Write the numbers of all processes, and of the jobs by state, which no process counts for itself.
+        """Write the numbers of all processes, and of ``jobs`` by state, which no process counts for itself.
 
-        What the piece caches did is that of this process now, and of each other as it last wrote a page.
+        Those of the piece caches are of this process now, and of every other as of when it last wrote a page.
         """
-        self._note_piece_caches()
+        self._piece_caches.update()
         return self._page_of_processes() + _page_of_jobs(jobs)
 
     def _page_of_processes(self) -> bytes:
         if self._directory is None:
             for tally in self._tallies.values():
-                tally.hand_over()
+                tally.flush()
             return generate_latest(self._registry)
         _forget_dead_processes(Path(self._directory))
         merged = CollectorRegistry()
         MultiProcessCollector(merged, path=self._directory)
         return generate_latest(merged)
+
+
+class _Pieces(NamedTuple):
+    """What the piece caches of a tokenizer have done so far."""
+
+    looked_up: int
+    missed: int
+    evicted: int
+
+
+class _PieceCaches:
+    """The metrics of the piece caches, which are in the kernel and are asked when a page is written."""
+
+    def __init__(
+        self, at_start: Sequence[Tokenizer], trained: Callable[[], Iterable[Tokenizer]], registry: CollectorRegistry
+    ) -> None:
+        self._at_start, self._trained = at_start, trained
+        self._seen: dict[int, tuple[Tokenizer, _Pieces]] = {}
+        self._bytes = Gauge(
+            "tokd_piece_cache_bytes",
+            "Bytes of a tokenizer's piece caches.",
+            ("hash",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._pieces = Counter(
+            "tokd_piece_cache_pieces",
+            "Pieces that were looked up in a tokenizer's piece caches, were not there, were dropped for others.",
+            ("hash", "event"),
+            registry=registry,
+        )
+
+    def update(self) -> None:
+        """Add what the caches did since the last time."""
+        before, self._seen = self._seen, {}
+        open_now = [(tokenizer.hash, tokenizer) for tokenizer in self._at_start]
+        open_now += [(TRAINED, tokenizer) for tokenizer in self._trained()]
+        held = {TRAINED: 0}
+        for label, tokenizer in open_now:
+            caches = tokenizer.cache_statistics
+            now = _Pieces(caches.pieces, caches.misses, caches.evictions)
+            _, seen = before.get(id(tokenizer), (tokenizer, _Pieces(0, 0, 0)))
+            for event, was, count in zip(_Pieces._fields, seen, now, strict=True):
+                self._pieces.labels(label, event).inc(count - was)
+            held[label] = held.get(label, 0) + caches.bytes
+            # The tokenizer is kept with its numbers, so that no other one can get the same ``id`` meanwhile.
+            self._seen[id(tokenizer)] = tokenizer, now
+        for label, size in held.items():
+            self._bytes.labels(label).set(size)
+
+
+class _TextCacheMetrics:
+    """The metrics of the text cache; all are 0 where there is none."""
+
+    def __init__(self, texts: TextCache | None, registry: CollectorRegistry) -> None:
+        self._texts = texts
+        self._seen = [0, 0]
+        self._lookups = Counter(
+            "tokd_text_cache_lookups", "Texts looked up in the text cache.", ("found",), registry=registry
+        )
+        self._bytes = Gauge(
+            "tokd_text_cache_bytes", "Bytes of the text cache.", registry=registry, multiprocess_mode="livesum"
+        )
+
+    def update(self) -> None:
+        """Add what was looked up since the last time."""
+        if self._texts is None:
+            return
+        self._bytes.set(self._texts.bytes)
+        for at, (found, now) in enumerate((("true", self._texts.hits), ("false", self._texts.misses))):
+            self._lookups.labels(found).inc(now - self._seen[at])
+            self._seen[at] = now
+
+
+def _show_vocabularies(at_start: Iterable[Loaded], registry: CollectorRegistry) -> None:
+    info = Gauge(
+        "tokd_tokenizer_vocab_size",
+        "Size of the vocabulary of a tokenizer that was loaded at the start.",
+        ("name", "hash"),
+        registry=registry,
+        multiprocess_mode="max",
+    )
+    for loaded in at_start:
+        info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
 
 
 def _page_of_jobs(jobs: Mapping[str, int]) -> bytes:

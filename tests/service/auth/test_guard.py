@@ -196,7 +196,7 @@ def test_broken_file_keeps_the_keys_from_before_and_is_complained_about_once(
 def test_metrics_tell_of_a_broken_file_before_anybody_comes_with_a_key(
     make_client: MakeClient, ring: KeyRing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.app.TELL_SECONDS", 0.01)
+    monkeypatch.setattr("service.app.GAUGE_SECONDS", 0.01)
     text = ring.path.read_text()
     with make_client(keys=str(ring.path)) as client:
         ring.replace("broken")

@@ -133,7 +133,7 @@ def test_a_process_that_nobody_asks_tells_what_is_under_way(
 ) -> None:
     """Of several processes any one writes the page for all, from what the others told last."""
     told = threading.Semaphore(0)
-    monkeypatch.setattr("service.app.TELL_SECONDS", 0.01)
-    monkeypatch.setattr(Metrics, "level", lambda *_: told.release())
+    monkeypatch.setattr("service.app.GAUGE_SECONDS", 0.01)
+    monkeypatch.setattr(Metrics, "update_gauges", lambda *_: told.release())
     with make_client():
         assert all(told.acquire(timeout=60) for _ in range(3))
