@@ -151,62 +151,83 @@ def tojson(
     charge_json(value, ensure_ascii, indent, len(item_separator) + len(key_separator))
     if indent is not None and not isinstance(indent, str):
         indent = " " * indent
-    encode: Callable[[str], str] = json.JSONEncoder(ensure_ascii=ensure_ascii).encode
-    pieces: list[str] = []
+    writer = _JsonWriter(
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        item_separator=item_separator,
+        key_separator=key_separator,
+        sort_keys=sort_keys,
+    )
+    writer.write(value, 0)
+    return concat(writer.pieces)
 
-    def string(text: str) -> str:
-        if type(text) is str:
-            return encode(text)
-        parts, start = ['"'], 0
-        for end, code in runs_of(text):
-            parts.append(written(encode(bare(cut(text, start, end)))[1:-1], code))
-            start = end
-        return concat([*parts, '"'])
 
-    def key_text(key: Any) -> str:
-        if isinstance(key, str):
-            return string(key)
-        if key is None or isinstance(key, (bool, int, float)):
-            return concat(['"', scalar(key), '"'])
-        raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+class _JsonWriter:
+    """Writes a value as JSON in pieces that keep the origins of its strings and numbers.
 
-    def scalar(item: Any) -> str:
-        if item is None or isinstance(item, bool):
-            return json.dumps(item)
-        if isinstance(item, (int, float)):
-            plain = int(item) if isinstance(item, int) else float(item)
-            return written(json.dumps(plain), code_of(item))
-        raise TypeError(f"Object of type {type(item).__name__} is not JSON serializable")
+    Attributes:
+        pieces: what is written so far.
+    """
 
-    def write(item: Any, level: int) -> None:
+    def __init__(
+        self, *, ensure_ascii: bool, indent: str | None, item_separator: str, key_separator: str, sort_keys: bool
+    ) -> None:
+        self._encode: Callable[[str], str] = json.JSONEncoder(ensure_ascii=ensure_ascii).encode
+        self._indent, self._sort_keys = indent, sort_keys
+        self._item_separator, self._key_separator = item_separator, key_separator
+        self.pieces: list[str] = []
+
+    def write(self, item: Any, level: int) -> None:
+        """Write a value that stands inside of ``level`` lists and objects."""
         if isinstance(item, str):
-            pieces.append(string(item))
+            self.pieces.append(self._string(item))
         elif isinstance(item, (list, tuple)):
-            write_all("[]", [(None, part) for part in item], level)
+            self._write_all("[]", [(None, part) for part in item], level)
         elif isinstance(item, dict):
-            write_all("{}", sorted(item.items()) if sort_keys else list(item.items()), level)
+            self._write_all("{}", sorted(item.items()) if self._sort_keys else list(item.items()), level)
         else:
-            pieces.append(scalar(item))
+            self.pieces.append(_scalar(item))
 
-    def write_all(brackets: str, items: list[tuple[Any, Any]], level: int) -> None:
+    def _write_all(self, brackets: str, items: list[tuple[Any, Any]], level: int) -> None:
+        pieces, indent = self.pieces, self._indent
         if not items:
             pieces.append(brackets)
             return
-        line = ""
-        if indent is not None:
-            line = "\n" + indent * (level + 1)
+        line = "" if indent is None else "\n" + indent * (level + 1)
         pieces.append(brackets[0])
         for at, (key, item) in enumerate(items):
-            pieces.append(item_separator + line if at else line)
+            pieces.append(self._item_separator + line if at else line)
             if brackets == "{}":
-                pieces.extend((key_text(key), key_separator))
-            write(item, level + 1)
+                pieces.extend((self._key(key), self._key_separator))
+            self.write(item, level + 1)
         if indent is not None:
             pieces.append("\n" + indent * level)
         pieces.append(brackets[1])
 
-    write(value, 0)
-    return concat(pieces)
+    def _string(self, text: str) -> str:
+        if type(text) is str:
+            return self._encode(text)
+        parts, start = ['"'], 0
+        for end, code in runs_of(text):
+            parts.append(written(self._encode(bare(cut(text, start, end)))[1:-1], code))
+            start = end
+        return concat([*parts, '"'])
+
+    def _key(self, key: Any) -> str:
+        if isinstance(key, str):
+            return self._string(key)
+        if key is None or isinstance(key, (bool, int, float)):
+            return concat(['"', _scalar(key), '"'])
+        raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+
+
+def _scalar(item: Any) -> str:
+    if item is None or isinstance(item, bool):
+        return json.dumps(item)
+    if isinstance(item, (int, float)):
+        plain = int(item) if isinstance(item, int) else float(item)
+        return written(json.dumps(plain), code_of(item))
+    raise TypeError(f"Object of type {type(item).__name__} is not JSON serializable")
 
 
 def charge_json(value: Any, ensure_ascii: bool, indent: Any, separators: int, level: int = 0) -> None:
