@@ -213,25 +213,10 @@ def shape_rows(
     pad_to_multiple_of = optional_integer(pad_to_multiple_of, "pad_to_multiple_of", 1)
     pad_id = optional_integer(pad_id, "pad_id", 0)
     prefix, suffix = integer_of(prefix, "prefix", 0), integer_of(suffix, "suffix", 0)
-    given: object = rows
-    if isinstance(given, str | bytes | bytearray) or not isinstance(given, Sequence):
-        raise InvalidOption(f"rows is a list of arrays of ids, not {type(given).__name__}", field="rows")
     if pad_id is not None and pad_id >= 1 << 32:
         raise InvalidOption(f"pad_id is from 0 to 2 ** 32 - 1, not {shown(pad_id)}", field="pad_id")
-    for index, row in enumerate(rows):
-        item: object = row
-        if not isinstance(item, np.ndarray) or item.ndim != 1 or item.dtype.kind not in "iu":
-            raise InvalidOption(f"row {index} is not an array of ids, shape (n,)", field=f"rows[{index}]")
-        if len(row) < prefix + suffix:
-            raise InvalidOption(
-                f"row {index} has {len(row)} ids, fewer than its {prefix + suffix} special tokens",
-                field=f"rows[{index}]",
-            )
-    if max_length is None:
-        cuts = [Cut(truncation_side, 0, 0)] * len(rows)
-    else:
-        plan_cut(0, max_length, side=truncation_side, prefix=prefix, suffix=suffix)
-        cuts = [plan_cut(len(row), max_length, side=truncation_side, prefix=prefix, suffix=suffix) for row in rows]
+    _check_rows(rows, prefix + suffix)
+    cuts = _cuts(rows, max_length, truncation_side, prefix, suffix)
     kept = [cast(Ids, cut.apply(row)) for row, cut in zip(rows, cuts, strict=True)]
     width = padded_width(
         [len(row) for row in kept], padding=padding, max_length=max_length, pad_to_multiple_of=pad_to_multiple_of
@@ -243,6 +228,28 @@ def shape_rows(
     return tuple(
         _pad(row, cut, width, padding_side, pad_id, prefix, suffix) for row, cut in zip(kept, cuts, strict=True)
     )
+
+
+def _check_rows(rows: Any, specials: int) -> None:
+    """Refuse what is not a list of rows, each with at least ``specials`` ids."""
+    if isinstance(rows, str | bytes | bytearray) or not isinstance(rows, Sequence):
+        raise InvalidOption(f"rows is a list of arrays of ids, not {type(rows).__name__}", field="rows")
+    for index, row in enumerate(rows):
+        if not isinstance(row, np.ndarray) or row.ndim != 1 or row.dtype.kind not in "iu":
+            raise InvalidOption(f"row {index} is not an array of ids, shape (n,)", field=f"rows[{index}]")
+        if len(row) < specials:
+            raise InvalidOption(
+                f"row {index} has {len(row)} ids, fewer than its {specials} special tokens", field=f"rows[{index}]"
+            )
+
+
+def _cuts(rows: Sequence[Ids], max_length: int | None, side: Side, prefix: int, suffix: int) -> list[Cut]:
+    """Return what truncation takes of each row."""
+    if max_length is None:
+        return [Cut(side, 0, 0)] * len(rows)
+    # Once without a row: a length with no room for the special tokens is refused also where there are no rows.
+    plan_cut(0, max_length, side=side, prefix=prefix, suffix=suffix)
+    return [plan_cut(len(row), max_length, side=side, prefix=prefix, suffix=suffix) for row in rows]
 
 
 def _pad(row: Ids, cut: Cut, width: int, side: Side, pad_id: int | None, prefix: int, suffix: int) -> Row:

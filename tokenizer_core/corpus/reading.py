@@ -132,23 +132,7 @@ def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = F
     """
     arrow, parquet, compute = (needed(name, "parquet") for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
     with failures(source, arrow.ArrowException), source.open() as file:
-        schema = parquet.read_schema(file)
-        if column not in schema.names:
-            names = ", ".join(schema.names)
-            raise InvalidCorpus(
-                f"{source.name} has no column {column!r}, only {names}", file=source.name, field="column"
-            )
-        if (times := schema.names.count(column)) > 1:
-            raise InvalidCorpus(
-                f"{source.name} has {times} columns {column!r}; rename or drop all but one",
-                file=source.name,
-                field="column",
-            )
-        kind = schema.field(column).type
-        if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
-            raise InvalidCorpus(
-                f"the column {column!r} of {source.name} holds {kind}, not strings", file=source.name, field="column"
-            )
+        _check_column(parquet.read_schema(file), column, source.name, arrow.types)
         at, table = 0, parquet.ParquetFile(file, read_dictionary=[column])
         for batch in table.iter_batches(batch_size=1024, columns=[column]):
             # As a dictionary, a text that stands in every row is held once, whatever it would unpack to.
@@ -172,6 +156,20 @@ def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = F
                     part, size = [], 0
             yield part
             at += len(texts)
+
+
+def _check_column(schema: Any, column: str, name: str, types: Any) -> None:
+    """Require that a file has one column of this name, of strings; ``types`` are pyarrow's."""
+    if column not in schema.names:
+        names = ", ".join(schema.names)
+        raise InvalidCorpus(f"{name} has no column {column!r}, only {names}", file=name, field="column")
+    if (times := schema.names.count(column)) > 1:
+        raise InvalidCorpus(
+            f"{name} has {times} columns {column!r}; rename or drop all but one", file=name, field="column"
+        )
+    kind = schema.field(column).type
+    if not (types.is_string(kind) or types.is_large_string(kind)):
+        raise InvalidCorpus(f"the column {column!r} of {name} holds {kind}, not strings", file=name, field="column")
 
 
 def _decoded(text: bytes, source: Source, row: int, *, replace_invalid: bool) -> str:

@@ -92,18 +92,14 @@ def train_characters(
         InvalidOption: with the field; also when the corpus holds the mark, or has more characters than ``vocab_size``.
         CorpusError: with the file and the byte, line or row.
     """
-    limit = whole_number(limit_alphabet)
-    if limit_alphabet is not None and (limit is None or not 1 <= limit <= MAX_VOCAB_SIZE):
-        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {shown(limit_alphabet)}"
-        raise InvalidOption(message, field="limit_alphabet")
-    mark: object = end_of_word
-    if not isinstance(mark, str) or holds_surrogate(mark) or any(character.isspace() for character in mark):
-        raise InvalidOption("end_of_word is a string of Unicode without white space", field="end_of_word")
+    limit = _limit_of(limit_alphabet)
+    _check_mark(end_of_word)
     wanted = integer_of(vocab_size, "vocab_size", 1)
-    given: object = special_tokens
-    specials = len(given) if isinstance(given, Sequence) else 0
     if wanted > MAX_VOCAB_SIZE:
         raise InvalidOption(f"vocab_size is at most {MAX_VOCAB_SIZE}, not {wanted}", field="vocab_size")
+    # Of another type they are refused by the settings.
+    given: object = special_tokens
+    specials = len(given) if isinstance(given, Sequence) else 0
     settings = TrainSettings(
         vocab_size=BYTES + specials,
         pattern=pattern,
@@ -132,3 +128,16 @@ def train_characters(
     texts = tuple(token.decode() for token in tokens)
     pairs = tuple((texts[left], texts[right]) for left, right, _, _ in merges)
     return CharacterMerges(texts, alphabet, pairs, end_of_word)
+
+
+def _limit_of(limit_alphabet: object) -> int | None:
+    limit = whole_number(limit_alphabet)
+    if limit_alphabet is not None and (limit is None or not 1 <= limit <= MAX_VOCAB_SIZE):
+        message = f"limit_alphabet is 1 to {MAX_VOCAB_SIZE}, not {shown(limit_alphabet)}"
+        raise InvalidOption(message, field="limit_alphabet")
+    return limit
+
+
+def _check_mark(mark: object) -> None:
+    if not isinstance(mark, str) or holds_surrogate(mark) or any(character.isspace() for character in mark):
+        raise InvalidOption("end_of_word is a string of Unicode without white space", field="end_of_word")
