@@ -14,7 +14,7 @@ from service.bodies import media
 from service.bodies.json_body import parser, require_json
 from service.errors import ServiceError
 from service.exchange import Headers
-from service.routes.json_route import PROBLEM_RESPONSES, Choose, Responses, Way, post
+from service.routes.json_route import PROBLEM_RESPONSES, FormatHandler, Negotiate, Responses, post
 from service.schemas.answers import EncodeAnswer
 from service.schemas.requests import EncodeRequest
 from service.state import State
@@ -27,8 +27,8 @@ RESPONSES: Responses = {
 _WRITERS: dict[str, Writer] = {media.JSON: write, media.OCTETS: octets.write, media.ARROW: arrow.write}
 
 
-def _take(_: bytes) -> None:
-    """Take the media type by which the way was chosen."""
+def _require_nothing(_: bytes) -> None:
+    """Take any media type: the handler was chosen by it."""
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -41,7 +41,7 @@ def mount(app: FastAPI, state: State) -> None:
             return chats.encode(registry.get(body.tokenizer), body, state.settings, writer)
         return encoding.encode(registry.get(body.tokenizer), body, max_ids=max_ids, threads=threads, writer=writer)
 
-    choose = chooser(state, answer_as)
+    negotiate = negotiator(state, answer_as)
 
     @post(
         app,
@@ -51,7 +51,7 @@ def mount(app: FastAPI, state: State) -> None:
         state,
         responses=RESPONSES,
         shortcut=shortcut,
-        choose=choose,
+        negotiate=negotiate,
         other_bodies={media.ARROW: _BYTES},
     )
     def encode(body: EncodeRequest) -> Answer:
@@ -59,32 +59,31 @@ def mount(app: FastAPI, state: State) -> None:
         return answer_as(write, body)
 
 
-def chooser(state: State, answer_as: Any) -> Choose:
-    """Return what finds the way of a request from the forms of its body and of the answer that is wanted."""
+def negotiator(state: State, answer_as: Any) -> Negotiate:
+    """Return what finds the handler of a request by the formats of its body and of the answer that it accepts."""
     parse = parser(state.requests.to_encode)
     max_items = state.settings.max_items
     has_arrow = arrow.is_there()
     offers = (media.JSON, media.OCTETS, media.ARROW) if has_arrow else (media.JSON, media.OCTETS)
-    ways: dict[tuple[str, str], Way | None] = {
-        (taken, given): Way(
-            partial(arrow.read, parse=parse, max_items=max_items) if taken == media.ARROW else parse,
-            partial(answer_as, _WRITERS[given]),
-            _take if taken == media.ARROW else require_json,
-            media.ARROW in (taken, given),
+    handlers: dict[tuple[str, str], FormatHandler | None] = {
+        (sent, wanted): FormatHandler(
+            partial(arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
+            partial(answer_as, _WRITERS[wanted]),
+            _require_nothing if sent == media.ARROW else require_json,
+            media.ARROW in (sent, wanted),
         )
-        for taken in (media.JSON, media.ARROW)
-        for given in offers
+        for sent in (media.JSON, media.ARROW)
+        for wanted in offers
     }
-    ways[media.JSON, media.JSON] = None
+    handlers[media.JSON, media.JSON] = None
 
-    def choose(headers: Headers) -> Way | None:
+    def negotiate(headers: Headers) -> FormatHandler | None:
         if media.is_json(headers):
             return None
-        given = media.wanted(headers, offers)
-        taken = media.sent(headers)
-        if taken != media.ARROW:
-            # What is neither is refused where all bodies are.
-            return ways[media.JSON, given]
+        wanted = media.wanted(headers, offers)
+        if media.sent(headers) != media.ARROW:
+            # A body that is neither Arrow nor JSON is refused where bodies of JSON are checked.
+            return handlers[media.JSON, wanted]
         if not has_arrow:
             raise ServiceError(
                 "unsupported_media_type",
@@ -92,6 +91,6 @@ def chooser(state: State, answer_as: Any) -> Choose:
                 "header content-type",
                 headers=((b"accept", b"application/json"),),
             )
-        return ways[media.ARROW, given]
+        return handlers[media.ARROW, wanted]
 
-    return choose
+    return negotiate

@@ -60,14 +60,14 @@ def error_responses(**said: Any) -> Responses:
 PROBLEM_RESPONSES = error_responses(content={MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}})
 
 
-class Way(NamedTuple):
-    """How a body becomes an answer, where it is not the way of JSON.
+class FormatHandler(NamedTuple):
+    """How a body becomes an answer where not both of them are JSON.
 
     Attributes:
         parse: turns a body into a checked model.
-        answer: turns it into an answer.
-        require: refuses the media types of bodies that are not of this way.
-        is_heavy: whether it is worked on beside the event loop however small it is.
+        answer: turns that into an answer.
+        require: refuses bodies of other media types.
+        is_heavy: whether the work is done in a thread however small the body is.
     """
 
     parse: Callable[[bytes], Any]
@@ -80,8 +80,8 @@ class Way(NamedTuple):
         return self.parse(b"".join(chunks))
 
 
-Choose = Callable[[Headers], Way | None]
-"""Looks at the headers for another way than that of JSON."""
+Negotiate = Callable[[Headers], FormatHandler | None]
+"""Returns what handles the formats that the headers name; ``None`` if both are JSON."""
 
 
 class JsonRoute(APIRoute):
@@ -89,7 +89,7 @@ class JsonRoute(APIRoute):
 
     Args:
         endpoint: turns a checked body of ``model`` into an answer.
-        dialect, shortcut, choose: those of ``post``.
+        dialect, shortcut, negotiate: those of ``post``.
         declared: what FastAPI knows of the route.
     """
 
@@ -102,12 +102,12 @@ class JsonRoute(APIRoute):
         state: State,
         dialect: Dialect | None,
         shortcut: Shortcut | None,
-        choose: Choose | None,
+        negotiate: Negotiate | None,
         **declared: Any,
     ) -> None:
         super().__init__(path, endpoint, **declared)
         self.answer, self.parse, self.limits, self.dialect = endpoint, parser(model), state.limits, dialect
-        self.shortcut, self.choose = shortcut, choose
+        self.shortcut, self.negotiate = shortcut, negotiate
         self.guard, self.need = state.guard if state.guard.needs_keys else None, NEEDS[path]
         self.takes_long = state.registry.takes_long
 
@@ -198,8 +198,8 @@ class JsonRoute(APIRoute):
         if scope["query_string"] and self.dialect is None:
             refuse_unknown_query(scope["query_string"], ())
         limits.admit()
-        if self.choose is not None and (way := self.choose(scope["headers"])) is not None:
-            return await self._answer_by(way, scope, receive, exchange)
+        if self.negotiate is not None and (handler := self.negotiate(scope["headers"])) is not None:
+            return await self._answer_in_format(handler, scope, receive, exchange)
         chunks = await limits.read(declared_length(scope["headers"]), receive, exchange)
         if exchange.bytes_in > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(chunks, exchange))
@@ -224,18 +224,20 @@ class JsonRoute(APIRoute):
             return await limits.in_thread(self._counted(self.work_heavy, exchange), body, request)
         return self.answer(request)
 
-    async def _answer_by(self, way: Way, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
+    async def _answer_in_format(
+        self, handler: FormatHandler, scope: Scope, receive: Receive, exchange: Exchange
+    ) -> Answer:
         limits = self.limits
-        chunks = await limits.read(declared_length(scope["headers"], way.require), receive, exchange)
-        is_heavy = way.is_heavy or exchange.bytes_in > limits.settings.inline_bytes
-        request: RequestBody = await limits.in_thread(way.read, chunks) if is_heavy else way.read(chunks)
+        chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, exchange)
+        is_heavy = handler.is_heavy or exchange.bytes_in > limits.settings.inline_bytes
+        request: RequestBody = await limits.in_thread(handler.read, chunks) if is_heavy else handler.read(chunks)
 
         async def answer() -> Answer:
             if request.renders():
-                return await limits.turns.run(self._counted(way.answer, exchange), request)
+                return await limits.turns.run(self._counted(handler.answer, exchange), request)
             if is_heavy or self._is_heavy(request, exchange.bytes_in):
-                return await limits.in_thread(self._counted(way.answer, exchange), request)
-            return way.answer(request)
+                return await limits.in_thread(self._counted(handler.answer, exchange), request)
+            return handler.answer(request)
 
         return await when_opened(limits, answer)
 
@@ -329,7 +331,7 @@ def post(
     dialect: Dialect | None = None,
     responses: Responses = PROBLEM_RESPONSES,
     shortcut: Shortcut | None = None,
-    choose: Choose | None = None,
+    negotiate: Negotiate | None = None,
     other_bodies: Mapping[str, Any] | None = None,
 ) -> Callable[[Endpoint], None]:
     """Declare a route that takes ``model`` and whose answer looks like the model ``answer``.
@@ -337,7 +339,7 @@ def post(
     Args:
         dialect: how errors are said, if not as problems; ``responses`` documents them.
         shortcut: answers what is common without the model.
-        choose: finds the way of a request that is not JSON throughout.
+        negotiate: finds what handles a request whose body or answer is not JSON.
         other_bodies: documents, by media type, the bodies that are not JSON.
     """
     examples: Any = {
@@ -345,7 +347,7 @@ def post(
         for name, example in model.EXAMPLES.items()
     }
 
-    route = partial(JsonRoute, model=model, state=state, dialect=dialect, shortcut=shortcut, choose=choose)
+    route = partial(JsonRoute, model=model, state=state, dialect=dialect, shortcut=shortcut, negotiate=negotiate)
 
     def declare(endpoint: Endpoint) -> None:
         # The limits of this server stand in the model, so the annotation is known only now.
