@@ -1,7 +1,7 @@
-"""Renderings take turns: one at a time has the interpreter, a short one goes before those that take long.
+"""Renderings take turns: one at a time, and a short one before those that take long.
 
-A template is Python, so two renderings at once are no faster than one after the other; but a slow one would hold up
-the rest. Every rendering has a few milliseconds; one that needs more lets those go first that have not yet had theirs.
+A template is Python, so two renderings at once are no faster than one after the other, and a slow one would hold up
+the rest. Each has a few milliseconds; one that needs more lets those go first that have not yet used theirs.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tokenizer_core import in_turns
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.005
-"""What a request may use before others go first: small chats take a tenth of it."""
+"""Rendering time of a request before others go first; a small chat takes a tenth of it."""
 
 MOST_FIRST = 8
-"""So many short renderings in a row go before a long one: it is slowed down, never stopped."""
+"""How many short renderings in a row go before a long one, which is slowed down and never stopped."""
 
 
-class Line:
-    """Who renders, and who waits; made for one process, used by many threads."""
+class Scheduler:
+    """Decides which request of a process renders next; used by many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,17 +91,23 @@ class Line:
 
 
 class _Turn:
-    """One request's: see ``tokenizer_core.Turn``."""
+    """The turn of one request, as ``tokenizer_core.Turn`` describes it.
 
-    def __init__(self, line: Line, number: int) -> None:
+    Attributes:
+        number: the order in which requests came.
+        used: seconds of rendering so far.
+        called: released when it is this request's turn.
+    """
+
+    def __init__(self, scheduler: Scheduler, number: int) -> None:
         self.number = number
         self.used = 0.0
         self.called = threading.Semaphore(0)
-        self._line = line
+        self._scheduler = scheduler
         self._since = 0.0
 
     def begin(self) -> None:
-        self._line.enter(self)
+        self._scheduler.enter(self)
         self._since = monotonic()
 
     def pause(self) -> None:
@@ -109,19 +115,19 @@ class _Turn:
         if self.used + now - self._since < SLICE_SECONDS:
             return
         self.used += now - self._since
-        self._line.give_way(self)
+        self._scheduler.give_way(self)
         self._since = monotonic()
 
     def end(self) -> None:
         self.used += monotonic() - self._since
-        self._line.leave()
+        self._scheduler.leave()
 
 
 class Turns:
     """The renderings of one process: in threads beside the event loop, and in turns."""
 
     def __init__(self, settings: Settings) -> None:
-        self.line = Line()
+        self.scheduler = Scheduler()
         self._threads = Threads(
             settings.max_renderings,
             max_queue=settings.max_queue,
@@ -148,5 +154,5 @@ class Turns:
         return await self._threads.run(self._in_turn, work, arguments)
 
     def _in_turn(self, work: Callable[..., T], arguments: tuple[object, ...]) -> T:
-        with in_turns(self.line.join()):
+        with in_turns(self.scheduler.join()):
             return work(*arguments)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from service.capacity import turns
-from service.capacity.turns import MOST_FIRST, Line, Turns
+from service.capacity.turns import MOST_FIRST, Scheduler, Turns
 from service.settings import Settings
 from tests.service.capacity.test_limits import Gate, drive
 from tests.service.conftest import MakeClient, state_of
@@ -40,16 +40,16 @@ class Story:
     """Requests in threads that wait for their turns, and the order in which they were called."""
 
     def __init__(self) -> None:
-        self.line = Line()
+        self.scheduler = Scheduler()
         self.order: list[str] = []
         self.threads: list[threading.Thread] = []
 
     def until_waiting(self, count: int) -> None:
-        while self.line.waits < count:
+        while self.scheduler.waits < count:
             threading.Event().wait(0.001)
 
     def wait_in_line(self, name: str, *, long: bool = False) -> None:
-        turn, before = self.line.join(), self.line.waits
+        turn, before = self.scheduler.join(), self.scheduler.waits
         turn.used = turns.SLICE_SECONDS if long else 0.0
 
         def work() -> None:
@@ -64,13 +64,13 @@ class Story:
     def finish(self) -> list[str]:
         for thread in self.threads:
             thread.join(SECONDS)
-        assert self.line.waits == 0
+        assert self.scheduler.waits == 0
         return self.order
 
 
 def test_short_renderings_go_before_long_ones_and_stop_none() -> None:
     story = Story()
-    holder = story.line.join()
+    holder = story.scheduler.join()
     holder.begin()
     story.wait_in_line("long 1", long=True)
     story.wait_in_line("long 2", long=True)
@@ -85,7 +85,7 @@ def test_short_renderings_go_before_long_ones_and_stop_none() -> None:
 
 def test_long_rendering_gives_way_and_goes_on() -> None:
     story = Story()
-    slow = story.line.join()
+    slow = story.scheduler.join()
     slow.begin()
     slow.used = turns.SLICE_SECONDS
     slow.pause()
@@ -100,11 +100,11 @@ def test_long_rendering_gives_way_and_goes_on() -> None:
 
 
 def test_only_one_renders_at_a_time() -> None:
-    line, inside, most = Line(), [0], [0]
+    scheduler, inside, most = Scheduler(), [0], [0]
 
     def work() -> None:
         for _ in range(50):
-            turn = line.join()
+            turn = scheduler.join()
             turn.begin()
             inside[0] += 1
             most[0] = max(most[0], inside[0])
@@ -117,7 +117,7 @@ def test_only_one_renders_at_a_time() -> None:
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
-    assert (most, inside, line.waits) == ([1], [0], 0)
+    assert (most, inside, scheduler.waits) == ([1], [0], 0)
 
 
 def test_templates_ask_for_others_while_they_render(framed: Tokenizer) -> None:
@@ -161,7 +161,7 @@ def test_saturated_renderings_are_refused_and_texts_are_not(
         assert (await many.post("/count", json=body)).status_code == 200
 
     drive(client, story)
-    assert (limits.turns.taken, limits.turns.line.waits) == (0, 0)
+    assert (limits.turns.taken, limits.turns.scheduler.waits) == (0, 0)
 
 
 def test_large_chats_leave_the_threads_of_texts(make_client: MakeClient) -> None:
