@@ -116,11 +116,19 @@ def joined(rows: Iterable[Iterable[int]]) -> list[int]:
     return [id for row in rows for id in row]
 
 
+def byte_of_character() -> dict[str, int]:
+    """Return the byte behind each of the 256 characters that stand for bytes in GPT-2's and Hugging Face's files.
+
+    It stands here again because importing it from ``tokenizer_core`` would be measured as a part of opening a peer.
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + at): byte for at, byte in enumerate(others)}
+
+
 def gpt2_ranks(vocab: Path) -> dict[bytes, int]:
     """Read GPT-2's ``vocab.json``, whose ids are its ranks, without its special token."""
-    printable = [byte for byte in range(256) if chr(byte).isprintable() and byte not in (0x20, 0xAD)]
-    others = [byte for byte in range(256) if byte not in printable]
-    byte_of = {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}
+    byte_of = byte_of_character()
     entries = json.loads(vocab.read_text(encoding="utf-8")).items()
     specials = SPECIAL_TOKENS["gpt2"]
     return {bytes(byte_of[char] for char in entry): rank for entry, rank in entries if entry not in specials}

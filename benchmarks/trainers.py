@@ -14,12 +14,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.openers import byte_of_character
 
 SEPARATOR = "<|endoftext|>"
 BLOCK = 1 << 20
@@ -64,14 +64,6 @@ def train_tokenizers(path: Path, vocab_size: int) -> Any:
     trainer = trainers.BpeTrainer(vocab_size=vocab_size, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(documents(path), trainer)
     return tokenizer
-
-
-@cache
-def byte_of_character() -> dict[str, int]:
-    """Read the byte alphabet of Hugging Face's files."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + place): byte for place, byte in enumerate(others)}
 
 
 def merges_of_tokenizers(tokenizer: Any) -> Merges:

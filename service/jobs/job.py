@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.jobs.states import Phase, Stage, State, phase_of, state_of
+from service.jobs.states import FINISHED, Phase, Stage, State, phase_of, state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,11 @@ class JobStatus:
     def state(self) -> State:
         """Return the state."""
         return state_of(self.stage)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing about it will change any more."""
+        return self.stage in FINISHED
 
     @property
     def phase(self) -> Phase | None:

@@ -13,7 +13,6 @@ from fastapi.responses import Response, StreamingResponse
 
 from service.errors import ServiceError
 from service.jobs import Artifact, JobStatus
-from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.access import JobAccess, caller
 from service.routes.train_job.jobs import JobId
@@ -74,7 +73,7 @@ def published(job: JobStatus) -> Artifact:
         ``no_artifact``
     """
     if job.artifact is None:
-        way = "wait until it has succeeded" if job.state in (JobState.QUEUED, JobState.RUNNING) else "submit it again"
+        way = "submit it again" if job.has_ended else "wait until it has succeeded"
         raise ServiceError("no_artifact", f"the job is {job.state} and has no artifact; {way}")
     return job.artifact
 

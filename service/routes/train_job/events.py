@@ -15,7 +15,6 @@ from starlette.types import Receive, Scope, Send
 
 from service.capacity.threads import saturated
 from service.jobs import JobStatus, JobsUnavailable, UnknownJob
-from service.jobs import State as JobState
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.access import JobAccess, caller
 from service.routes.train_job.answers import job_summary
@@ -27,7 +26,6 @@ MAX_STREAMS = 64
 
 LOOK_SECONDS = 0.5
 KEEP_ALIVE_SECONDS = 15.0
-ENDED = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 
 _DESCRIPTION = "One event a change, each with an `id`; its data is a job as in the list. The stream ends with the job."
 _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
@@ -52,7 +50,7 @@ def mount(app: FastAPI, _: State, access: JobAccess) -> None:
         owner = caller(request).owner
         job = await access.run(access.jobs.status, id, owner)
         seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
-        if seen == job.version and job.state in ENDED:
+        if seen == job.version and job.has_ended:
             return Response(status_code=204)
         return EventStream(access, open_streams, owner, job, seen if seen <= job.version else 0)
 
@@ -111,7 +109,7 @@ class EventStream(Response):
             elif quiet >= KEEP_ALIVE_SECONDS:
                 quiet = 0.0
                 yield b": keep-alive\n\n"
-            if job.state in ENDED:
+            if job.has_ended:
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.jobs import JobProgress, JobStore, State
+from service.jobs import JobProgress, JobStore
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.routes.train_job import events as event_stream
@@ -107,7 +107,7 @@ def test_quiet_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.001)
     monkeypatch.setattr(event_stream, "KEEP_ALIVE_SECONDS", 0.002)
 
-    job: Any = SimpleNamespace(id="j", version=1, state=State.QUEUED)
+    job: Any = SimpleNamespace(id="j", version=1, has_ended=False)
 
     class NoNews:
         jobs = SimpleNamespace(status=None)
