@@ -104,8 +104,8 @@ class App(FastAPI):
             module.mount(self, state)
         for each in self.routes:
             if isinstance(each, Route) and not isinstance(each, JsonRoute):
-                asked = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
-                each.app = _Guarded(each.app, state.guard, NEEDS[each.path], asked)
+                known = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
+                each.app = _Guarded(each.app, state.guard, NEEDS[each.path], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         # What DirectProtocol asks, by request target.
         self.direct_answers = {
@@ -115,7 +115,7 @@ class App(FastAPI):
         }
 
     def dialect(self, path: str) -> Dialect | None:
-        """Return how errors of a path are said, or ``None`` if they are problems."""
+        """Return what writes the errors of a path, or ``None`` if they are problems."""
         route = self._hot.get(path)
         return None if route is None else route.dialect
 
@@ -138,14 +138,14 @@ class App(FastAPI):
         return document
 
     def _answer_now(self, route: JsonRoute) -> AnswerNow:
-        """Return what answers a whole request to a route as ``__call__`` would, but for what is left to that."""
+        """Return the function that answers a whole request to a route at once, or leaves it to ``__call__``."""
 
         def answer_now(headers: Headers, body: bytes) -> Whole | Tried | None:
             started = perf_counter()
             try:
                 answer = route.answer_now(headers, body)
             except Exception:
-                # It comes again where errors are said.
+                # ``__call__`` meets the same error again, and answers it.
                 return None
             if not isinstance(answer, Answer):
                 return answer
@@ -217,20 +217,20 @@ class App(FastAPI):
 
 
 class _Guarded:
-    """A route behind its need, and what its query may ask; hot routes, which pass this by, hold theirs themselves."""
+    """A route behind the check of the key and of the names in the query; hot routes check both themselves."""
 
-    def __init__(self, app: ASGIApp, guard: Guard, need: Need, asked: frozenset[str]) -> None:
-        self._app, self._guard, self._need, self._asked = app, guard, need, asked
+    def __init__(self, app: ASGIApp, guard: Guard, need: Need, known: frozenset[str]) -> None:
+        self._app, self._guard, self._need, self._known = app, guard, need, known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._need is OPEN:
-            # Whoever watches a server adds what it likes, such as the time against caches; none of it is read.
+            # Monitors add what they like, such as the time to get past caches; none of it is read.
             scope["query_string"] = b""
             await self._app(scope, receive, send)
             return
         scope["identity"] = self._guard.require(self._need, scope["headers"])
         if scope["query_string"]:
-            refuse_unknown_query(scope["query_string"], self._asked)
+            refuse_unknown_query(scope["query_string"], self._known)
         await self._app(scope, receive, send)
 
 
@@ -271,7 +271,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 class _Refused(Response):
-    """An error; if a body comes with the request and was not read, the connection ends."""
+    """An error; if the request has a body that was not read, the connection ends."""
 
     def __init__(self, refused: Refusal, limits: Limits) -> None:
         super().__init__(status_code=refused.status)

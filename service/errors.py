@@ -121,7 +121,7 @@ class ServiceError(Exception):
 
 
 Dialect = Callable[[Mapping[str, Any]], tuple[int, dict[str, Any]]]
-"""How a route that speaks as another server does says a problem: its status and its JSON."""
+"""Turns a problem into the status and JSON of another server, on the routes that speak as it does."""
 
 
 class Refusal(NamedTuple):
@@ -135,7 +135,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(error: Exception, dialect: Dialect | None = None) -> Refusal:
-    """Turn any exception into an answer; what is no error of ours or of the core is ``internal``, no more."""
+    """Turn any exception into an answer; one that is neither ours nor the core's becomes ``internal``, no more."""
     if isinstance(error, TokdError):
         error = from_core(error)
     if not isinstance(error, ServiceError) or error.code not in PROBLEMS:

@@ -34,9 +34,8 @@ SHUTDOWN_SECONDS = END_SECONDS + 2
 """After so long uvicorn cancels what is still under way; connections have been given up by then."""
 
 HUNG_SECONDS = 30
-"""After so long without a sign one of several processes is ended and another begun. One that starts gives none until it
-has imported all it needs, which on a machine with much else to do takes longer than uvicorn's 5 seconds: each would be
-ended before it is there.
+"""How long one of several processes may give no sign before it is killed and replaced. A new one gives none until its
+imports are done, which on a busy machine takes longer than uvicorn's 5 seconds: each would be killed too early.
 """
 
 
@@ -49,7 +48,7 @@ def run(settings: Settings) -> None:
     require_keys(settings)
     _require_standard_streams()
     if settings.uds is not None:
-        _clear_the_way(Path(settings.uds))
+        _remove_stale_socket(Path(settings.uds))
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
@@ -65,7 +64,7 @@ def run(settings: Settings) -> None:
 
 
 def _require_standard_streams() -> None:
-    """Have standard streams that lead nowhere in place of those that are closed, as in ``tokd serve <&- 2>&-``.
+    """Open the null device in place of standard streams that are closed, as in ``tokd serve <&- 2>&-``.
 
     uvicorn would not start without an output, and what is opened next, such as a connection, would take their numbers,
     at which libuv aborts the process.
@@ -97,7 +96,7 @@ def _run_workers(settings: Settings) -> None:
 
 
 class _Processes(Multiprocess):
-    """uvicorn's processes; where they run is told once one of them answers, and not before any of them is there."""
+    """uvicorn's processes; the line that says where they listen is logged once one of them answers, not before."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         self._log = logging.getLogger("uvicorn.error")
@@ -134,7 +133,7 @@ class _Processes(Multiprocess):
             self._log.handle(self._running.pop())
 
 
-def _clear_the_way(path: Path) -> None:
+def _remove_stale_socket(path: Path) -> None:
     """Remove the socket of a server that died; never that of one that lives, nor any other file."""
     if not path.exists():
         return
@@ -178,7 +177,7 @@ def _end_at_the_next(end: Any, at_once: Any, number: int, frame: FrameType | Non
 
 
 def _gc_frozen(app: FastAPI) -> FastAPI:
-    """Take all that a server starts with out of the collector's sight: to look through it holds every request up."""
+    """Keep the garbage collector off all that a server starts with: going through it would hold up every request."""
     gc.collect()
     gc.freeze()
     return app

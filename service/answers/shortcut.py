@@ -66,7 +66,7 @@ def _by_reference(
     def answer(body: bytes, may_take_long: bool) -> Answer | None:
         loaded = registry.default
         if loaded.texts is not None and has_text:
-            # What is remembered is looked up on the way of the models.
+            # Only the models look into the text cache.
             return None
         given = ask(loaded, body, None, may_take_long)
         if isinstance(given, str):

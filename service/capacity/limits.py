@@ -23,7 +23,7 @@ from service.settings import Settings
 T = TypeVar("T")
 
 LINGER_SECONDS = 2.0
-"""How long the rest of a refused body is thrown away, so that the caller reads an answer, not a broken connection."""
+"""How long the rest of a refused body is read and dropped: else the caller sees a broken connection, not the answer."""
 
 
 def _cores() -> int:
@@ -36,7 +36,7 @@ class Disconnected(Exception):
 
 
 class Limits:
-    """What one process holds at this moment, against what it may.
+    """What one process holds now, and what it may hold.
 
     Requests are counted on the event loop, and so are bodies; answers grow in the threads that make them.
     """
@@ -97,7 +97,7 @@ class Limits:
                 raise Disconnected
             chunk: bytes = message.get("body", b"")
             more = message.get("more_body", False)
-            # Known before it may be refused: of a body that came whole nothing is left to throw away.
+            # Set before the body may be refused: after its last chunk nothing is left to throw away.
             exchange.unread = more
             chunks.append(chunk)
             self._count_body(len(chunk), exchange)
@@ -141,7 +141,7 @@ class Limits:
             raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests and answers")
 
     def release(self, exchange: Exchange) -> None:
-        """Let go of what a request held."""
+        """Count what a request held as free again."""
         self._trimmer.releases(self.held_bytes)
         if exchange.held_bytes:
             self.hold(-exchange.held_bytes, exchange)
@@ -164,7 +164,7 @@ class Limits:
         return await self._work.run(work, *arguments)
 
     async def once(self, key: str, work: Callable[[], None]) -> None:
-        """Run work beside the event loop once for all who want it meanwhile; those who wait for it take no thread.
+        """Run work in a thread, once for all who ask for it meanwhile; those who wait take no thread.
 
         Errors:
             ``saturated``, and those of the work.
@@ -173,7 +173,7 @@ class Limits:
         if running is None:
             running = self._shared[key] = asyncio.create_task(self.in_thread(work))
             running.add_done_callback(lambda _: self._shared.pop(key))
-        # Others wait for it still when one goes away.
+        # Shielded, because others still wait for it when one of them goes away.
         await asyncio.shield(running)
 
     async def throw_away(self, receive: Receive) -> None:

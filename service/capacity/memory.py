@@ -1,4 +1,4 @@
-"""glibc's allocator, told to give back what large requests took; elsewhere nothing needs to be told."""
+"""Have glibc's allocator give back what large requests took; elsewhere nothing is done."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
 """M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
 
 LARGE_BYTES = 8 << 20
-"""Held at once by requests, so much is worth looking for what they left."""
+"""From so many bytes on, held by requests at once, it is worth trimming what they leave."""
 
 TRIM_SECONDS = 1.0
-"""At most so often, for it takes milliseconds."""
+"""The shortest time between two trims, each of which takes milliseconds."""
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -42,7 +42,7 @@ class Trimmer:
         self._is_due = False
 
     def releases(self, held: int) -> None:
-        """Take note that some of ``held`` bytes are released; called on the event loop."""
+        """Note that some of ``held`` bytes are about to be released; called on the event loop."""
         if held >= LARGE_BYTES and not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_later(TRIM_SECONDS, self._begin)

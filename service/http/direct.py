@@ -25,7 +25,7 @@ Whole = tuple[bytes, bytes | memoryview]
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What was made of a request that is left to its task, which does not make it again.
+    """What was already made of a request that is left to its task, so that the task does not make it again.
 
     Attributes:
         made: an answer too large to be written at once, or ``None``: there is no short way.
@@ -38,10 +38,10 @@ AnswerNow = Callable[[Headers, bytes], Whole | Tried | None]
 """Answers headers and a body, or leaves the request to its task; ``None`` if nothing was tried."""
 
 MOST_IN_A_ROW = 16
-"""Requests that are answered at once of what one read gave; other connections come before the rest."""
+"""How many requests of one read are answered at once; other connections come before the rest."""
 
 PART_BYTES = 32 << 10
-"""Bytes that are parsed before it is asked whether requests wait in line: as those they take forty times as many."""
+"""Bytes that are parsed before the next look whether requests wait: parsed they take forty times as many bytes."""
 
 COPIED_BYTES = 16 << 10
 """Answers up to this size are copied behind their head."""
@@ -57,7 +57,7 @@ class DirectProtocol(HttpToolsProtocol):
     """Whether the server ends, so that the next answer is the last one."""
 
     _left: bytes | memoryview = b""
-    """What has come and is parsed when no request waits in line any more."""
+    """Bytes that have arrived and are parsed once no request waits in line."""
 
     _in_a_row = 0
     _in_head = False

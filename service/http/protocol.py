@@ -1,5 +1,5 @@
-"""uvicorn's HTTP/1.1 with what it leaves open: heads are bounded in size and time, answers in the time they wait to be
-read, and errors have the shape of all others.
+"""uvicorn's HTTP/1.1 with the bounds that it lacks: on the size and time of a head, and on the time that an answer
+waits to be read. Its errors have the shape of all others.
 
 Without this a caller could send headers without end, or none at all, or never read, and hold a connection and its
 memory forever.
@@ -69,7 +69,7 @@ def _head_too_large() -> ServiceError:
     return ServiceError("head_too_large", detail)
 
 
-def _no_http() -> ServiceError:
+def _not_http() -> ServiceError:
     return ServiceError("invalid_http", "this is not an HTTP/1.1 request; send one that is")
 
 
@@ -92,20 +92,20 @@ class BoundedProtocol(DirectProtocol):
     """One connection."""
 
     _is_over = False
-    """Whether nothing that still comes is read."""
+    """Whether what still arrives is ignored."""
 
     _running: RequestResponseCycle | None = None
-    """The request that is answered; the last one may still wait in line behind it."""
+    """The request that is being answered; ``cycle`` may be a later one that waits in line."""
 
     _idle_bytes = 0
     _quiet_since: float | None = None
-    """When the last answer was whole, if no request has begun since; the rest of a body that nobody reads is none."""
+    """When the last answer was complete, if no request has begun since; the rest of an unread body begins none."""
 
     _wrong: ServiceError | None = None
     """What is wrong with a head that the parser was stopped at."""
 
     _host: bytes | None = None
-    """The header of the last request that had one as it must be; callers send the same with every request."""
+    """The last valid header ``host``; callers send the same one with every request, so it is not checked again."""
 
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
@@ -131,7 +131,7 @@ class BoundedProtocol(DirectProtocol):
         super().connection_lost(exc)
         running = self._running
         if running is not None and not running.response_complete:
-            # uvicorn tells only the last request, and one that waits for its caller to go would wait forever.
+            # uvicorn wakes only the last request; one before it that waits for its caller to go would wait forever.
             running.disconnected = True
             running.message_event.set()
 
@@ -205,13 +205,13 @@ class BoundedProtocol(DirectProtocol):
 
     def send_400_response(self, _: str) -> None:
         """Answer what is not HTTP, or has a head that is refused."""
-        self._refuse(self._wrong or _no_http())
+        self._refuse(self._wrong or _not_http())
 
     def _start_cycle(self) -> None:
         # No request of these is answered at once. The parser takes HTTP/0.9 and HTTP/2.0 too, and refuses all others.
         version = self.parser.get_http_version()
         if version not in ("1.0", "1.1"):
-            self._stop_at(_no_http())
+            self._stop_at(_not_http())
         # A caller of HTTP/1.0 would take "100 Continue" for the answer.
         self.expect_100_continue = self.expect_100_continue and version == "1.1"
         super()._start_cycle()
@@ -332,7 +332,7 @@ class BoundedProtocol(DirectProtocol):
             note(refused)
 
     def _end_behind_the_last(self) -> bool:
-        """End the connection behind the answer to a whole request, and tell whether there is one to wait for."""
+        """End the connection after the answer to the last whole request; return whether there is one to wait for."""
         if self.pipeline and self.cycle.more_body:
             # The rest of it never comes; those before it are whole.
             self.pipeline.popleft()

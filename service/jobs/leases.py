@@ -1,7 +1,7 @@
-"""What a worker may do to jobs: take one for a time, say that it lives, move the job on, let go of it.
+"""What a worker does to jobs: take one for a time, renew its lease, move the job on, release it.
 
 A worker holds a job under a fencing number that grows with every take. Every statement names it, so a worker that wakes
-after its lease ran out changes nothing: it is told ``LeaseLost``.
+after its lease ran out changes nothing: it gets ``LeaseLost``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Leases:
         self._change(lease, Event.GIVE_BACK, attempts=attempts, worker=None, lease_until=0.0, progress=None)
 
     def finished_ago(self, ids: Collection[str]) -> dict[str, float | None]:
-        """Say of each of some jobs how many seconds ago it ended; ``None`` if it has not, nothing if there is none."""
+        """Return by id how many seconds ago jobs ended: ``None`` if not yet, and no entry for an unknown one."""
         if not self.database.exists:
             return {}
         with self.database.read() as connection:
@@ -165,8 +165,8 @@ class Leases:
     def forget(self, *, keep: int, seconds: float) -> None:
         """Delete jobs that ended long ago, and all but ``keep`` that ended of each owner.
 
-        What was cancelled before it began goes first, then what ended first: no one's jobs drive out another's, nor do
-        those that nothing came of drive out results.
+        Of one owner those go first that were cancelled before they began, then those that ended first. So nobody's jobs
+        drive out another's, and jobs that never ran do not drive out results.
         """
         if not self.database.exists:
             return

@@ -132,7 +132,7 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Tell whether there can be jobs: a SQLite file that nobody made holds none, and is not made for a question.
+        """Whether there can be jobs: there are none without the SQLite file, and to ask does not create it.
 
         Errors:
             JobsUnavailable
@@ -145,7 +145,7 @@ class Database:
     def verify(self) -> None:
         """Refuse a SQLite file that is damaged or empty: a queue that begins anew would lose jobs without a word.
 
-        What cannot be reached now is told when it is asked.
+        A store that cannot be reached now is not refused; using it later is an error.
 
         Errors:
             InvalidSetting
@@ -162,11 +162,11 @@ class Database:
         if not is_file:
             raise InvalidSetting("jobs_url", f"{quote(self.name)} is not a file; name one")
         try:
-            # Opened as what is there: one that goes away meanwhile is not made again.
+            # Opened without creating it: a file that is removed meanwhile stays away.
             url = f"{file.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(url, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
                 (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-                # Whoever has just made the file holds this lock until the table is in it.
+                # Whoever has just created the file has this lock until the table is in it.
                 connection.execute("BEGIN IMMEDIATE")
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
@@ -191,7 +191,7 @@ class Database:
             with engine.begin() as connection:
                 yield connection
         if not self._is_there(identity):
-            # It was written into a file that nobody will find any more.
+            # The transaction went into a file that no longer has this name.
             _log.error("the store of jobs: %s was taken away while it was written to", self.name)
             raise JobsUnavailable(RETRY_SECONDS)
 

@@ -1,8 +1,8 @@
-"""The one place where a hot route leaves FastAPI's path: a body is checked from its bytes and answered in bytes.
+"""Hot routes, which handle their requests without FastAPI: a body is checked from its bytes and answered in bytes.
 
-Routes are declared as any other, so models and documentation are FastAPI's. What is skipped at run time is solving
-dependencies, ``await request.json()`` and building an answer from models; of what is common even the model of the body
-(``service.answers.shortcut``). Work that is large leaves the event loop; the kernel releases the GIL.
+They are declared like all others, so that models and documentation are FastAPI's. At run time they skip solving
+dependencies, ``await request.json()`` and building an answer from models; for common requests also the model of the
+body (``service.answers.shortcut``). Large work leaves the event loop, and the kernel releases the GIL.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def error_responses(**said: Any) -> Responses:
-    """Document the errors of a route: how they are said is a ``model`` or a ``content``."""
+    """Document the errors of a route, whose bodies are described by ``model`` or ``content``."""
     return {
         "4XX": {"description": "The request cannot be answered as it is.", **said},
         "5XX": {
@@ -112,7 +112,7 @@ class JsonRoute(APIRoute):
         self.takes_long = state.registry.takes_long
 
     def work(self, chunks: list[bytes]) -> Answer | RequestBody:
-        """Answer a large body; one with chats is returned checked, for its turn."""
+        """Answer a large body; one with chats is only checked and returned, to be answered in its turn."""
         body = b"".join(chunks)
         taken = self._taken(body)
         if taken is not None:
@@ -128,7 +128,7 @@ class JsonRoute(APIRoute):
         return None if self.shortcut is None else self.shortcut(body, True)
 
     def answer_now(self, headers: Headers, body: bytes) -> Answer | Tried | None:
-        """Answer what is small and common, if no limit is near; whatever is left is for ``handle``."""
+        """Answer a small and common request, unless a limit is near; ``handle`` answers all others."""
         limits, size = self.limits, len(body)
         settings = limits.settings
         if (
@@ -143,7 +143,7 @@ class JsonRoute(APIRoute):
         if self.guard is not None:
             self.guard.require(self.need, headers)
         answer = self.shortcut(body, False)
-        # What is larger is sent no faster than it is read.
+        # A larger answer is sent by the task, in blocks and no faster than it is read.
         return Tried(answer) if answer is None or len(answer.blocks[0]) > BLOCK_BYTES else answer
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,7 +167,7 @@ class JsonRoute(APIRoute):
         blocks = answer.blocks
         exchange.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
         if len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
-            # One write of one string, which a larger answer would have to be copied for.
+            # One write of head and body together, for which a larger answer would have to be copied.
             extension = extensions.get(WRITE_WHOLE)
             if extension is not None and extension["send"](answer.media_type, blocks[0]):
                 return
@@ -259,7 +259,7 @@ class JsonRoute(APIRoute):
             with bytes_reported_to(grow):
                 done = work(*arguments)
             if isinstance(done, Answer):
-                # What the kernel or another library made in one go.
+                # Bytes that the kernel or another library made at once, and so did not report.
                 grow(sum(map(len, done.blocks)) - exchange.made_bytes)
             return done
 
@@ -267,7 +267,7 @@ class JsonRoute(APIRoute):
 
 
 async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
-    """Do work; if it needs a trained tokenizer that is not open, open that in a thread once for all, and do it again.
+    """Do work; if it needs a trained tokenizer that is not open, open that in a thread, once for all, and try again.
 
     Errors:
         ``saturated``: so many others are wanted at once that this one never stays open.
@@ -281,9 +281,9 @@ async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
 
 
 def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
-    """Turn an exception into what is sent; a bug is logged by place: its message may quote a caller.
+    """Turn an exception into what is sent. A bug is logged by its traceback alone: its message may quote a caller.
 
-    The answer and the log name it by one word, so that whoever runs the server finds what a caller was told.
+    The answer and the log have one word in common, by which the operator finds what a caller asks about.
     """
     refused = refusal(error, dialect)
     if refused.code != "internal":
@@ -297,7 +297,7 @@ def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
 
 
 def _lacks_descriptors(error: BaseException | None) -> bool:
-    """Tell whether an exception, or one that it was made of, is that no further file can be opened."""
+    """Tell whether an exception, or one of its causes, is that no further file can be opened."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             return True

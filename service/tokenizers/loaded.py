@@ -9,8 +9,8 @@ from service.tokenizers.text_cache import TextCache
 from tokenizer_core import Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
-"""More than this that a regular expression cuts leaves the event loop: one that looks at all of a text from each of its
-places takes 9 ms for so many bytes, 140 for four times as many."""
+"""Longer texts leave the event loop where a regular expression of the artifact's own cuts them: a quadratic one takes
+9 ms for so many bytes, and 140 ms for four times as many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Loaded:
     _has_expressions: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # Templates are compiled here: one that is none stops the start, not the first chat.
+        # Templates are compiled here, so that a broken one is an error at the start and not at the first chat.
         _ = self.tokenizer.templates
         object.__setattr__(self, "name", self.tokenizer.name)
         object.__setattr__(self, "hash", self.tokenizer.hash)
@@ -41,9 +41,9 @@ class Loaded:
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
 
     def takes_long(self, size: int) -> bool:
-        """Tell whether so many bytes may take long: expressions of its own may look at a text again and again.
+        """Tell whether ``size`` bytes may take long, because a regular expression of the artifact's own cuts them.
 
-        Of one that a caller chose no text is short enough: 26 letters can take 16 ms, and a body of 2 KB a second.
+        Where a caller chose the expression no text is short enough: 26 letters can take 16 ms, a body of 2 KB a second.
         """
         return self._has_expressions and (self.is_trained or size > OWN_EXPRESSION_BYTES)
 

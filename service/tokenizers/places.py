@@ -29,9 +29,10 @@ _log = logging.getLogger("tokd.jobs")
 def put_into_place(made: Path, place: Path) -> Path:
     """Move an artifact to its place, or beside it where another one stands, in one step; return where it is.
 
-    What is damaged there is put aside: a place is named by content, so it could never be made anew otherwise.
+    A damaged one that is there is renamed: a place is named after its content, so that content would otherwise never
+    have a place again.
     """
-    while not _is_put(made, place):
+    while not _move(made, place):
         digits = hashlib.sha256((made / MANIFEST).read_bytes()).hexdigest()[:_DIGITS]
         place = place.with_name(f"{place.name}+{digits}")
     descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -67,8 +68,8 @@ def first_of(directory: Path, digits: str, name: str | None = None, *, any_name:
     return None if oldest is None else directory / oldest[1]
 
 
-def _is_put(made: Path, place: Path) -> bool:
-    """Put an artifact into a place; ``False`` if another one stands there, which stays."""
+def _move(made: Path, place: Path) -> bool:
+    """Move an artifact to a place, unless an equal one is there; return ``False`` if another one is, which stays."""
     try:
         made.rename(place)
     except OSError as error:
@@ -93,5 +94,5 @@ def _keep_age(damaged: Path, fresh: Path) -> None:
             status = damaged.stat()
             os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
     except OSError:
-        # There was none, so nothing tells what stood there.
+        # Without a manifest nobody knows what was there.
         return

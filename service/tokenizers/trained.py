@@ -21,7 +21,7 @@ _log = logging.getLogger("tokd")
 def trained_directory(settings: Settings) -> Path:
     """Return the directory that jobs publish into, as an absolute path: the setting, or that of the first artifact."""
     path = Path(settings.trained) if settings.trained is not None else Path(settings.artifacts[0]).absolute().parent
-    # Where `..` leads, links in front of it say. Other links stay: those of a worker's host may lead elsewhere.
+    # Where `..` leads depends on the links before it. Other links are kept: on a worker's host they may lead elsewhere.
     return Path(os.path.realpath(path)) if ".." in path.parts else path.absolute()
 
 
@@ -72,7 +72,7 @@ class Trained:
         except ArtifactNotFound:
             return None
         except ArtifactError as error:
-            # A caller is told of a fault and no more; whoever keeps the files has to know which.
+            # A caller learns only that there is a fault; the operator has to know which.
             _log.error("%s is not served: %s", path, error.message)
             raise
         if name is not None and tokenizer.name != name:

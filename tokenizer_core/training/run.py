@@ -183,8 +183,8 @@ class TrainingRun:
     def publish_under(self, root: str | Path) -> Path:
         """Write the artifact directory ``root/<hash>[-<name>]``, and one for each of ``sizes``; return the first.
 
-        What stands there already is left alone: the same tokenizer is published once, however often this is called. Of
-        sizes that make the same one, when no pair is left for a larger one, the first is.
+        What is there already is left alone: the same tokenizer is published once, however often this is called. Where
+        several sizes make the same tokenizer, because no pair was left for a larger one, the first is published.
         """
         root = place_of(root, "root")
         made = self._made()
