@@ -77,7 +77,7 @@ def _require_standard_streams() -> None:
 
 
 def _run_workers(settings: Settings) -> None:
-    # Every process verifies what it is given for itself; this one does it first, so that an error is told once.
+    # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
     Registry.open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)

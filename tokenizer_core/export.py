@@ -19,7 +19,7 @@ from tokenizer_core.formats import hf_write, tiktoken, vocab_merges
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a reader of the exported files must be told.
+    """What a reader of the exported files needs besides.
 
     Attributes:
         pattern: its name, or the regular expression itself if it has none.

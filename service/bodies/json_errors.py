@@ -158,7 +158,7 @@ def _find_surrogate(body: bytes) -> str | None:
             inside.pop()
             place.pop()
             continue
-        # A name that is no Unicode is told at the object that has it.
+        # A key that is not valid Unicode is reported at the object that has it.
         if isinstance(step, str) and not _is_unicode(step):
             return _joined(place[1:-1])
         place[-1] = step

@@ -30,7 +30,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export, and say what a reader of the files must be told besides."""
+    """Export, and print what a reader of the files needs besides."""
     parts = Tokenizer.open(args.artifact).parts
     output = Path(args.output)
     beside: Beside | None = None

@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
         raise usage(f"{message}; see {self.prog} --help")
 
     def print_help(self, file: Any = None) -> None:
-        """Write the help as every other output, so that one that cannot be written is told."""
+        """Write the help like all other output, so that a failure to write it is reported."""
         if file is None:
             write_line(self.format_help().removesuffix("\n"))
         else:

@@ -169,7 +169,7 @@ def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:
         if temporary.is_dir():
             shutil.rmtree(temporary, ignore_errors=True)
         else:
-            # Where it could not be made, it may be no name at all; what is told is why it could not.
+            # It may not exist, or not even be a possible name; the error to report is why it could not be made.
             with suppress(OSError):
                 temporary.unlink()
 

@@ -9,7 +9,7 @@ from tokenizer_core import Side
 
 
 class Fields:
-    """What the service told. A field that was not asked for is an AttributeError that says so."""
+    """What the service answered. A field that was not asked for is an AttributeError that says so."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
@@ -108,7 +108,7 @@ class TokenizerInfo(Answer):
 
 
 class Job(Fields):
-    """A training job as it stood when the service told it.
+    """A training job as it was when the service answered.
 
     Attributes:
         state: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.

@@ -19,7 +19,7 @@ class JobProgress:
     Args:
         unit: of ``done`` and ``total``: ``bytes``, ``merges`` or ``files``.
         total: ``None`` as long as nobody knows.
-        rate: units a second; ``None`` before it can be told.
+        rate: units a second; ``None`` as long as it is unknown.
     """
 
     done: int
@@ -93,7 +93,7 @@ class JobRequest:
     fingerprint: str | None = None
 
     def digest(self) -> str:
-        """Return what tells whether two requests are the same."""
+        """Return a digest that is equal for equal requests."""
         if self.fingerprint is not None:
             return self.fingerprint
         text = json.dumps([self.recipe, self.name], sort_keys=True, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""What a job may take of the machine, and how it is told that it took more."""
+"""What a job may take of the machine, and the errors of one that took more."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ class Database:
         return Path(str(self._url.database)) if self._url.get_backend_name() == "sqlite" else None
 
     def _identity(self) -> _Identity | None:
-        """Return what tells the SQLite file from any other of its name; ``None`` if there is none.
+        """Return what distinguishes the SQLite file from others of its name; ``None`` if there is none.
 
         Its number is not given to another file as long as a connection holds it open, as an engine's pool does.
         """

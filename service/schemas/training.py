@@ -1,4 +1,4 @@
-"""What callers send to have a tokenizer trained, and how a job is told."""
+"""What callers send to have a tokenizer trained, and how a job is answered."""
 
 from __future__ import annotations
 

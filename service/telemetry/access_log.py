@@ -34,7 +34,7 @@ class AccessLog:
 
     Args:
         stream: where they are written.
-        dropped: told how many lines were thrown away.
+        dropped: called with the number of lines that were thrown away.
     """
 
     def __init__(self, stream: BinaryIO, dropped: Callable[[int], None]) -> None:

@@ -67,7 +67,7 @@ class Rendering:
 
 
 class _Place(NamedTuple):
-    """Where in a caller's values one stands; the whole path is written only when somebody is told it.
+    """A place in a caller's values; its path is written out only for a span or an error.
 
     Attributes:
         above: the number of the place of the object or list that holds it; 0 is none.

@@ -163,7 +163,7 @@ def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_p
 
 @dataclass(slots=True)
 class _Run:
-    """Feeds files to a counter, and tells how far it is.
+    """Feeds files to a counter, and notes how far it is.
 
     Attributes:
         documents, text_bytes: what files of counts say that they were made of.

@@ -72,7 +72,7 @@ class MergeLog:
         return self.timeline[-1][0] if self.timeline else 0.0
 
     def restart(self) -> None:
-        """Forget the merges: the run tells of all that it keeps."""
+        """Forget the merges: the run adds again all that it keeps."""
         self.merges, self._lines = [], []
         self._begun = time.monotonic()
         self._next = self._begun + INTERVAL

@@ -1,4 +1,4 @@
-"""How far a training run has come: told at a bounded interval, whatever it is busy with, and how it is stopped."""
+"""How far a training run has come, reported several times a second whatever it does, and how it is stopped."""
 
 from __future__ import annotations
 
