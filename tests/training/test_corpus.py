@@ -38,7 +38,7 @@ from tokenizer_core.corpus import reading
 from tokenizer_core.corpus.files import Corpus, sources
 from tokenizer_core.training.counting import count_sources
 from tokenizer_core.training.plans import NewVocabulary
-from tokenizer_core.training.progress import Watch
+from tokenizer_core.training.progress import Reporter
 
 SETTINGS = TrainSettings(pattern="gpt2", special_tokens=["<|end|>"])
 DOCUMENTS = [f"document {number}: it's {number * 7} naïve 日本語 words\r\n\n  and «more» " for number in range(300)]
@@ -212,7 +212,7 @@ def test_a_line_of_counts_beyond_the_bound_is_refused(tmp_path: Path, monkeypatc
 
 
 def test_a_run_is_stopped_within_a_line_of_counts(tmp_path: Path) -> None:
-    class Stopped(Watch):
+    class Stopped(Reporter):
         def check(self) -> None:
             raise Cancelled("stopped")
 

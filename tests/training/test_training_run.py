@@ -25,7 +25,7 @@ from tokenizer_core import (
     train,
 )
 from tokenizer_core.training.counting import count_sources
-from tokenizer_core.training.progress import Watch
+from tokenizer_core.training.progress import Reporter
 
 SETTINGS: dict[str, Any] = {"vocab_size": 500, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 
@@ -211,9 +211,9 @@ def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: py
     run.count()
     told.clear()
 
-    def count_and_tell(found: Any, files: Any, rules: Any, watch: Watch, **options: Any) -> Counts:
-        counts = count_sources(found, files, rules, watch, **options)
-        watch.tell()
+    def count_and_tell(found: Any, files: Any, rules: Any, reporter: Reporter, **options: Any) -> Counts:
+        counts = count_sources(found, files, rules, reporter, **options)
+        reporter.report()
         return counts
 
     monkeypatch.setattr("tokenizer_core.training.run.count_sources", count_and_tell)

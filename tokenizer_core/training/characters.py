@@ -22,7 +22,7 @@ from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.vocab_merges import merge_line
 from tokenizer_core.training.counts import Counts
-from tokenizer_core.training.progress import Report, Watch
+from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
 from tokenizer_core.training.train import counted
 
@@ -109,9 +109,9 @@ def train_characters(
         max_token_length=max_token_length,
     )
     counts = counted(corpus, settings, replace_invalid=replace_invalid, threads=threads, progress=progress)
-    watch = Watch(progress)
-    watch.merging(0, wanted)
-    tokens, alphabet, merges = watch.during(
+    reporter = Reporter(progress)
+    reporter.merging(0, wanted)
+    tokens, alphabet, merges = reporter.run(
         lambda: learn_merges(
             counts.pieces,
             wanted,
@@ -122,7 +122,7 @@ def train_characters(
             forbidden=settings.special_tokens,
             end_of_word=end_of_word,
             limit_alphabet=limit,
-            progress=watch.merging,
+            progress=reporter.merging,
         )
     )
     texts = tuple(token.decode() for token in tokens)

@@ -15,7 +15,7 @@ from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, l
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
 from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.training.counts import Counts, check_header, require_pieces
-from tokenizer_core.training.progress import INTERVAL, Progress, Report, Watch
+from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
 
 Item = TypeVar("Item")
 
@@ -52,14 +52,14 @@ def count(
     Raises:
         CorpusError: with the file and the byte, line or row.
     """
-    files, watch = files_of(corpus), Watch(progress)
+    files, reporter = files_of(corpus), Reporter(progress)
     if files is not None:
-        counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
+        counts = count_sources(sources(files), files, rules, reporter, max_piece_length=max_piece_length)
     else:
-        counts = _count_documents(cast("Iterable[str]", corpus), rules, watch, max_piece_length)
+        counts = _count_documents(cast("Iterable[str]", corpus), rules, reporter, max_piece_length)
     require_pieces(counts)
-    watch.now = dataclasses.replace(watch.now, done=watch.now.total or counts.text_bytes)
-    watch.tell()
+    reporter.progress = dataclasses.replace(reporter.progress, done=reporter.progress.total or counts.text_bytes)
+    reporter.report()
     return counts
 
 
@@ -67,7 +67,7 @@ def count_sources(
     found: Sequence[Source],
     files: Files,
     rules: Rules,
-    watch: Watch,
+    reporter: Reporter,
     *,
     max_piece_length: int | None = None,
     meter: Meter | None = None,
@@ -82,7 +82,7 @@ def count_sources(
     total = sum(source.size or 0 for source in found) if total is None else total
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
     meter = Meter() if meter is None else meter
-    run, before = _Run(counter, files, rules, meter, total, watch), meter.unpacked
+    run, before = _Run(counter, files, rules, meter, total, reporter), meter.unpacked
 
     def feed() -> None:
         for number, source in enumerate(found):
@@ -98,11 +98,18 @@ def count_sources(
 
 
 def count_segment(
-    source: Source, segments: Segments, size: int, files: Files, rules: Rules, watch: Watch, meter: Meter, total: int
+    source: Source,
+    segments: Segments,
+    size: int,
+    files: Files,
+    rules: Rules,
+    reporter: Reporter,
+    meter: Meter,
+    total: int,
 ) -> Counts:
     """Count the next segment of a file of text or lines."""
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
-    run, start = _Run(counter, files, rules, meter, total, watch), segments.position
+    run, start = _Run(counter, files, rules, meter, total, reporter), segments.position
     counter.begin_source(0, start, segments.lines)
 
     def feed() -> None:
@@ -135,12 +142,14 @@ def _finished(
         return pieces
 
     try:
-        return run.watch.during(work, run.counter.cancel)
+        return run.reporter.run(work, run.counter.cancel)
     except TokdError as error:
         raise _named(error, found) from error
 
 
-def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_piece_length: int | None) -> Counts:
+def _count_documents(
+    documents: Iterable[str], rules: Rules, reporter: Reporter, max_piece_length: int | None
+) -> Counts:
     """Count strings, which are taken in the caller's thread: an iterator may belong to it."""
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
     taken, next_report = 0, time.monotonic() + INTERVAL
@@ -153,11 +162,11 @@ def _count_documents(documents: Iterable[str], rules: Rules, watch: Watch, max_p
         taken += len(batch)
         if time.monotonic() >= next_report:
             next_report = time.monotonic() + INTERVAL
-            watch.now = Progress("counting", counter.bytes_counted, None, "bytes")
-            watch.tell()
+            reporter.progress = Progress("counting", counter.bytes_counted, None, "bytes")
+            reporter.report()
         if counter.has_failed:
             break
-    pieces = watch.during(lambda: counter.finish(max_piece_length), counter.cancel)
+    pieces = reporter.run(lambda: counter.finish(max_piece_length), counter.cancel)
     return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, pieces.documents, pieces.bytes)
 
 
@@ -176,7 +185,7 @@ class _Run:
     rules: Rules
     meter: Meter
     total: int
-    watch: Watch
+    reporter: Reporter
     documents: int = 0
     text_bytes: int = 0
     damage: InvalidCorpus | None = None
@@ -207,7 +216,7 @@ class _Run:
 
     def _take_counts(self, source: Source) -> None:
         line, distinct = 1, None
-        for block in self._while_well(lines(source, self.meter, self.watch.check)):
+        for block in self._while_well(lines(source, self.meter, self.reporter.check)):
             if line == 1 and block.startswith(b"{"):
                 first, _, rest = block.partition(b"\n")
                 header = check_header(source.name, first, self.rules.header())
@@ -225,8 +234,8 @@ class _Run:
     def _while_well(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
             yield item
-            self.watch.check()
-            self.watch.now = Progress("counting", min(self.meter.bytes, self.total), self.total, "bytes")
+            self.reporter.check()
+            self.reporter.progress = Progress("counting", min(self.meter.bytes, self.total), self.total, "bytes")
             if self.counter.has_failed:
                 return
 

@@ -11,8 +11,9 @@ from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_me
 Merge = tuple[int, int, int, int]
 """Left, right and product by the index of their token, and how often the pair occurred."""
 
-Watcher = Callable[[int, int, list[Merge]], object]
-"""Called with new tokens made and wanted, and the merges since the last call; what it raises ends the run."""
+OnMerges = Callable[[int, int, list[Merge]], object]
+"""Called with how many new tokens are made and are wanted, and with the merges since the last call; what it raises ends
+the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Learned:
 
 
 def learn(
-    pieces: PieceCounts, start: Start, goal: Goal, *, known: Sequence[Merge] = (), watcher: Watcher | None = None
+    pieces: PieceCounts, start: Start, goal: Goal, *, known: Sequence[Merge] = (), on_merges: OnMerges | None = None
 ) -> Learned:
     """Learn merges.
 
@@ -97,12 +98,12 @@ def learn(
         merges = [*start.merges, *(merge[:3] for merge in replayed)]
         vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), merges)
 
-    def watch(done: int, total: int, new: list[Merge]) -> None:
-        if watcher is not None:
-            watcher(len(replayed) + done, len(replayed) + total, fresh(new))
+    def report(done: int, total: int, new: list[Merge]) -> None:
+        if on_merges is not None:
+            on_merges(len(replayed) + done, len(replayed) + total, fresh(new))
 
-    if watcher is not None:
-        watcher(len(replayed), goal.tokens - len(start.tokens), replayed)
+    if on_merges is not None:
+        on_merges(len(replayed), goal.tokens - len(start.tokens), replayed)
     found, _, new = learn_merges(
         pieces,
         goal.tokens,
@@ -112,6 +113,6 @@ def learn(
         forbidden=goal.forbidden,
         vocabulary=vocabulary,
         ignore_merges=start.ignore_merges,
-        progress=watch,
+        progress=report,
     )
     return Learned(start, found, replayed + fresh(new))

@@ -38,20 +38,20 @@ Report = Callable[[Progress], object]
 """Called about ten times a second; what it raises, such as ``Cancelled``, ends the run."""
 
 
-class Watch:
+class Reporter:
     """Reports progress from the caller's thread while the work is done in another.
 
     Attributes:
-        now: what is reported; set by the work.
+        progress: what is reported; set by the work.
     """
 
     def __init__(self, report: Report | None) -> None:
         self._report = report
         self._stopped = threading.Event()
-        self.now = Progress("counting", 0, None, "bytes")
+        self.progress = Progress("counting", 0, None, "bytes")
 
-    def during(self, work: Callable[[], Outcome], stop: Callable[[], object] | None = None) -> Outcome:
-        """Do the work; what a report raises ends it, as soon as it calls ``check``.
+    def run(self, work: Callable[[], Outcome], stop: Callable[[], object] | None = None) -> Outcome:
+        """Do work in a thread and report meanwhile; what a report raises ends the work when it next calls ``check``.
 
         Args:
             stop: called to end what cannot call ``check``.
@@ -74,7 +74,7 @@ class Watch:
         thread.start()
         try:
             while not ended.wait(INTERVAL):
-                self._report(self.now)
+                self._report(self.progress)
         except BaseException:
             self._stopped.set()
             if stop is not None:
@@ -96,11 +96,11 @@ class Watch:
             raise Cancelled("the run was cancelled")
 
     def merging(self, done: int, total: int, _: object = None) -> None:
-        """Note how many merges are made, as the kernel tells it; ``check`` is called first."""
+        """Set how many merges are made, as the kernel calls it; ``check`` is called first."""
         self.check()
-        self.now = Progress("merging", done, total, "merges")
+        self.progress = Progress("merging", done, total, "merges")
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report once, whatever the time."""
         if self._report is not None:
-            self._report(self.now)
+            self._report(self.progress)

@@ -31,7 +31,7 @@ from tokenizer_core.training.counts import Counts, read_header, require_pieces
 from tokenizer_core.training.learning import Learned, Merge, learn
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces
-from tokenizer_core.training.progress import Progress, Report, Watch
+from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import TrainingReport, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
@@ -126,27 +126,27 @@ class TrainingRun:
         log = MergeLog.open(self._merges_path())
         if log.is_complete:
             return
-        watch = Watch(self._report)
-        watch.merging(0, self._plan.goal.tokens - len(self._plan.start.tokens))
-        counts = self._all_counts(self._plan.max_piece_length, watch.now)
+        reporter = Reporter(self._report)
+        reporter.merging(0, self._plan.goal.tokens - len(self._plan.start.tokens))
+        counts = self._all_counts(self._plan.max_piece_length, reporter.progress)
         warn_of_huge_pieces(counts)
-        log.corpus, log.longest = watch.during(counts.summary), len(counts.pieces.longest)
+        log.corpus, log.longest = reporter.run(counts.summary), len(counts.pieces.longest)
         known = log.merges
         log.restart()
 
-        def tell(done: int, total: int, new: list[Merge]) -> None:
-            watch.merging(done, total)
+        def add_merges(done: int, total: int, new: list[Merge]) -> None:
+            reporter.merging(done, total)
             log.add(new)
 
-        learned = watch.during(
-            lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, watcher=tell)
+        learned = reporter.run(
+            lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, on_merges=add_merges)
         )
         log.add(learned.merges[len(log.merges) :])
         log.is_complete = True
         log.write()
         self.__dict__.pop("_finished", None)
-        watch.now = replace(watch.now, done=len(learned.tokens) - len(self._plan.start.tokens))
-        watch.tell()
+        reporter.progress = replace(reporter.progress, done=len(learned.tokens) - len(self._plan.start.tokens))
+        reporter.report()
 
     def tokenizers(self) -> list[Tokenizer]:
         """Return the tokenizer of ``vocab_size``, then one for each of ``sizes``."""
@@ -218,35 +218,35 @@ class TrainingRun:
         yield name
 
     def _count_files(self, files: Files) -> Iterator[str]:
-        watch, meter, done = Watch(self._report), Meter(bounds=self._bounds), 0
-        found = watch.during(partial(sources, files, self._bounds, self._left_out))
+        reporter, meter, done = Reporter(self._report), Meter(bounds=self._bounds), 0
+        found = reporter.run(partial(sources, files, self._bounds, self._left_out))
         total = sum(source.size or 0 for source in found)
-        watch.now = Progress("counting", 0, total, "bytes")
-        watch.tell()
-        parts = shards(found, files, self._rules, watch.check, shard_bytes=self._shard_bytes)
-        while (shard := watch.during(partial(next, parts, None))) is not None:
+        reporter.progress = Progress("counting", 0, total, "bytes")
+        reporter.report()
+        parts = shards(found, files, self._rules, reporter.check, shard_bytes=self._shard_bytes)
+        while (shard := reporter.run(partial(next, parts, None))) is not None:
             cut = cut_of(shard.sources[0], self._rules) if shard.is_large else None
             if cut is None:
-                yield self._count_shard(shard, files, watch, meter, total)
+                yield self._count_shard(shard, files, reporter, meter, total)
             else:
-                yield from self._count_segments(shard, cut, files, watch, meter, total)
+                yield from self._count_segments(shard, cut, files, reporter, meter, total)
             done += shard.size
             meter.bytes = done
-            watch.now = Progress("counting", done, total, "bytes")
-            watch.tell()
+            reporter.progress = Progress("counting", done, total, "bytes")
+            reporter.report()
 
-    def _count_shard(self, shard: Shard, files: Files, watch: Watch, meter: Meter, total: int) -> str:
+    def _count_shard(self, shard: Shard, files: Files, reporter: Reporter, meter: Meter, total: int) -> str:
         path = self._counts_directory / f"{shard.key}.counts"
         if (header := read_header(path)) is not None:
             meter.unpack(header["unpacked"])
         else:
-            counts = count_sources(shard.sources, files, self._rules, watch, meter=meter, total=total)
+            counts = count_sources(shard.sources, files, self._rules, reporter, meter=meter, total=total)
             shard.check_unchanged()
-            watch.during(partial(counts.save, path))
+            reporter.run(partial(counts.save, path))
         return path.name
 
     def _count_segments(
-        self, shard: Shard, cut: Cut, files: Files, watch: Watch, meter: Meter, total: int
+        self, shard: Shard, cut: Cut, files: Files, reporter: Reporter, meter: Meter, total: int
     ) -> Iterator[str]:
         (source,), segments = shard.sources, None
         position, before, is_last = 0, (meter.bytes, meter.unpacked), False
@@ -259,11 +259,11 @@ class TrainingRun:
                 if segments is None:
                     meter.bytes, meter.unpacked = before
                     segments = Segments(source, meter, cut)
-                watch.during(partial(segments.skip, position, watch.check))
-                counts = count_segment(source, segments, self._shard_bytes, files, self._rules, watch, meter, total)
+                reporter.run(partial(segments.skip, position, reporter.check))
+                counts = count_segment(source, segments, self._shard_bytes, files, self._rules, reporter, meter, total)
                 shard.check_unchanged()
                 position, is_last = segments.position, segments.is_at_end
-                watch.during(partial(counts.save, path, end=position, last=is_last))
+                reporter.run(partial(counts.save, path, end=position, last=is_last))
             yield path.name
         meter.unpacked = before[1] + position
 
@@ -273,8 +273,8 @@ class TrainingRun:
         # These counts are the run's own: no bound applies to them, and they are UTF-8.
         rules = replace(self._rules, replace_invalid=False)
         report = self._report
-        watch = Watch(report if report is None or shown is None else lambda _: report(shown))
-        counts = count_sources(sources(files), files, rules, watch, max_piece_length=max_piece_length)
+        reporter = Reporter(report if report is None or shown is None else lambda _: report(shown))
+        counts = count_sources(sources(files), files, rules, reporter, max_piece_length=max_piece_length)
         require_pieces(counts)
         return counts
 
@@ -325,24 +325,24 @@ class TrainingRun:
     def _made(self) -> list[Tokenizer]:
         """Return the tokenizers, and report while they are made."""
         self.merge()
-        watch = self._publishing()
-        watch.tell()
-        return watch.during(self.tokenizers)
+        reporter = self._publishing()
+        reporter.report()
+        return reporter.run(self.tokenizers)
 
     def _put(self, made: Sequence[Tokenizer], places: Sequence[Path], name: str | None) -> None:
         """Write artifacts that do not stand in their places; of several for one place the first."""
-        watch = self._publishing()
+        reporter = self._publishing()
         for done, (tokenizer, place) in enumerate(zip(made, places, strict=True), 1):
             is_first = place not in places[: done - 1]
-            if is_first and not watch.during(partial(holds, place, tokenizer.parts, name=name)):
-                watch.during(partial(tokenizer.save, place, name=name))
-            watch.now = replace(watch.now, done=done)
-            watch.tell()
+            if is_first and not reporter.run(partial(holds, place, tokenizer.parts, name=name)):
+                reporter.run(partial(tokenizer.save, place, name=name))
+            reporter.progress = replace(reporter.progress, done=done)
+            reporter.report()
 
-    def _publishing(self) -> Watch:
-        watch = Watch(self._report)
-        watch.now = Progress("publishing", 0, 1 + len(self._recipe.sizes), "files")
-        return watch
+    def _publishing(self) -> Reporter:
+        reporter = Reporter(self._report)
+        reporter.progress = Progress("publishing", 0, 1 + len(self._recipe.sizes), "files")
+        return reporter
 
 
 def _key(covered: object) -> str:

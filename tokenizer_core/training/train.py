@@ -19,7 +19,7 @@ from tokenizer_core.training.counting import count
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.learning import learn
 from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
-from tokenizer_core.training.progress import Report, Watch
+from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
 
 
@@ -154,9 +154,9 @@ def _follow(
 ) -> list[Tokenizer]:
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
     start, goal = plan.start, plan.goal
-    watch = Watch(progress)
-    watch.merging(0, goal.tokens - len(start.tokens))
-    learned = watch.during(lambda: learn(counts.pieces, start, goal, watcher=watch.merging))
+    reporter = Reporter(progress)
+    reporter.merging(0, goal.tokens - len(start.tokens))
+    learned = reporter.run(lambda: learn(counts.pieces, start, goal, on_merges=reporter.merging))
     return plan.tokenizers(learned, counts.summary())
 
 
