@@ -32,7 +32,7 @@ def _uvicorn(app: str, port: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Contender:
+class ServerKind:
     """One kind of server.
 
     Attributes:
@@ -60,9 +60,9 @@ def _start_smg(port: int, artifact: Path) -> list[str]:
     return [str(peers.PYTHON.parent / "smg"), "launch", "--model-path", artifact.name, *options]
 
 
-CONTENDERS = {
+SERVER_KINDS = {
     # "text", so that all do the same: the others look for no special token.
-    "tokd": Contender(
+    "tokd": ServerKind(
         lambda: "tokd",
         lambda port, artifact: [
             *(sys.executable, "-c", _TOKD, "serve", "--artifact", str(artifact), "--port", str(port)),
@@ -71,26 +71,26 @@ CONTENDERS = {
         "/encode",
         lambda text: {"text": text, "special_tokens": "text"},
     ),
-    "bare": Contender(
+    "bare": ServerKind(
         lambda: "bare ASGI, our kernel",
         lambda port, _: _uvicorn("bare_service:app", port),
         "/encode",
         lambda text: {"text": text},
     ),
-    "lists": Contender(
+    "lists": ServerKind(
         lambda: "bare ASGI, our kernel, ids as a list",
         lambda port, _: _uvicorn("bare_service:app_with_lists", port),
         "/encode",
         lambda text: {"text": text},
     ),
-    "smg": Contender(
+    "smg": ServerKind(
         lambda: f"smg {_smg_version()}",
         _start_smg,
         "/v1/tokenize",
         lambda text: {"model": VOCABULARY, "prompt": text},
         "tokens",
     ),
-    "plain": Contender(
+    "plain": ServerKind(
         lambda: f"FastAPI + pydantic + tiktoken {metadata.version('tiktoken')}",
         lambda port, _: _uvicorn("plain_service:app", port),
         "/encode",
@@ -99,10 +99,10 @@ CONTENDERS = {
 }
 
 
-def available() -> dict[str, Contender]:
-    """Return the contenders that are installed."""
+def available() -> dict[str, ServerKind]:
+    """Return the kinds that are installed."""
     has_smg = (peers.PYTHON.parent / "smg").exists()
-    return {name: one for name, one in CONTENDERS.items() if name != "smg" or has_smg}
+    return {name: one for name, one in SERVER_KINDS.items() if name != "smg" or has_smg}
 
 
 def free_port() -> int:
@@ -126,7 +126,7 @@ def make_artifact(directory: Path) -> Path:
 class Server:
     """A server that runs."""
 
-    contender: Contender
+    kind: ServerKind
     port: int
     process: subprocess.Popen[bytes]
 
@@ -152,24 +152,24 @@ class Server:
 
     def ids(self, text: str) -> list[int]:
         """Ask for the ids of one text."""
-        url = f"http://127.0.0.1:{self.port}{self.contender.path}"
-        answer = httpx.post(url, json=self.contender.body(text), timeout=60)
+        url = f"http://127.0.0.1:{self.port}{self.kind.path}"
+        answer = httpx.post(url, json=self.kind.body(text), timeout=60)
         answer.raise_for_status()
-        ids: list[int] = answer.json()[self.contender.ids]
+        ids: list[int] = answer.json()[self.kind.ids]
         return ids
 
 
 @contextmanager
 def running(name: str, artifact: Path, core: int | None, more: tuple[str, ...] = ()) -> Iterator[Server]:
     """Run a server on one core, or on all, until it is no longer needed; ``more`` are flags of tokd."""
-    contender = CONTENDERS[name]
+    kind = SERVER_KINDS[name]
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "BENCHMARK_ARTIFACT": str(artifact)}
     pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
-    command = [*pin, *contender.start(port, artifact), *more]
+    command = [*pin, *kind.start(port, artifact), *more]
     with (artifact.parent / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=artifact.parent, stdout=log, stderr=log)
-    server = Server(contender, port, process)
+    server = Server(kind, port, process)
     try:
         if not is_ready(server):
             raise SystemExit(f"{name} did not become ready: {Path(log.name).read_text(encoding='utf-8')[-2000:]}")

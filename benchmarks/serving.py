@@ -89,7 +89,7 @@ def settle(running: dict[str, Server]) -> None:
 def load_once(server: Server, bodies: Path, seconds: int, core: int) -> Taken:
     """Load one server for some seconds."""
     before = server.cpu_seconds()
-    seen = load.run(server.port, bodies, seconds, core, server.contender.path)
+    seen = load.run(server.port, bodies, seconds, core, server.kind.path)
     return Taken(seen, (server.cpu_seconds() - before) * 1e6 / max(1, seen["requests"]))
 
 
@@ -110,7 +110,7 @@ def measure(running: dict[str, Server], directory: Path, size: int, rounds: int,
     prove_equal(running, some)
     taken: dict[str, list[Taken]] = {name: [] for name in running}
     for name, server in running.items():
-        lines = [json.dumps(server.contender.body(text)) for text in some]
+        lines = [json.dumps(server.kind.body(text)) for text in some]
         (directory / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for _ in range(rounds):
         for name, server in running.items():
@@ -124,11 +124,11 @@ def measure(running: dict[str, Server], directory: Path, size: int, rounds: int,
 def measure_beside_large(server: Server, directory: Path, seconds: int) -> dict[str, float]:
     """Measure small requests, one after the other, while others loop very large ones."""
     small, large = directory / "small.jsonl", directory / "large.jsonl"
-    small.write_text("\n".join(json.dumps(server.contender.body(text)) for text in texts(200)) + "\n", "utf-8")
+    small.write_text("\n".join(json.dumps(server.kind.body(text)) for text in texts(200)) + "\n", "utf-8")
     corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
     document = (corpus * (LOOPED_CHARACTERS // len(corpus) + 1))[:LOOPED_CHARACTERS]
-    large.write_text(json.dumps(server.contender.body(document)) + "\n", encoding="utf-8")
-    port, path = server.port, server.contender.path
+    large.write_text(json.dumps(server.kind.body(document)) + "\n", encoding="utf-8")
+    port, path = server.port, server.kind.path
     loopers = subprocess.Popen(load.raw(port, large, seconds + 2, LOOPERS, path), stdout=subprocess.PIPE)
     try:
         done = subprocess.run(load.raw(port, small, seconds, 1, path), check=True, capture_output=True, text=True)
@@ -197,7 +197,7 @@ def main(*, short: bool) -> int:
     peers.prepare()
     rounds, seconds = (1, 2) if short else (3, 4)
     core = sorted(os.sched_getaffinity(0))[0]
-    contenders = servers.available()
+    kinds = servers.available()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         artifact = servers.make_artifact(directory)
@@ -205,8 +205,7 @@ def main(*, short: bool) -> int:
             # No other server has a worker for jobs, whose processor time would be counted.
             more = {"tokd": ("--worker", "false")}
             running = {
-                name: stack.enter_context(servers.running(name, artifact, core, more.get(name, ())))
-                for name in contenders
+                name: stack.enter_context(servers.running(name, artifact, core, more.get(name, ()))) for name in kinds
             }
             results = {}
             for size in SHORT if short else SIZES:
@@ -218,7 +217,7 @@ def main(*, short: bool) -> int:
     document = {
         "machine": machine.describe(),
         "versions": {package: metadata.version(package) for package in ("fastapi", "pydantic", "tiktoken", "uvicorn")},
-        "names": {name: one.shown() for name, one in contenders.items()},
+        "names": {name: one.shown() for name, one in kinds.items()},
         "generator": load.generator(),
         "rounds": rounds,
         "results": results,

@@ -283,7 +283,7 @@ def table() -> tuple[Row, ...]:
 
 
 def source_of(name: str, flags: Mapping[str, Any]) -> str:
-    """Return what gave a setting to ``load``: its flag, or its variable; if neither did, or it is none, its name."""
+    """Return what gave a setting to ``load``: its flag, else its variable, else its name, also of an unknown one."""
     for row in table():
         if row.name == name:
             return row.flag if flags.get(name) is not None else row.env if row.env in _ours(os.environ) else name

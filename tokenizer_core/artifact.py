@@ -33,7 +33,7 @@ MANIFEST = "manifest.json"
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
 """What an artifact can hold beside its manifest."""
 
-_STRANGERS = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
+_UNPINNED = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
 """What other programs would read from the directory although no manifest pins it."""
 
 _MAX_REPLACED = 16
@@ -172,7 +172,7 @@ def _pinned(expected: Fields, directory: int) -> dict[str, str]:
     if "tokenizer.json" not in hashes:
         raise InvalidArtifact("the manifest does not list tokenizer.json", field=expected.path)
     present = set(os.listdir(directory))
-    for file in (*FILES, *_STRANGERS):
+    for file in (*FILES, *_UNPINNED):
         if file in present and file not in hashes:
             raise InvalidArtifact(f"{file} is in the directory, but the manifest does not pin it", field=file)
     for file, hash in hashes.items():

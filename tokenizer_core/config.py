@@ -60,7 +60,7 @@ class Pattern:
 
         Raises:
             InvalidOption: it is not a string of Unicode.
-            InvalidArtifact: ``invalid_pattern`` for a word that is no known name, since as a regular expression it
+            InvalidArtifact: ``invalid_pattern`` for a word that is not a known name, since as a regular expression it
                 would only match itself; and for what cannot be written into a ``tokenizer.json``.
         """
         check_unicode(text, "pattern")
@@ -256,7 +256,7 @@ class PipelineConfig:
 
     @property
     def has_expressions(self) -> bool:
-        """Whether a stage looks for a regular expression that is no known pattern: no scanner does that."""
+        """Whether a stage looks for a regular expression that is not a known pattern, for which there is no scanner."""
         found = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
         return any(pattern is not None and pattern.kind == "regex" for pattern in found)
 

@@ -20,7 +20,7 @@ def overlapping(spans: Spans, targets: Spans) -> npt.NDArray[np.bool_]:
         targets: shape (m, 2), in any order, overlapping or not.
 
     Raises:
-        InvalidOption: one of them is no such array of integers.
+        InvalidOption: one of them is not such an array of integers.
     """
     for field, value in (("spans", spans), ("targets", targets)):
         given: object = value

@@ -60,7 +60,7 @@ class Row:
 
     @property
     def count(self) -> int:
-        """The number of ids that are no padding."""
+        """The number of ids that are not padding."""
         return len(self.ids) - self.pad_left - self.pad_right
 
     def attention_mask(self) -> Mask:

@@ -232,7 +232,7 @@ class Tokenizer(Codec):
         """Compile all chat templates: their hashes by name; the one that has no name is ``default``.
 
         Raises:
-            TemplateFailed: one of them is no Jinja template.
+            TemplateFailed: one of them is not a Jinja template.
         """
         sources = self.settings.templates
         if not sources:
@@ -368,7 +368,7 @@ class Tokenizer(Codec):
 
         Raises:
             InvalidOption: the source is not a string of Unicode.
-            TemplateFailed: it is no Jinja template.
+            TemplateFailed: it is not a Jinja template.
         """
         from tokenizer_core import template
 

@@ -71,7 +71,7 @@ def entry(name: str, scopes: Sequence[Scope], key: str) -> str:
     """Write the entry of a key as TOML.
 
     Errors:
-        InvalidKeys: the name is none.
+        InvalidKeys: this cannot be the name of a key.
     """
     check_name(name, "the name")
     listed = ", ".join(f'"{scope}"' for scope in scopes)

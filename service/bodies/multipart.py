@@ -140,7 +140,7 @@ class Form:
         if any(line.startswith(self._delimiter) for line in lines):
             raise _invalid("a part ends within its headers; a blank line ends them")
         self._sink = self._begin(_part(_headers(lines)))
-        # The CRLF of the blank line is no content, and stays as what a delimiter may begin with.
+        # The CRLF of the blank line is not content, but is kept: a delimiter may begin with it.
         self._rest = self._rest[end + len(b"\r\n") :]
         self._at, self._seen = len(b"\r\n"), b""
         self._step = self._read_content

@@ -11,7 +11,7 @@ from service.jobs.states import State
 
 
 class UnknownJob(ServiceError):
-    """There is no such job, or it is another's: which of the two is not told."""
+    """There is no such job, or it belongs to somebody else; the answer does not say which."""
 
     def __init__(self, job_id: str) -> None:
         super().__init__("job_not_found", f"there is no job {quote(job_id)}; GET /train-job lists yours")

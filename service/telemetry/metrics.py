@@ -272,7 +272,7 @@ def _page_of_jobs(jobs: Mapping[str, int]) -> bytes:
 
 
 def _forget_dead_processes(directory: Path) -> None:
-    """Drop the gauges of processes that ended: what they had under way is no more."""
+    """Drop the gauges of processes that ended: they have nothing under way."""
     for file in directory.glob("gauge_live*_*.db"):
         pid = int(file.stem.rpartition("_")[2])
         try:

@@ -40,7 +40,7 @@ class Registry:
         tokenizers: by the path they were opened at, in the order of the settings; no two of one name.
         default: a reference to one of them; the first if ``None``.
         models: ``model=reference``: what callers of other servers call a tokenizer.
-        trained: where tokenizers are found by hash that are none of these.
+        trained: where further tokenizers are found, by hash.
         texts: what all of them remember texts in.
     """
 

@@ -42,7 +42,7 @@ class WebFile(io.RawIOBase):
 
         Raises:
             CorpusForbidden: ``scheme_forbidden``, ``address_forbidden``.
-            CorpusNotFound: no answer, or one that is no success.
+            CorpusNotFound: no answer, or one with a status other than 200.
         """
         return cls(*_request(url, bounds, field))
 

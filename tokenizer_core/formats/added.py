@@ -69,7 +69,7 @@ def reserved(parts: TokenizerParts) -> TokenizerParts:
 def given_ids(
     entries: int, tokens: Iterable[AddedToken], is_entry: Callable[[AddedToken], bool]
 ) -> Iterator[tuple[int, AddedToken, set[int]]]:
-    """Tell which ids Hugging Face gives the tokens that are no entries, whatever their file says.
+    """Yield which ids Hugging Face gives the tokens that are not entries, whatever their file says.
 
     Version 0.23 counts on from the number of entries, those before it also from the highest id of an added token.
 
@@ -78,7 +78,7 @@ def given_ids(
         tokens: in the order of the file.
 
     Returns:
-        The place of each token that is no entry, the token, and the ids that the versions give it.
+        The place of each token that is not an entry, the token, and the ids that the versions give it.
     """
     highest, outside = -1, 0
     for index, token in enumerate(tokens):

@@ -1,6 +1,6 @@
 """Train character-level BPE with an end-of-word mark: merges as data, and files that Hugging Face reads.
 
-The pipeline of this package begins with bytes, so what comes of this is no ``Tokenizer``: it is for subword-nmt's and
+The pipeline of this package begins with bytes, so the result is not a ``Tokenizer``: it is for subword-nmt's and
 Hugging Face's ``</w>`` vocabularies, and for teaching.
 
 >>> from tokenizer_core import train_characters
@@ -29,8 +29,8 @@ from tokenizer_core.training.train import counted
 WORDS = r"[^\s\x1C-\x1F]+|[\s\x1C-\x1F]"
 """Each white space and what lies between: the usual words of character-level vocabularies.
 
-White space is what ``str.split`` takes for it, with four separators that are none to Unicode: readers in Python take a
-line of ``merges.txt`` apart by that, so no merge may hold any.
+White space is what ``str.split`` takes for it, also four separators that are not white space in Unicode: readers in
+Python split a line of ``merges.txt`` so, and a merge must not be split.
 """
 
 

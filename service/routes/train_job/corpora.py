@@ -30,7 +30,7 @@ NEVER = frozenset(("", "file", "local", "memory", "data", "dir", "filecache", "s
 
 
 def check(corpus: CorpusRequest, settings: Settings) -> None:
-    """Refuse a corpus that is no one kind, or that is not to be read.
+    """Refuse a corpus of no kind, of several, or of what jobs may not read.
 
     Errors:
         ``missing_field``, ``invalid_option``, ``invalid_value``, ``body_too_large``, ``path_forbidden``,

@@ -37,7 +37,7 @@ def learn(
 ) -> list[Pair]:
     """Take merges until there are ``vocab_size`` tokens, or no pair occurs ``least`` times.
 
-    A token that is made by two merges can bring a pair back that was merged before: that is no new merge.
+    A token that is made by two merges can bring a pair back that was merged before: that is not a new merge.
     """
     order = Order(tie_break)
     merges: dict[Pair, None] = {}
