@@ -243,14 +243,13 @@ class BoundedProtocol(DirectProtocol):
         if self.transport.is_closing():
             self._end_unread()
             return
-        self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-            if self._left:
-                self._parse_left()
-                self.flow.resume_reading()
+            self._parse_left()
+            self.flow.resume_reading()
             self._watch_the_head()
             return
+        self.flow.resume_reading()
         self._quiet_since = self.loop.time()
         # The timer stays: to make and to cancel one for each request costs as much as to parse its head.
         if self.timeout_keep_alive_task is None:

@@ -169,6 +169,25 @@ def test_head_that_is_not_read_while_requests_wait_in_line_is_not_late() -> None
     asyncio.run(story())
 
 
+def test_head_behind_the_last_request_in_line_is_read_while_that_is_answered() -> None:
+    async def story() -> None:
+        async def answers_none_but_the_first(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] == "/":
+                await app(scope, receive, send)
+            else:
+                await asyncio.Event().wait()
+
+        protocol, transport = connected(answers_none_but_the_first)
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET / HT")
+        assert protocol.flow.read_paused
+        while b"204" not in transport.written:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert not protocol.flow.read_paused
+        protocol.connection_lost(None)
+
+    asyncio.run(story())
+
+
 def test_caller_who_does_not_read_is_given_up_and_one_who_does_is_not() -> None:
     async def story() -> None:
         protocol, transport = connected()
