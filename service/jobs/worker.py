@@ -115,11 +115,13 @@ class Worker:
 def _age(directory: Path) -> float:
     """Return how long ago anything in a directory was written."""
     newest = 0.0
-    for path in (directory, *directory.rglob("*")):
-        try:
-            newest = max(newest, path.lstat().st_mtime)
-        except OSError:
-            continue
+    # What is gone by now, as an upload that was refused, is passed over by ``os.walk``; ``Path.rglob`` raises.
+    for parent, _, names in os.walk(directory):
+        for path in (Path(parent), *(Path(parent, name) for name in names)):
+            try:
+                newest = max(newest, path.lstat().st_mtime)
+            except OSError:
+                continue
     return time.time() - newest
 
 

@@ -217,6 +217,26 @@ def test_the_sweep_removes_what_no_job_needs(bench: Bench, make_settings: MakeSe
 
 
 @SQLITE
+def test_the_sweep_goes_on_when_an_upload_goes_away_meanwhile(
+    bench: Bench, make_settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.submit()
+    refused = bench.store.prepare()
+    list_directory = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if Path(path) == refused.directory and refused.directory.exists():
+            refused.directory.rmdir()
+        return list_directory(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    worker = Worker(make_settings(), PRETENDER)
+    worker.sweep()
+    worker.close()
+    assert left_over(bench) == []
+
+
+@SQLITE
 def test_the_sweep_removes_what_is_left_of_a_job_that_ended_a_while_ago(
     bench: Bench, leases: Leases, make_settings: MakeSettings
 ) -> None:
