@@ -14,7 +14,8 @@ from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from service.capacity.threads import saturated
-from service.jobs import JobStatus, JobsUnavailable, UnknownJob
+from service.errors import ServiceError
+from service.jobs import JobStatus, UnknownJob
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.access import JobAccess, caller
 from service.routes.train_job.answers import job_summary
@@ -116,7 +117,8 @@ class EventStream(Response):
                     await self._ending.wait()
                 return
             quiet += LOOK_SECONDS
-            with suppress(JobsUnavailable):
+            # The store is away, or more wait for it than may: it is asked again.
+            with suppress(ServiceError):
                 try:
                     job = await self._access.run(self._access.jobs.status, job.id, self._owner)
                 except UnknownJob:

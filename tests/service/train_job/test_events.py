@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from service.jobs import JobProgress, JobStore
+from service.capacity.threads import saturated
+from service.jobs import JobProgress, JobStore, JobsUnavailable, UnknownJob
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.routes.train_job import events as event_stream
@@ -123,6 +124,29 @@ def test_quiet_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
             return [await anext(told) for _ in range(3)]
 
     assert asyncio.run(story()) == [b"retry: 2000\n\n", b": keep-alive\n\n", b": keep-alive\n\n"]
+
+
+def test_stream_waits_while_jobs_cannot_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.001)
+    queued: Any = SimpleNamespace(id="j", version=1, has_ended=False)
+    failures = [saturated("8 requests about jobs wait"), JobsUnavailable(5), saturated("no thread became free")]
+
+    class Busy:
+        jobs = SimpleNamespace(status=None)
+
+        async def run(self, *_: object) -> Any:
+            if failures:
+                raise failures.pop()
+            raise UnknownJob("j")
+
+    access: Any = Busy()
+
+    async def story() -> list[bytes]:
+        async with asyncio.timeout(60):
+            return [event async for event in event_stream.EventStream(access, set(), None, queued, seen=1)._events()]
+
+    assert asyncio.run(story()) == [b"retry: 2000\n\n"]
+    assert failures == []
 
 
 def test_head_ends_at_once(stage: Stage) -> None:
