@@ -29,6 +29,7 @@ from tokenizer_core import (
     StepLimit,
     TokdError,
     Tokenizer,
+    TrainingReport,
     TrainingRun,
     TrainSettings,
 )
@@ -37,6 +38,9 @@ _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
 _SETTINGS = frozenset(("extends", *(field.name for field in fields(TrainSettings))))
 _OF_CORPUS = frozenset(("format", "field", "column"))
 """Only of files that a pattern or a directory found: others are named by their place in the request."""
+
+TOKEN_CHARACTERS = 200
+"""Of each of the longest tokens in a report."""
 
 _log = logging.getLogger("tokd.jobs")
 
@@ -65,8 +69,7 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     shutil.rmtree(made, ignore_errors=True)
     artifact = run.publish_under(made)
     tokenizer = Tokenizer.open(artifact)
-    # How often every single merge occurred is as long as the vocabulary; the rest is short.
-    report = {name: value for name, value in run.report().to_dict().items() if name != "frequencies"}
+    report = _short(run.report())
     messages.send(ready=True)
     watchdog.wait_to_publish()
     target = Path(order["target"])
@@ -90,6 +93,18 @@ def _bounds(order: dict[str, Any]) -> Bounds:
         max_bytes=order["max_bytes"],
         public_addresses_only=True,
     )
+
+
+def _short(report: TrainingReport) -> dict[str, Any]:
+    """Return what is kept of a report with the job, and read with every list of jobs.
+
+    How often every single merge occurred is as long as the vocabulary, and a token may be as long as the corpus.
+    """
+    found = {name: value for name, value in report.to_dict().items() if name != "frequencies"}
+    tokens = [
+        f"{token[:TOKEN_CHARACTERS]}..." if len(token) > TOKEN_CHARACTERS else token for token in report.longest_tokens
+    ]
+    return found | {"longest_tokens": tokens}
 
 
 def explain(error: BaseException, order: dict[str, Any]) -> dict[str, Any]:

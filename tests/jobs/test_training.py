@@ -269,6 +269,23 @@ def test_a_job_extends_what_its_submitter_named_or_fails(
     store.close()
 
 
+@SQLITE
+def test_a_report_is_short_however_long_the_tokens_are(make_settings: MakeSettings, corpus: Path) -> None:
+    (corpus / "long.txt").write_text("ab" * 1000)
+    settings = make_settings(corpus_roots=(str(corpus),))
+    store, worker = JobStore.open(settings), Worker(settings)
+    recipe = {"corpus": {"paths": [str(corpus / "long.txt")]}, "vocab_size": 300, "pattern": None}
+    job = store.submit(JobRequest(recipe=recipe, owner="local"))[0]
+    assert worker.work()
+    artifact = store.get(job.id, None).artifact
+    assert artifact is not None
+    tokens = artifact.report["longest_tokens"]
+    assert [len(token) for token in tokens[-3:]] == [8, 4, 2]
+    assert tokens[0] == "ab" * 100 + "..."
+    worker.close()
+    store.close()
+
+
 FULL = """
 import errno, os, sys
 from pathlib import Path
