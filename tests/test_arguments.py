@@ -45,6 +45,7 @@ TEXTS = ["low lower lowest"]
 SURROGATE = "a\ud800"
 NO_PATHS: tuple[Any, ...] = (None, 5, True, b"bytes", ["list"], "")
 ROW = np.arange(3, dtype=np.uint32)
+TUPLES = ("named_templates", "extra", "pair_template")
 
 
 @pytest.fixture
@@ -232,8 +233,8 @@ def test_the_parts_of_a_tokenizer_are_checked_when_they_are_put_together(
     [
         *((side, value, side) for side in ("padding_side", "truncation_side") for value in (None, 5, "middle", ROW)),
         *(("model_max_length", value, "model_max_length") for value in ("5", 1.5, True)),
-        *(("named_templates", value, "named_templates") for value in (None, 5, {"tool_use": "source"})),
-        *(("named_templates", (value,), "named_templates[0]") for value in ("ab", ("a",), ("a", 5), ("a", SURROGATE))),
+        *((name, value, name) for name in TUPLES for value in (5, "ab", {"tool_use": "source"})),
+        *((name, (value,), f"{name}[0]") for name in TUPLES for value in ("ab", ("a",), ("a", 5), ("a", SURROGATE))),
     ],
 )
 def test_a_choice_beside_a_tokenizer_is_of_its_type(field: str, value: Any, place: str) -> None:

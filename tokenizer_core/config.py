@@ -23,7 +23,7 @@ from tokenizer_core.arguments import (
     optional_integer,
     tuple_of,
 )
-from tokenizer_core.errors import InvalidArtifact, InvalidOption
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, shown
 
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 Rewriting = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
@@ -310,11 +310,20 @@ class Settings:
         check_choice(self.padding_side, Side, "padding_side")
         check_choice(self.truncation_side, Side, "truncation_side")
         object.__setattr__(self, "model_max_length", optional_integer(self.model_max_length, "model_max_length"))
-        for index, pair in enumerate(tuple_of(self.named_templates, "named_templates")):
-            if len(tuple_of(pair, place := f"named_templates[{index}]")) != 2:
-                raise InvalidOption(f"{place} is a name and a template, not {len(pair)} parts", field=place)
-            for text in pair:
-                check_unicode(text, place)
+        for name, second in (("named_templates", "a template"), ("extra", "JSON text")):
+            for index, pair in enumerate(tuple_of(getattr(self, name), name)):
+                if len(tuple_of(pair, place := f"{name}[{index}]")) != 2:
+                    raise InvalidOption(f"{place} is a name and {second}, not {len(pair)} parts", field=place)
+                for text in pair:
+                    check_unicode(text, place)
+        for index, (_, text) in enumerate(self.extra):
+            _check_json(text, f"extra[{index}]")
+        for index, item in enumerate(tuple_of(self.pair_template or (), "pair_template")):
+            if len(tuple_of(item, place := f"pair_template[{index}]")) != 2:
+                raise InvalidOption(f"{place} is an id or a text, and its type id, not {len(item)} parts", field=place)
+            if item[0] not in ("A", "B"):
+                integer_of(item[0], place, 0)
+            integer_of(item[1], place, 0)
 
     @property
     def templates(self) -> dict[str, str]:
@@ -325,6 +334,13 @@ class Settings:
     def template_name(self, *, has_tools: bool) -> str:
         """Choose a template as Hugging Face does: ``tool_use`` if there are tools and it is there, else ``default``."""
         return "tool_use" if has_tools and "tool_use" in self.templates else "default"
+
+
+def _check_json(text: str, field: str) -> None:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidOption(f"{field} has JSON text behind its name, not {shown(text)}", field=field) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.formats.small import added, document, write
 from tokenizer_core import artifact
-from tokenizer_core.errors import TokdError
+from tokenizer_core.config import Settings
+from tokenizer_core.errors import InvalidOption, TokdError
 from tokenizer_core.formats import hf_json, hf_write
 
 PAD = document(added_tokens=[added(264, "<|end|>"), added(265, "<|pad|>")])
@@ -203,3 +204,12 @@ def test_a_template_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff")
     with pytest.raises(TokdError, match="UTF-8"):
         hf_json.read(tmp_path)
+
+
+def test_what_is_kept_for_the_export_is_json():
+    """It stood there until somebody saved, which ended in an error of Python's."""
+    assert Settings(extra=(("image_token", '"<img>"'),)).extra == (("image_token", '"<img>"'),)
+    for text in ("<img>", "", "[" * 200_000):
+        with pytest.raises(InvalidOption) as caught:
+            Settings(extra=(("image_token", text),))
+        assert caught.value.place == {"field": "extra[0]"}
