@@ -66,7 +66,7 @@ def sweep(directory: Path) -> None:
     try:
         names = list(directory.iterdir())
     except OSError:
-        # It can be written to and not be listed.
+        # A directory that may be written to need not be readable.
         return
     for path in names:
         if _FRESH.fullmatch(path.name) is None or path.is_symlink():
@@ -130,6 +130,6 @@ def _write(file: BinaryIO, parts: Iterable[bytes]) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    # A file system without locks has nothing swept away either.
+    # On a file system without locks ``sweep`` removes nothing either.
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -50,7 +50,7 @@ class TokdError(Exception):
     codes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, message: str, *, code: str | None = None, **place: Any) -> None:
-        # A path or a key can hold a lone surrogate, and no log and no answer could be written with it.
+        # A path or a key can hold a lone surrogate, with which no log line and no answer could be written.
         self.message = _writable(message)
         super().__init__(self.message)
         self.code = self.codes[0] if code is None else code

@@ -88,7 +88,7 @@ class Row:
         """Cut and pad ``values``, one a token of the row before both, such as spans; shape (width, ...).
 
         Raises:
-            InvalidOption: ``values`` is not an array of so many, or ``fill`` no integer that it can hold.
+            InvalidOption: ``values`` is not an array of that length, or ``fill`` is not an integer that it can hold.
         """
         given: object = values
         length = self.count + self.cut.removed

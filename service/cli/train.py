@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
     _require_apart(args, wanted, folder, work)
     evaluation = train_report.Evaluation.of(args)
     bar = Bar()
-    # The directory is this process's until it is gone: another one would find its files vanish.
-    with _alone(work):
+    # Locked until it is removed: another process would see its files vanish.
+    with _exclusive(work):
         _keep_recipe(args, wanted, work)
         try:
             tokenizer, report = _train(args, wanted, work, [*_places(args, wanted), folder], bar)
@@ -246,13 +246,13 @@ def _keep_recipe(args: argparse.Namespace, wanted: Recipe, work: Path) -> None:
 
 
 @contextmanager
-def _alone(work: Path) -> Iterator[None]:
-    """Make the work directory, unless another process works there; one that is empty in the end is removed.
+def _exclusive(work: Path) -> Iterator[None]:
+    """Make and lock the work directory, so that no other process works there; if it is empty in the end, remove it.
 
-    The lock is that of the directory and ends with the process, however that ends.
+    The lock ends with the process, however that ends.
     """
-    while (descriptor := _locked(work)) is None:
-        # The process that was there before has just removed it.
+    while (descriptor := _lock(work)) is None:
+        # Another process has just removed the directory: make it again.
         continue
     try:
         yield
@@ -263,8 +263,8 @@ def _alone(work: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked(work: Path) -> int | None:
-    """Make, open and lock a directory; ``None`` where it was gone by then."""
+def _lock(work: Path) -> int | None:
+    """Make, open and lock a directory, and return its descriptor; ``None`` if it was removed before it was locked."""
     if work.is_symlink():
         raise CommandError("output_exists", f"{work} is a link; name the directory that it leads to with --work")
     if not work.is_dir():

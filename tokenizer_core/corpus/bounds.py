@@ -176,7 +176,7 @@ class Bounds:
             raise CorpusTooLarge(message, field=field)
 
     def _is_held(self, path: Path, opened: os.stat_result) -> bool:
-        """Whether what is below a root now is the file that was opened."""
+        """Whether the opened file is the one that this path leads to now, below a root."""
         real = self.real_roots()
         try:
             return real.holds(path) and os.path.samestat(os.lstat(real.real(path)), opened)

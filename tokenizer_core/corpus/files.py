@@ -161,7 +161,7 @@ class _Finding:
     left_out: tuple[str, ...]
 
     def below(self, place: Place, among: Iterable[str]) -> Callable[[Path], bool]:
-        """Return whether a file that is found from a place lies in one of these, other than what it is in itself."""
+        """Return a test of whether a file lies in one of ``among``, but for those that the place itself lies below."""
         beginning = self.real.real(place.beginning)
         apart = [one for one in among if beginning == one or not is_below(beginning, one)]
         return lambda file: bool(apart) and any(is_below(self.real.real(file), one) for one in apart)
@@ -206,7 +206,7 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         raise not_found(str(place.path), error, field) from error
     except RecursionError:
         raise not_found(str(place.path), "the pattern has too many directories", field) from None
-    # Nobody is told what lies in a closed directory, or whether anything does.
+    # Left out without an error, which would reveal what is in a closed directory.
     found = [*filterfalse(finding.below(place, real.closed), found)]
     others = [*filterfalse(finding.below(place, finding.left_out), found)]
     if found and not others:

@@ -1,4 +1,4 @@
-"""What one rendering may cost: work, time and nesting, counted by everything that a template can make grow."""
+"""What one rendering may cost: work, time and nesting, charged by all that can make text or values grow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LATER_CHAT_SECONDS = 0.001
 with 10 ms for each half a megabyte would be allowed minutes."""
 
 LOOK_SECONDS = 0.002
-"""How often a rendering that shares the interpreter asks whether others wait."""
+"""Seconds between two looks of a rendering whether others wait for their turn."""
 
 MAX_NUMBER_BITS = 1024
 

@@ -85,7 +85,7 @@ class Recipe:
                 if (text := getattr(self, name)) is not None:
                     check_unicode(text, name)
             sizes: Any = self.sizes
-            # Of an array it cannot be said whether it is true.
+            # Not ``bool(sizes)`` of anything: an array of NumPy raises there.
             has_sizes = not isinstance(sizes, list | tuple) or bool(sizes)
             plan = NewVocabulary(self.settings, sizes if has_sizes else (self.settings.vocab_size,))
         except (InvalidOption, InvalidArtifact) as error:
