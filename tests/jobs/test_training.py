@@ -270,11 +270,12 @@ def test_a_job_extends_what_its_submitter_named_or_fails(
 
 
 @SQLITE
-def test_a_report_is_short_however_long_the_tokens_are(make_settings: MakeSettings, corpus: Path) -> None:
-    (corpus / "long.txt").write_text("ab" * 1000)
-    settings = make_settings(corpus_roots=(str(corpus),))
+def test_a_report_is_short_however_long_the_tokens_are(make_settings: MakeSettings, tmp_path: Path) -> None:
+    corpus = tmp_path / "long.txt"
+    corpus.write_text("ab" * 1000)
+    settings = make_settings(corpus_roots=(str(tmp_path),))
     store, worker = JobStore.open(settings), Worker(settings)
-    recipe = {"corpus": {"paths": [str(corpus / "long.txt")]}, "vocab_size": 300, "pattern": None}
+    recipe = {"corpus": {"paths": [str(corpus)]}, "vocab_size": 300, "pattern": None}
     job = store.submit(JobRequest(recipe=recipe, owner="local"))[0]
     assert worker.work()
     artifact = store.get(job.id, None).artifact
