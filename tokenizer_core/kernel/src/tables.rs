@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::machine::path::Path;
-use crate::merging::backtrack::{Known, Lengths};
+use crate::merging::backtrack::{Lengths, SearchTables};
 use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
@@ -66,9 +66,9 @@ impl Tables {
         Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, white, path })
     }
 
-    /// What long pieces are searched by; `None` where they go by the queue.
-    pub fn known(&self) -> Option<Known<'_>> {
+    /// What the search of long pieces needs; `None` where they are merged with the queue.
+    pub fn search_tables(&self) -> Option<SearchTables<'_>> {
         let (lineage, lengths) = (self.lineage.as_ref()?, self.lengths.as_ref()?);
-        Some(Known { merges: &self.merges, lineage, lengths, tokens: &self.tokens })
+        Some(SearchTables { merges: &self.merges, lineage, lengths, tokens: &self.tokens })
     }
 }

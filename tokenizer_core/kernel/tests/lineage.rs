@@ -40,7 +40,7 @@ fn check(vocabulary: &Vocabulary) {
                 continue;
             }
             let both = common::merge_slowly(vocabulary, &bytes) == [*left, *right];
-            assert_eq!(lineage.can_stand(&table, *left, *right), both, "{left_bytes:?} {right_bytes:?}");
+            assert_eq!(lineage.is_valid_pair(&table, *left, *right), both, "{left_bytes:?} {right_bytes:?}");
         }
     }
     check_index(vocabulary, &lineage, &made);

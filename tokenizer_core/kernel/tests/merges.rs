@@ -73,7 +73,7 @@ fn long_equal_letters_are_merged_from_the_left() {
     let tables = tables(&vocabulary);
     let piece = [b'q'; 501];
     let expected = common::merge_slowly(&vocabulary, &piece);
-    assert_eq!(Backtracker::default().encode(tables.known().unwrap(), &piece), Some(&expected[..]));
+    assert_eq!(Backtracker::default().encode(tables.search_tables().unwrap(), &piece), Some(&expected[..]));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_vocabulary_of_too_long_tokens_goes_by_the_queue() {
     let halves: Vec<String> = (0..9).map(|power| "a".repeat(1 << power)).collect();
     let merges: Vec<(&str, &str)> = halves.iter().map(|half| (half.as_str(), half.as_str())).collect();
     let tables = tables(&common::vocabulary(&merges));
-    assert!(tables.known().is_none());
+    assert!(tables.search_tables().is_none());
 }
 
 #[test]
@@ -184,8 +184,8 @@ proptest! {
         let piece: Vec<u8> = choices.iter().map(letter).collect();
         let mut backtracker = Backtracker::default();
         for piece in [&piece[..], &piece[..1]] {
-            if let Some(known) = tables.known()
-                && let Some(ids) = backtracker.encode(known, piece)
+            if let Some(search) = tables.search_tables()
+                && let Some(ids) = backtracker.encode(search, piece)
             {
                 prop_assert_eq!(ids, common::merge_slowly(&vocabulary, piece));
             }
@@ -203,8 +203,8 @@ proptest! {
         let tables = tables(&vocabulary);
         let mut backtracker = Backtracker::default();
         for piece in pieces {
-            if let Some(known) = tables.known()
-                && let Some(ids) = backtracker.encode(known, &piece)
+            if let Some(search) = tables.search_tables()
+                && let Some(ids) = backtracker.encode(search, &piece)
             {
                 prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
             }
@@ -233,7 +233,7 @@ proptest! {
         let tables = tables(&vocabulary);
         let stretch = |(same, length): &(bool, usize)| if *same { letter } else { other }.repeat(*length);
         let piece = runs.iter().map(stretch).collect::<String>().into_bytes();
-        let (mut backtracker, known) = (Backtracker::default(), tables.known().unwrap());
-        prop_assert_eq!(backtracker.encode(known, &piece), Some(&common::merge_slowly(&vocabulary, &piece)[..]));
+        let (mut backtracker, search) = (Backtracker::default(), tables.search_tables().unwrap());
+        prop_assert_eq!(backtracker.encode(search, &piece), Some(&common::merge_slowly(&vocabulary, &piece)[..]));
     }
 }

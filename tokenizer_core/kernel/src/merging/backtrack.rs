@@ -1,8 +1,9 @@
-//! Long pieces from left to right: the longest token first, a shorter one where nothing fits behind it.
+//! Long pieces from left to right: the longest token first, a shorter one where nothing fits after it. This is the
+//! backtracking encoder of GitHub's crate `bpe` (rust-gems).
 //!
-//! A sequence of tokens whose neighbours can all be neighbours is what merges make out of its bytes (`lineage`), so
-//! there is one such sequence for every prefix of the piece. A place behind which nothing fits is therefore useless
-//! whatever came before, and is never tried again: the time is linear in the piece.
+//! A sequence of tokens in which all neighbours are valid pairs is what merges make of its bytes (`lineage`), so every
+//! prefix of the piece has exactly one such sequence. A position after which nothing fits is therefore a dead end
+//! whatever came before it, and is never tried again: the time is linear in the length of the piece.
 
 use rustc_hash::FxHashMap;
 
@@ -10,22 +11,22 @@ use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
 use crate::merging::run_tokens::{self, RunLengths, RunTokens};
 use crate::merging::token_index::TokenIndex;
-use crate::merging::white_space_tokens::{Spot, WhiteSpaceTokens};
+use crate::merging::white_space_tokens::{NodeIndex, WhiteSpaceTokens};
 use crate::piece_cache::Key;
 use crate::vocabulary::Vocabulary;
 
-/// Longer tokens would make every place costly.
+/// Longer tokens would make every position costly.
 const TOKEN_LIMIT: usize = 256;
 
-/// Lengths below this have a bit each; the highest bit says that there are longer ones.
+/// Lengths below this have a bit each; the highest bit stands for all longer ones.
 const LONG: usize = 31;
 
-/// The binary logarithm of how many answers about neighbours are remembered: 16 KB.
+/// The binary logarithm of how many answers about pairs are cached: 16 KB.
 const NEIGHBOUR_BITS: u32 = 11;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS < 1 << 31);
 
-/// The lengths of the tokens that begin with three given bytes, without runs of one byte.
+/// The lengths of the tokens that begin with three given bytes, except runs of one byte.
 #[derive(Debug)]
 pub struct Lengths {
     /// By a hash of the three bytes.
@@ -36,7 +37,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Collect the lengths of the tokens for which `is_made` is true; `None` if one is too long to search quickly.
+    /// Collect the lengths of the tokens for which `is_made` is true; `None` if one of them is too long to search fast.
     pub fn new(vocabulary: &Vocabulary, is_made: impl Fn(u32) -> bool) -> Option<Self> {
         let mut short = vec![0; 1 << 16].into_boxed_slice();
         let mut long: FxHashMap<usize, Vec<(&[u8], u32)>> = FxHashMap::default();
@@ -62,7 +63,7 @@ impl Lengths {
     }
 }
 
-/// The tokens of at least [`LONG`] bytes with one place, in order of their bytes.
+/// The tokens of at least [`LONG`] bytes whose first three bytes have the same hash, in the order of their bytes.
 ///
 /// If a text begins with one of them, so does the greatest of them that is not above the text.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ struct LongTokens(Box<[LongToken]>);
 struct LongToken {
     bytes: Box<[u8]>,
     id: u32,
-    /// The longest other token that it begins with, or its own place.
+    /// Where the longest other token is that it begins with, or where it is itself.
     shorter: u32,
 }
 
@@ -90,8 +91,8 @@ impl LongTokens {
 
     /// A token and those that it begins with, the longest first.
     fn chain(tokens: &[LongToken], first: u32) -> impl Iterator<Item = u32> {
-        let known = tokens.get(first as usize).map(|_| first);
-        std::iter::successors(known, |at| Some(tokens[*at as usize].shorter).filter(|shorter| shorter != at))
+        let first = tokens.get(first as usize).map(|_| first);
+        std::iter::successors(first, |at| Some(tokens[*at as usize].shorter).filter(|shorter| shorter != at))
     }
 
     /// The longest that `rest` begins with and that is shorter than `below`.
@@ -112,17 +113,17 @@ fn place(bytes: &[u8]) -> usize {
     (word.wrapping_mul(0x9E37_79B1) >> 16) as usize
 }
 
-/// A token that bytes begin with.
+/// A token that the rest of the piece begins with.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     id: u32,
-    /// And [`RUN`].
+    /// With [`RUN`] set for a run of one byte.
     length: u16,
-    /// Its node in the tree, if that was looked up.
-    spot: Spot,
+    /// Its node in the trie of white space, if it was found there.
+    node: NodeIndex,
 }
 
-/// Beside a length: the token is a run of one byte.
+/// Set in a length: the token is a run of one byte.
 const RUN: u16 = 1 << 15;
 
 const _: () = assert!(TOKEN_LIMIT < RUN as usize, "a candidate holds the length");
@@ -130,7 +131,7 @@ const _: () = assert!(size_of::<Candidate>() == 8, "a long piece takes as much f
 
 impl Candidate {
     fn new(id: u32, length: usize) -> Self {
-        Self { id, length: length as u16, spot: Spot::default() }
+        Self { id, length: length as u16, node: NodeIndex::default() }
     }
 
     fn run(id: u32, length: usize) -> Self {
@@ -155,9 +156,9 @@ impl Candidate {
     }
 }
 
-/// What is known about a vocabulary.
+/// What the search needs of a vocabulary.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct SearchTables<'a> {
     /// Its merges.
     pub merges: &'a MergeTable,
     /// Which tokens the merges make.
@@ -168,13 +169,13 @@ pub struct Known<'a> {
     pub tokens: &'a TokenIndex,
 }
 
-impl Known<'_> {
-    fn can_stand(self, left: u32, right: u32) -> bool {
-        self.lineage.can_stand(self.merges, left, right)
+impl SearchTables<'_> {
+    fn is_valid_pair(self, left: u32, right: u32) -> bool {
+        self.lineage.is_valid_pair(self.merges, left, right)
     }
 }
 
-/// Finds the tokens of three bytes and more that a place of a piece begins with, without runs of one byte.
+/// Finds the tokens of three bytes and more that the rest of a piece begins with, except runs of one byte.
 trait Search {
     /// The longest.
     fn longest(&self, rest: &[u8]) -> Option<Candidate>;
@@ -186,18 +187,18 @@ trait Search {
 impl Search for &WhiteSpaceTokens {
     #[inline]
     fn longest(&self, rest: &[u8]) -> Option<Candidate> {
-        let spot = WhiteSpaceTokens::longest(self, rest);
-        self.token(spot).map(|(id, length)| Candidate { spot, ..Candidate::new(id, usize::from(length)) })
+        let node = WhiteSpaceTokens::longest(self, rest);
+        self.token(node).map(|(id, length)| Candidate { node, ..Candidate::new(id, usize::from(length)) })
     }
 
     #[inline]
     fn shorter(&self, _: &[u8], than: Candidate) -> Option<Candidate> {
-        let spot = WhiteSpaceTokens::shorter(self, than.spot);
-        self.token(spot).map(|(id, length)| Candidate { spot, ..Candidate::new(id, usize::from(length)) })
+        let node = WhiteSpaceTokens::shorter(self, than.node);
+        self.token(node).map(|(id, length)| Candidate { node, ..Candidate::new(id, usize::from(length)) })
     }
 }
 
-impl Search for Known<'_> {
+impl Search for SearchTables<'_> {
     #[inline]
     fn longest(&self, rest: &[u8]) -> Option<Candidate> {
         longest(*self, rest, usize::MAX)
@@ -209,26 +210,26 @@ impl Search for Known<'_> {
     }
 }
 
-/// Buffers of the search, kept between pieces, and its answers about neighbours: all pieces use one vocabulary.
+/// Buffers of the search, kept between pieces, and cached answers about pairs: all pieces use one vocabulary.
 #[derive(Debug, Default)]
 pub struct Backtracker {
     neighbours: Neighbours,
     followers: Followers,
     row: Vec<Candidate>,
     ids: Vec<u32>,
-    /// A bit for each place from which no token leads on.
+    /// A bit for each position that is a dead end.
     dead: Vec<u64>,
 }
 
 impl Backtracker {
-    /// The ids of a piece that is not empty, or `None` where that is not known.
-    pub fn encode(&mut self, known: Known<'_>, piece: &[u8]) -> Option<&[u32]> {
-        if !known.lineage.is_clear(piece) {
+    /// The ids of a piece that is not empty, or `None` where the search cannot tell.
+    pub fn encode(&mut self, tables: SearchTables<'_>, piece: &[u8]) -> Option<&[u32]> {
+        if !tables.lineage.is_clear(piece) {
             return None;
         }
-        match &known.lengths.white {
-            Some(tokens) if WhiteSpaceTokens::is_all(piece) => self.search(known, piece, tokens)?,
-            _ => self.search(known, piece, known)?,
+        match &tables.lengths.white {
+            Some(tokens) if WhiteSpaceTokens::is_all(piece) => self.search(tables, piece, tokens)?,
+            _ => self.search(tables, piece, tables)?,
         }
         self.ids.clear();
         self.ids.extend(self.row.iter().map(|token| token.id));
@@ -236,17 +237,17 @@ impl Backtracker {
     }
 
     #[inline(never)]
-    fn search(&mut self, known: Known, piece: &[u8], tokens: impl Search) -> Option<()> {
+    fn search(&mut self, tables: SearchTables, piece: &[u8], tokens: impl Search) -> Option<()> {
         let Self { neighbours, followers, row, dead, .. } = self;
         row.clear();
         dead.clear();
         dead.resize(piece.len() / 64 + 1, 0);
         let mut at = 0;
-        // What was tried last at this place.
+        // What was tried last at this position.
         let mut tried: Option<Candidate> = None;
         while at < piece.len() {
             let last = row.last().copied();
-            let candidate = followers.next(known, &tokens, (&piece[..at], &piece[at..]), last, tried);
+            let candidate = followers.next(tables, &tokens, (&piece[..at], &piece[at..]), last, tried);
             let Some(token) = candidate else {
                 dead[at / 64] |= 1 << (at % 64);
                 tried = row.pop();
@@ -257,7 +258,7 @@ impl Backtracker {
             let is_dead = dead[end / 64] >> (end % 64) & 1 != 0;
             let stands = last.is_none_or(|last| {
                 token.is_run() && last.is_run_of(piece[at], &piece[..at])
-                    || neighbours.can_stand(known, last.id, token.id)
+                    || neighbours.is_valid_pair(tables, last.id, token.id)
             });
             tried = Some(token);
             if !is_dead && stands {
@@ -280,10 +281,10 @@ impl Backtracker {
     }
 }
 
-/// Recent answers to which tokens can be neighbours: runs of white space ask for the same ones again and again.
+/// A cache of which pairs are valid: runs of white space ask about the same ones again and again.
 #[derive(Debug)]
 struct Neighbours {
-    /// The left one, the right one, and the answer in the lowest bit; one place a hash.
+    /// By hash: the left token, the right one, and the answer in the lowest bit.
     answers: Box<[u64]>,
 }
 
@@ -295,37 +296,37 @@ impl Default for Neighbours {
 
 impl Neighbours {
     #[inline]
-    fn can_stand(&mut self, known: Known, left: u32, right: u32) -> bool {
+    fn is_valid_pair(&mut self, tables: SearchTables, left: u32, right: u32) -> bool {
         let pair = u64::from(left) << 32 | u64::from(right) << 1;
         let place = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NEIGHBOUR_BITS)) as usize;
         let answer = &mut self.answers[place];
         if *answer & !1 != pair {
-            *answer = pair | u64::from(known.can_stand(left, right));
+            *answer = pair | u64::from(tables.is_valid_pair(left, right));
         }
         *answer & 1 != 0
     }
 }
 
-/// Which runs can stand behind a run of the same byte.
+/// Which runs can follow a run of the same byte.
 #[derive(Debug, Default)]
 struct Followers(FxHashMap<u32, RunLengths>);
 
 impl Followers {
-    /// The longest token that `rest` begins with, or the next one after what was `tried` there: first those that are
-    /// longer than the run of one byte that it begins with, then such runs, then two bytes and one.
+    /// The longest token that `rest` begins with, or the next one after what was `tried` there: first the tokens that
+    /// are longer than the run of one byte at its start, then such runs, then tokens of two bytes and of one.
     #[inline]
     fn next(
         &mut self,
-        known: Known,
+        tables: SearchTables,
         tokens: &impl Search,
         (done, rest): (&[u8], &[u8]),
         last: Option<Candidate>,
         tried: Option<Candidate>,
     ) -> Option<Candidate> {
-        let run = known.lengths.runs.run(rest);
+        let run = tables.lengths.runs.run(rest);
         let mut below = usize::MAX;
         let longer = match tried {
-            None if known.lengths.runs.is_led(rest[0], run) => tokens.longest(rest),
+            None if tables.lengths.runs.is_led(rest[0], run) => tokens.longest(rest),
             None => None,
             Some(token) if !token.is_run() && token.length() >= run_tokens::SHORTEST => tokens.shorter(rest, token),
             Some(token) => {
@@ -335,21 +336,27 @@ impl Followers {
         };
         let before = last.filter(|last| last.is_run_of(rest[0], done));
         longer
-            .or_else(|| self.longest_run(known, rest[0], before, below.min(run + 1)))
-            .or_else(|| short(known.merges, rest, below))
+            .or_else(|| self.longest_run(tables, rest[0], before, below.min(run + 1)))
+            .or_else(|| short(tables.merges, rest, below))
     }
 
-    /// The longest run of `byte` that is shorter than `below`, and that can stand behind `before` if that is one too.
+    /// The longest run of `byte` that is shorter than `below`, and that can follow `before` if that is one too.
     #[inline]
-    fn longest_run(&mut self, known: Known, byte: u8, before: Option<Candidate>, below: usize) -> Option<Candidate> {
-        let all = known.lengths.runs.lengths(byte);
+    fn longest_run(
+        &mut self,
+        tables: SearchTables,
+        byte: u8,
+        before: Option<Candidate>,
+        below: usize,
+    ) -> Option<Candidate> {
+        let all = tables.lengths.runs.lengths(byte);
         all.greatest(below)?;
         let lengths = before.map_or(all, |before| {
-            let stands = |length| known.can_stand(before.id, known.lengths.runs.id(byte, length));
+            let stands = |length| tables.is_valid_pair(before.id, tables.lengths.runs.id(byte, length));
             *self.0.entry(before.id).or_insert_with(|| all.filter(stands))
         });
         let length = lengths.greatest(below)?;
-        Some(Candidate::run(known.lengths.runs.id(byte, length), length))
+        Some(Candidate::run(tables.lengths.runs.id(byte, length), length))
     }
 }
 
@@ -367,7 +374,7 @@ fn short(merges: &MergeTable, rest: &[u8], below: usize) -> Option<Candidate> {
 
 /// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, except those that are
 /// [`short`] and runs of one byte.
-fn longest(Known { lengths, tokens, .. }: Known<'_>, rest: &[u8], below: usize) -> Option<Candidate> {
+fn longest(SearchTables { lengths, tokens, .. }: SearchTables<'_>, rest: &[u8], below: usize) -> Option<Candidate> {
     let below = below.min(rest.len() + 1);
     if below > 3 {
         let place = place(rest);

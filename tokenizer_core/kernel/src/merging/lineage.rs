@@ -1,9 +1,9 @@
-//! The one merge behind every token, and which tokens can stand side by side.
+//! Which merge makes each token, and which tokens can be neighbours: the valid pairs of GitHub's crate `bpe`.
 //!
-//! A token comes about in one way only: what is merged inside its bytes does not depend on what lies outside, as long
-//! as nothing has crossed their borders. So its last merge is the last one when its bytes are merged alone. Two tokens
-//! can be neighbours exactly if merging the bytes of both, alone, gives these two. And a sequence of tokens whose
-//! neighbours can all be neighbours is what merges make out of its bytes, since the first merge across a border would
+//! Only one merge ever makes a given token. What is merged inside its bytes does not depend on what is outside, as long
+//! as no merge has crossed their borders; so it is the last merge when these bytes are merged alone. Two tokens can be
+//! neighbours exactly if merging the bytes of both, alone, gives these two: they are then a valid pair. And a sequence
+//! in which all neighbours are valid pairs is what merges make of its bytes, since the first merge across a border would
 //! be one between two neighbours.
 
 use std::ops::Range;
@@ -26,20 +26,20 @@ pub struct Lineage {
 /// No merge makes it.
 const UNREACHED: u32 = u32::MAX;
 
-/// Merges whose past is followed together, so that their cache misses overlap: one by one they took a quarter of the
-/// time of opening.
+/// Merges that are checked together, so that their cache misses overlap: one by one they took a quarter of the time of
+/// opening a tokenizer.
 const TOGETHER: usize = 32;
 
 /// With more unclear merges than this, hardly any text is without one.
 const UNCLEAR_LIMIT: usize = 1 << 12;
 
 impl Lineage {
-    /// Follow the merges of a vocabulary. `None` where a product is not the bytes of its parts, and where too many
+    /// Go through the merges of a vocabulary. `None` where a product is not the bytes of its parts, and where too many
     /// merges are unclear.
     ///
-    /// Where a token is made after a merge that needs it and leads on, what is said above about ranks does not hold.
-    /// Such a merge can only come about in bytes that hold its product's, so nothing is said about those, and of all
-    /// others it holds as if there were no such merge. A token of such bytes counts as not made.
+    /// A merge is unclear if it is listed before a merge that makes one of its parts: what is said above does not hold
+    /// for it. It can only happen in bytes that contain those of its product. So nothing is claimed about such bytes,
+    /// and all others are as if the merge did not exist. A token with such bytes counts as not made.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
         let mut lineage = Self::of_bytes(vocabulary, table);
         let merges = vocabulary.merges();
@@ -52,7 +52,7 @@ impl Lineage {
                     table.prefetch(later.left, later.right);
                 }
             }
-            // Nearly always all of them stay side by side, so that is assumed first.
+            // Nearly always the parts of all of them stay side by side, so that is assumed first.
             lineage.follow(merges, ranks.clone(), &mut made, |_, rank, left, right| counts(rank, left, right));
             open.clear();
             open.extend(made.iter().map(|merge: &Merge| (merge.left, merge.right)));
@@ -68,7 +68,7 @@ impl Lineage {
                 }
             }
         }
-        // A merge of a part that is made after it never comes about where its product is made before the part.
+        // A merge whose part is made later never happens if its product is made before that part.
         let in_order = |part: u32, rank: usize, product: u32| {
             let (part, product) = (lineage.made[part as usize], lineage.made[product as usize]);
             part == UNREACHED || part as usize <= rank || product < part
@@ -87,8 +87,8 @@ impl Lineage {
         }
     }
 
-    /// Go on with those merges of the given ranks that are the first of their product, have parts that are made, and
-    /// pass `is_taken`; `made` is these merges.
+    /// Add those merges of the given ranks that are the first of their product, have parts that are made, and pass
+    /// `is_taken`; they are put into `made`.
     fn follow(
         &mut self,
         merges: &[Merge],
@@ -108,7 +108,7 @@ impl Lineage {
         }
     }
 
-    /// Count tokens whose bytes contain one of `unclear` as not made.
+    /// Mark the tokens whose bytes contain one of `unclear` as not made.
     fn without(mut self, unclear: &[Vec<u8>], vocabulary: &Vocabulary) -> Option<Self> {
         self.unclear = Some(AhoCorasick::new(unclear).ok()?);
         for (id, bytes) in vocabulary.tokens() {
@@ -135,28 +135,28 @@ impl Lineage {
         Self { made, parts: vec![[0; 2]; ids].into_boxed_slice(), unclear: None }
     }
 
-    /// Go on with a merge of two tokens that stay side by side until then.
+    /// Add a merge of two tokens that stay side by side until then.
     pub(crate) fn insert(&mut self, merge: Merge, rank: u32) {
         self.made[merge.product as usize] = rank + 1;
         self.parts[merge.product as usize] = [merge.left, merge.right];
     }
 
-    /// Whether merges make this token, as far as that is clear.
+    /// Whether merges make this token; false where that is unclear.
     #[inline]
     pub fn is_made(&self, id: u32) -> bool {
         self.made[id as usize] != UNREACHED
     }
 
-    /// Whether merges can leave two tokens, both of which they make, side by side.
+    /// Whether merges can leave two tokens, both of which they make, as neighbours.
     #[inline]
-    pub fn can_stand(&self, table: &MergeTable, left: u32, right: u32) -> bool {
+    pub fn is_valid_pair(&self, table: &MergeTable, left: u32, right: u32) -> bool {
         table.rank(left, right) == NEVER && self.stays(table, left, right)
     }
 
     /// Whether no merge crosses the border between two tokens before both are made.
     ///
-    /// Goes back in time: the later of both is taken apart first, and what then stood at the border must not have
-    /// merged before.
+    /// Undoes merges: the later of both tokens is taken apart first, and the two parts that then met at the border must
+    /// not have merged before it was made.
     pub(crate) fn stays(&self, table: &MergeTable, left: u32, right: u32) -> bool {
         let mut border = (left, right);
         while let Some((before, limit)) = self.before(border) {
@@ -168,7 +168,7 @@ impl Lineage {
         true
     }
 
-    /// Whether all of these pairs stay side by side; the vector is used up.
+    /// Whether all of these pairs stay side by side; the vector is emptied.
     fn all_stay(&self, table: &MergeTable, pairs: &mut Vec<(u32, u32)>) -> bool {
         let mut limits = Vec::with_capacity(pairs.len());
         while !pairs.is_empty() {
@@ -189,8 +189,9 @@ impl Lineage {
         true
     }
 
-    /// What stood at the border of two tokens before the later of both was made, and one more than the rank of that
-    /// merge, or than the next: of two merges of one rank the left one is made first. `None` for two bytes.
+    /// The pair at the border of two tokens before the later of both was made, and one more than the rank at which that
+    /// pair would merge too late: the rank of that merge, or the next one, since of two merges of one rank the left one
+    /// is made first. `None` for two bytes.
     #[inline(always)]
     fn before(&self, (left, right): (u32, u32)) -> Option<((u32, u32), u32)> {
         let (left_made, right_made) = (self.made[left as usize], self.made[right as usize]);

@@ -1,4 +1,5 @@
-//! Tokens that repeat one byte: a vocabulary has dashes in dozens of lengths, and few of these can be neighbours.
+//! Tokens that repeat one byte: a vocabulary has runs of dashes in dozens of lengths, and few of these can be
+//! neighbours.
 
 use rustc_hash::FxHashMap;
 

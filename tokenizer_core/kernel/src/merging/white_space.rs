@@ -12,7 +12,7 @@ pub(crate) struct WhiteSpace {
 }
 
 impl WhiteSpace {
-    /// What merges say of spaces and newlines.
+    /// The ids, or `None` if merges join a space with a space or a newline.
     pub(crate) fn new(merges: &MergeTable) -> Option<Self> {
         let join = |pair: &[u8; 2]| merges.precedence_of_bytes(u16::from_le_bytes(*pair)) != 0;
         let apart = ![b"  ", b" \n", b"\n "].into_iter().any(join);

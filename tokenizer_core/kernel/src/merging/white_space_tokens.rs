@@ -1,10 +1,10 @@
-//! Tokens of white space alone, as a tree of their bytes: most long pieces are white space, and such tokens begin with
+//! A trie of the tokens that are white space alone: most long pieces are white space, and such tokens are prefixes of
 //! one another.
 
 /// The bytes of white space: those of ASCII, and those of the no-break space.
 const LETTERS: [u8; 6] = *b" \n\t\r\xC2\xA0";
 
-/// Which of them a byte is; all others are [`OTHER`].
+/// The index of a byte among these; [`OTHER`] for all other bytes.
 static LETTER_OF: [u8; 256] = {
     let mut letters = [OTHER; 256];
     let mut letter = 0;
@@ -22,7 +22,7 @@ const NO_TOKEN: u32 = u32::MAX;
 /// A prefix of some token.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// By letter: the node of this prefix and that letter, or 0, since nothing leads to the root.
+    /// By letter: the child, or 0, since no node has the root as its child.
     longer: [u16; LETTERS.len()],
     /// The longest shorter token that the prefix begins with, or 0.
     shorter: u16,
@@ -31,16 +31,16 @@ struct Node {
     id: u32,
 }
 
-/// A token of the tree by its node, or none.
+/// A node of the trie whose prefix is a token; the root stands for no token.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spot(u16);
+pub(crate) struct NodeIndex(u16);
 
-/// The tree.
+/// The trie.
 #[derive(Debug)]
 pub(crate) struct WhiteSpaceTokens(Vec<Node>);
 
 impl WhiteSpaceTokens {
-    /// Build it from tokens of white space; `None` if they are too many.
+    /// Build it from tokens of white space; `None` if it has more nodes than can be numbered.
     pub(crate) fn new(tokens: &[(u32, &[u8])]) -> Option<Self> {
         let empty = Node { longer: [0; LETTERS.len()], shorter: 0, length: 0, id: NO_TOKEN };
         let mut nodes = vec![empty];
@@ -56,7 +56,7 @@ impl WhiteSpaceTokens {
             }
             nodes[at].id = *id;
         }
-        // Whatever begins with a node comes after it.
+        // Children come after their parents.
         for at in 0..nodes.len() {
             let Node { longer, shorter, id, .. } = nodes[at];
             let own = if id == NO_TOKEN { shorter } else { at as u16 };
@@ -65,7 +65,7 @@ impl WhiteSpaceTokens {
         Some(Self(nodes))
     }
 
-    /// Whether bytes are nothing but what the tree is made of.
+    /// Whether all bytes are letters of the trie.
     #[inline]
     pub(crate) fn is_all(bytes: &[u8]) -> bool {
         bytes.iter().fold(0, |all, byte| all | LETTER_OF[usize::from(*byte)]) != OTHER
@@ -73,7 +73,7 @@ impl WhiteSpaceTokens {
 
     /// The longest token that bytes of white space begin with.
     #[inline]
-    pub(crate) fn longest(&self, bytes: &[u8]) -> Spot {
+    pub(crate) fn longest(&self, bytes: &[u8]) -> NodeIndex {
         let Self(nodes) = self;
         let mut node = &nodes[0];
         let mut at = 0;
@@ -85,18 +85,18 @@ impl WhiteSpaceTokens {
             at = *next;
             node = &nodes[usize::from(at)];
         }
-        Spot(if node.id == NO_TOKEN { node.shorter } else { at })
+        NodeIndex(if node.id == NO_TOKEN { node.shorter } else { at })
     }
 
-    /// The longest shorter one that a token begins with.
+    /// The longest other token that a token begins with.
     #[inline]
-    pub(crate) fn shorter(&self, Spot(at): Spot) -> Spot {
-        Spot(self.0[usize::from(at)].shorter)
+    pub(crate) fn shorter(&self, NodeIndex(at): NodeIndex) -> NodeIndex {
+        NodeIndex(self.0[usize::from(at)].shorter)
     }
 
     /// The id of a token and how long it is, if it is one.
     #[inline]
-    pub(crate) fn token(&self, Spot(at): Spot) -> Option<(u32, u16)> {
+    pub(crate) fn token(&self, NodeIndex(at): NodeIndex) -> Option<(u32, u16)> {
         let Node { id, length, .. } = self.0[usize::from(at)];
         (id != NO_TOKEN).then_some((id, length))
     }
@@ -110,11 +110,11 @@ mod tests {
     fn every_token_is_found_and_each_that_it_begins_with() {
         let tokens: [(u32, &[u8]); 6] =
             [(0, b" "), (1, b"\n"), (7, b"    \n"), (5, b"   "), (9, b" \n\xC2\xA0"), (8, b"\t")];
-        let tree = WhiteSpaceTokens::new(&tokens).unwrap();
+        let trie = WhiteSpaceTokens::new(&tokens).unwrap();
         let all = |bytes: &[u8]| {
-            let first = tree.longest(bytes);
-            std::iter::successors(Some(first), |spot| Some(tree.shorter(*spot)))
-                .map_while(|spot| tree.token(spot))
+            let first = trie.longest(bytes);
+            std::iter::successors(Some(first), |node| Some(trie.shorter(*node)))
+                .map_while(|node| trie.token(node))
                 .collect::<Vec<_>>()
         };
         assert_eq!(all(b"    \n "), [(7, 5), (5, 3), (0, 1)]);

@@ -164,8 +164,8 @@ impl MissResolver {
         self.merge_in_turns(text, tables, caches);
         while let Some(miss) = self.long.pop() {
             let piece = &text[self.pieces[miss].range()];
-            let by_search = match tables.known() {
-                Some(known) if piece.len() > SCAN_LIMIT => mergers.backtracker.encode(known, piece),
+            let by_search = match tables.search_tables() {
+                Some(search) if piece.len() > SCAN_LIMIT => mergers.backtracker.encode(search, piece),
                 _ => None,
             };
             let ids = match by_search {
