@@ -1,27 +1,27 @@
 //! What is remembered of a piece: its own ids, or none.
 
 use proptest::prelude::*;
-use tokd_kernel::piece_cache::{Few, IDS_LIMIT, Kept, Key, LongCache, ShortCache, Wide, WideCache, WideKey};
+use tokd_kernel::piece_cache::{FewIds, IDS_LIMIT, Key, LongCache, ShortCache, StoredIds, WideCache, WideIds, WideKey};
 
-fn ids_of(few: Few) -> Vec<u32> {
+fn ids_of(few: FewIds) -> Vec<u32> {
     few.ids[..few.count as usize].to_vec()
 }
 
-/// What is kept for another cache.
-fn kept(long: &LongCache, kept: Kept) -> Option<Vec<u32>> {
-    Some(long.ids()[long.kept(kept)?].to_vec())
+/// What is stored for another cache.
+fn stored(long: &LongCache, ids: StoredIds) -> Option<Vec<u32>> {
+    Some(long.ids()[long.range_of(ids)?].to_vec())
 }
 
 /// What is found of a long piece.
 fn found(long: &LongCache, piece: &[u8], part: bool) -> Option<Vec<u32>> {
-    Some(long.ids()[long.find(long.spot(piece)?, piece, part)?].to_vec())
+    Some(long.ids()[long.find(long.hash(piece)?, piece, part)?].to_vec())
 }
 
 /// What is found of a piece in its own bucket or beside it.
 fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
     match cache.get(place, key, &mut ids) {
-        0 => cache.get_beside(place, key).map(ids_of),
+        0 => cache.get_in_neighbour(place, key).map(ids_of),
         count => Some(ids[..count].to_vec()),
     }
 }
@@ -42,7 +42,7 @@ proptest! {
             match recalled(&cache, key) {
                 Some(found) => prop_assert_eq!(&found, ids),
                 None => {
-                    let few = Few::new(ids);
+                    let few = FewIds::new(ids);
                     prop_assert_eq!(few.is_some(), ids.len() <= IDS_LIMIT);
                     few.inspect(|few| { cache.insert(key, few); });
                     prop_assert_eq!(recalled(&cache, key), few.map(|_| ids.clone()));
@@ -63,14 +63,14 @@ proptest! {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone()).clone();
             for is_new in [false, true] {
-                let elsewhere = cache.kept(cache.place(key), key).and_then(|place| kept(&long, place));
+                let elsewhere = cache.stored(cache.place(key), key).and_then(|ids| stored(&long, ids));
                 let found = elsewhere.or_else(|| recalled(&cache, key));
                 prop_assert!(!is_new || found.is_some());
                 match found {
                     Some(found) => prop_assert_eq!(&found, &ids),
-                    None => match Few::new(&ids) {
+                    None => match FewIds::new(&ids) {
                         Some(few) => { cache.insert(key, &few); }
-                        None => { cache.insert_kept(key, long.keep(&ids)); }
+                        None => { cache.insert_stored(key, long.store(&ids)); }
                     }
                 }
             }
@@ -88,11 +88,11 @@ proptest! {
             let Some(key) = WideKey::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
             if cache.get(key).is_none() {
-                cache.insert(key, ids, |ids| long.keep(ids));
+                cache.insert(key, ids, |ids| long.store(ids));
             }
             let found = cache.get(key).and_then(|found| match found {
-                Wide::Here(few) => Some(ids_of(few)),
-                Wide::Kept(place) => kept(&long, place),
+                WideIds::Inline(few) => Some(ids_of(few)),
+                WideIds::Stored(ids) => stored(&long, ids),
             });
             match found {
                 Some(found) => prop_assert_eq!(&found, &*ids),
@@ -164,7 +164,7 @@ fn a_long_piece_has_no_key() {
 fn a_full_bucket_gives_to_its_neighbour_before_it_forgets() {
     let mut cache = ShortCache::new(128);
     let pieces: Vec<_> = (b'a'..=b'd').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
-    let evicted = pieces.iter().enumerate().filter(|(at, key)| cache.insert(**key, &Few::one(*at as u32))).count();
+    let evicted = pieces.iter().enumerate().filter(|(at, key)| cache.insert(**key, &FewIds::one(*at as u32))).count();
     // Two buckets of two halves, each the neighbour of the other.
     assert_eq!(evicted, 0);
     for (at, key) in pieces.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::few::Few;
+use super::few_ids::FewIds;
 use super::key::{Key, WideKey};
 use super::long::LongCache;
 use super::short::ShortCache;
@@ -11,13 +11,13 @@ use super::wide::WideCache;
 /// Statistics of piece caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheStatistics {
-    /// The most memory that they take, in bytes.
+    /// The most memory they can take, in bytes.
     pub bytes: u64,
     /// Pieces looked up.
     pub pieces: u64,
-    /// Pieces found in none of them.
+    /// Pieces that none of them had.
     pub misses: u64,
-    /// Pieces forgotten for others.
+    /// Pieces that made room for others.
     pub evictions: u64,
 }
 
@@ -54,9 +54,9 @@ impl Caches {
     pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
         let Self { short, wide, long, .. } = self;
         let evicted = if let Some(key) = Key::new(text, piece.start, piece.end, part) {
-            short.insert_kept(key, long.keep(ids))
+            short.insert_stored(key, long.store(ids))
         } else if let Some(key) = WideKey::new(text, piece.start, piece.end, part) {
-            wide.insert(key, ids, |ids| long.keep(ids))
+            wide.insert(key, ids, |ids| long.store(ids))
         } else {
             long.insert(&text[piece], part, ids)
         };
@@ -65,7 +65,7 @@ impl Caches {
 
     /// Remember the ids of a piece that has a key.
     #[inline(always)]
-    pub(crate) fn remember_short(&mut self, key: Key, ids: &Few) {
+    pub(crate) fn remember_short(&mut self, key: Key, ids: &FewIds) {
         let evicted = self.short.insert(key, ids);
         self.count(evicted);
     }

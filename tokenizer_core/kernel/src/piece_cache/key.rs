@@ -1,4 +1,4 @@
-//! Keys of pieces: they contain the whole text, so equal keys are equal pieces.
+//! Keys of pieces: they contain the whole piece, so equal keys are equal pieces.
 
 use crate::machine::words::sixteen;
 
@@ -13,12 +13,12 @@ pub const WIDE_LIMIT: usize = 31;
 #[repr(transparent)]
 pub struct Key(pub(super) u128);
 
-/// Where the highest byte is.
+/// How far the highest byte is shifted.
 const LENGTH_SHIFT: u32 = 120;
-/// In the byte above the text.
+/// A bit of the byte above the text: the piece is a part.
 pub(crate) const PART_BIT: u32 = 4;
 const PART_SHIFT: u32 = LENGTH_SHIFT + PART_BIT;
-/// As [`PART_BIT`], of a [`WideKey`].
+/// As [`PART_BIT`], for a [`WideKey`].
 const WIDE_PART_BIT: u32 = 7;
 
 /// The parts of a key that depend on the length of its piece.
@@ -26,7 +26,7 @@ const WIDE_PART_BIT: u32 = 7;
 struct Shape {
     /// The bytes that belong to the piece.
     mask: u128,
-    /// The length, above them. For a longer piece it is 0, which no key of a piece has.
+    /// The length, above the text. It is 0 for a longer piece, and no piece with a key has that.
     tag: u128,
 }
 
@@ -42,7 +42,7 @@ const SHAPES: [Shape; 2 * (KEY_LIMIT + 1)] = {
 };
 
 impl Key {
-    /// No piece has it: none is empty.
+    /// The key of no piece, since none is empty.
     pub const EMPTY: Self = Self(0);
 
     /// From the word of a token's cell: the text, zeros, and the length in the highest byte.
@@ -78,15 +78,15 @@ impl Key {
         Self::clipped(sixteen(text, start), (end - start).min(KEY_LIMIT + 1)).or_part(part)
     }
 
-    /// The key of a piece of `clipped` bytes that begins with `bytes`. Lengths are clipped to 16; for 16 it is a key
-    /// that no piece has.
+    /// The key of a piece of `clipped` bytes that begins with `bytes`. Lengths are clipped to 16, and 16 gives a key that
+    /// no piece has.
     #[inline(always)]
     pub(crate) fn clipped(bytes: u128, clipped: usize) -> Self {
         let Shape { mask, tag } = SHAPES[clipped % SHAPES.len()];
         Self(bytes & mask | tag)
     }
 
-    /// The same bytes, as a part of a piece if they are one.
+    /// The same bytes, as a part of a piece if `part`.
     #[inline(always)]
     pub(crate) fn or_part(self, part: bool) -> Self {
         Self(self.0 | u128::from(part) << PART_SHIFT)

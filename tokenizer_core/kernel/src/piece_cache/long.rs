@@ -1,5 +1,5 @@
-//! Pieces too long for a key: runs of white space, long words, text without spaces; and the ids of shorter ones that
-//! have too many for an entry.
+//! The cache of pieces too long for a key: runs of white space, long words, text without spaces. It also stores the ids
+//! of shorter pieces that have too many for an entry of their own cache.
 
 use std::ops::Range;
 
@@ -23,30 +23,30 @@ struct Entry {
     count: u16,
     bytes: u32,
     ids: u32,
-    /// The lower bits of the hash, which the place does not tell.
-    check: u32,
+    /// The lower bits of the hash; the place is the upper ones.
+    tag: u32,
 }
 
 // SAFETY: integers alone.
 unsafe impl Zeroed for Entry {}
 
-/// Where a piece is looked for, and a check that tells it from most others there.
+/// The hash of a piece: where it is looked for, and a tag that tells it from most others there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spot {
+pub struct LongHash {
     place: u32,
-    check: u32,
+    tag: u32,
 }
 
-/// Ids that [`LongCache`] keeps for an entry of another cache, until it is emptied.
+/// A handle of ids that [`LongCache`] stores for an entry of another cache, valid until the cache is emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredIds {
     pub(super) start: u32,
     pub(super) count: u32,
-    /// How often everything was forgotten before.
+    /// How often the cache had been emptied.
     pub(super) generation: u32,
 }
 
-fn tagged(piece: &[u8], part: bool) -> u16 {
+fn length_and_part(piece: &[u8], part: bool) -> u16 {
     piece.len() as u16 | if part { PART } else { 0 }
 }
 
@@ -57,7 +57,7 @@ pub struct LongCache {
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
-    /// How often everything was forgotten.
+    /// How often it has been emptied.
     generation: u32,
 }
 
@@ -69,97 +69,97 @@ impl LongCache {
             entries: Table::new(1 << entries.ilog2()),
             bytes: Vec::new(),
             ids: Vec::new(),
-            // Where ids are kept has to fit below the count of an entry.
+            // Positions of ids have to fit below the count of a `ShortCache` entry.
             arena_limit: (bytes / 4).min(1 << 28),
             generation: 0,
         }
     }
 
-    /// What it may take, in bytes.
+    /// The most it can take, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.entries) + 3 * self.arena_limit
     }
 
-    /// Where a piece is looked for, if it is one that is remembered at all.
+    /// The hash of a piece, if it is short enough to be remembered at all.
     #[inline]
-    pub fn spot(&self, piece: &[u8]) -> Option<Spot> {
+    pub fn hash(&self, piece: &[u8]) -> Option<LongHash> {
         let bits = self.entries.len().ilog2();
         (piece.len() <= PIECE_LIMIT).then(|| {
             let hash = hash(piece);
-            Spot { place: (hash >> (u64::BITS - bits)) as u32, check: hash as u32 }
+            LongHash { place: (hash >> (u64::BITS - bits)) as u32, tag: hash as u32 }
         })
     }
 
-    /// Begin to load what is remembered at a spot.
+    /// Prefetch the entries of a hash.
     #[inline]
-    pub fn prefetch(&self, spot: Spot) {
-        prefetch(&self.entries, spot.place as usize);
+    pub fn prefetch(&self, hash: LongHash) {
+        prefetch(&self.entries, hash.place as usize);
     }
 
-    /// The ids of a piece whose spot this is, if it is remembered: where they are [among all of them](Self::ids).
+    /// The range of the ids of a piece with this hash [among all ids](Self::ids), if it is remembered.
     #[inline]
-    pub fn find(&self, spot: Spot, piece: &[u8], part: bool) -> Option<Range<usize>> {
-        let (place, tagged) = (spot.place as usize, tagged(piece, part));
-        let is_it = |entry: &&Entry| entry.check == spot.check && entry.length == tagged;
+    pub fn find(&self, hash: LongHash, piece: &[u8], part: bool) -> Option<Range<usize>> {
+        let (place, length_and_part) = (hash.place as usize, length_and_part(piece, part));
+        let is_it = |entry: &&Entry| entry.tag == hash.tag && entry.length == length_and_part;
         let Entry { count, bytes, ids, .. } =
             [&self.entries[place], &self.entries[place ^ 1]].into_iter().find(is_it)?;
         let (bytes, ids) = (*bytes as usize, *ids as usize);
         equal(&self.bytes[bytes..bytes + piece.len()], piece).then(|| ids..ids + usize::from(*count))
     }
 
-    /// All ids that are remembered, as they stand until something is [remembered](Self::insert) or [kept](Self::keep)
-    /// for which there is no [room](Self::has_room).
+    /// All ids that are remembered. They stay where they are until something is [remembered](Self::insert) or
+    /// [stored](Self::store) for which there is no [room](Self::has_room).
     #[inline]
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// Remember a piece that is not empty; of two others in its places the older one is forgotten. Returns whether one
+    /// Remember a piece that is not empty; of two others in its places the older one is evicted. Returns whether one
     /// was.
     pub fn insert(&mut self, piece: &[u8], part: bool, ids: &[u32]) -> bool {
-        let Some(Spot { place, check }) = self.spot(piece) else { return false };
+        let Some(LongHash { place, tag }) = self.hash(piece) else { return false };
         self.make_room(piece.len(), ids.len());
         // A piece has no more ids than bytes, so both lengths fit.
         let entry = Entry {
-            length: tagged(piece, part),
+            length: length_and_part(piece, part),
             count: ids.len() as u16,
             bytes: self.bytes.len() as u32,
             ids: self.ids.len() as u32,
-            check,
+            tag,
         };
         self.bytes.extend_from_slice(piece);
         self.ids.extend_from_slice(ids);
         let place = place as usize;
         let before = std::mem::replace(&mut self.entries[place], entry);
         // The same piece was missed twice in one portion.
-        if before.length == 0 || before.check == check {
+        if before.length == 0 || before.tag == tag {
             return false;
         }
         std::mem::replace(&mut self.entries[place ^ 1], before).length != 0
     }
 
-    /// Keep the ids of a piece that another cache has.
-    pub fn keep(&mut self, ids: &[u32]) -> Kept {
+    /// Store the ids of a piece that another cache has.
+    pub fn store(&mut self, ids: &[u32]) -> StoredIds {
         self.make_room(0, ids.len());
         let start = self.ids.len() as u32;
         self.ids.extend_from_slice(ids);
-        Kept { start, count: ids.len() as u32, generation: self.generation }
+        StoredIds { start, count: ids.len() as u32, generation: self.generation }
     }
 
-    /// Where what was kept is [among all ids](Self::ids), unless it is forgotten.
+    /// The range of stored ids [among all ids](Self::ids), unless the cache has been emptied since.
     #[inline]
-    pub fn kept(&self, kept: Kept) -> Option<Range<usize>> {
-        let start = kept.start as usize;
-        (kept.generation == self.generation).then(|| start..start + kept.count as usize)
+    pub fn range_of(&self, stored: StoredIds) -> Option<Range<usize>> {
+        let start = stored.start as usize;
+        (stored.generation == self.generation).then(|| start..start + stored.count as usize)
     }
 
-    /// Whether `bytes` bytes and `ids` ids can be added without forgetting all others.
+    /// Whether `bytes` bytes and `ids` ids can be added without emptying the cache.
     #[inline]
     pub fn has_room(&self, bytes: usize, ids: usize) -> bool {
         self.bytes.len() + bytes <= self.arena_limit && (self.ids.len() + ids) * 4 <= self.arena_limit * 2
     }
 
-    /// Forget everything unless there is room for `bytes` bytes and `ids` ids.
+    /// Empty the cache unless there is room for `bytes` bytes and `ids` ids.
     fn make_room(&mut self, bytes: usize, ids: usize) {
         if !self.has_room(bytes, ids) {
             self.bytes.clear();
@@ -170,13 +170,13 @@ impl LongCache {
     }
 }
 
-/// A hash of which the upper bits are the good ones.
+/// A hash whose upper bits are the well-mixed ones.
 #[inline]
 fn hash(piece: &[u8]) -> u64 {
     const TURN: u32 = 23;
     let step = |hash: u64, word: u128| hash.rotate_left(TURN).wrapping_add(mix(word));
     let words = piece.chunks_exact(16).map(|word| sixteen(word, 0));
-    // The last sixteen bytes, most of them a second time: a copy of the rest would have a variable length.
+    // The last sixteen bytes, some of them for the second time: a copy of the rest would have a variable length.
     let last = piece.last_chunk::<16>().map_or_else(|| padded(piece), |last| u128::from_le_bytes(*last));
     let hash = step(words.fold(piece.len() as u64, step), last);
     (hash ^ hash >> 32).wrapping_mul(MULTIPLIERS[0])
@@ -196,7 +196,8 @@ fn equal(left: &[u8], right: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Their hashes tell pieces apart before their bytes are looked at, so that no text would show a byte that is not.
+    /// Hashes tell pieces apart before their bytes are compared, so no test on texts would notice a byte that is not
+    /// compared.
     #[test]
     fn pieces_are_equal_that_differ_in_no_byte() {
         for length in 1..=PIECE_LIMIT {

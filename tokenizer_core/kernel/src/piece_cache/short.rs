@@ -1,12 +1,12 @@
-//! Short pieces of few ids, two to a cache line.
+//! The cache of short pieces with few ids: two pieces to a cache line.
 
-use super::few::{Few, IDS_LIMIT};
+use super::few_ids::{FewIds, IDS_LIMIT};
 use super::key::Key;
-use super::long::Kept;
+use super::long::StoredIds;
 use crate::machine::pages::{Table, Zeroed};
 use crate::machine::prefetch::prefetch_at;
 
-/// Most ids of a piece beside which another one has room in the line.
+/// The most ids that a piece can have if another one shares its line.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;
 
 /// The number of ids stands above the first of them.
@@ -15,8 +15,8 @@ pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
 
-/// The word of a bucket that never has a count in its upper bits: for a piece that is not in the bucket, it is read in
-/// place of the ids.
+/// A word of a bucket that never has a count in its upper bits. It is read instead of the ids for a piece that is not in
+/// the bucket.
 pub(crate) const UNCOUNTED: usize = 1;
 
 /// Two pieces of up to four ids, or one of up to eight.
@@ -24,8 +24,8 @@ pub(crate) const UNCOUNTED: usize = 1;
 #[repr(C, align(64))]
 pub(crate) struct Bucket {
     pub(crate) ids: [[u32; HALF]; 2],
-    /// Zero is empty. Of a piece with more than four ids the first is the key and the second empty. One with more than
-    /// eight has the count 0, and where they are kept.
+    /// Zero is empty. A piece with more than four ids has the first key and leaves the second empty. One with more than
+    /// eight has the count 0 and, in place of ids, where they are stored.
     pub(crate) keys: [u128; 2],
 }
 
@@ -35,7 +35,7 @@ const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, 
 unsafe impl Zeroed for Bucket {}
 
 impl Bucket {
-    /// How many ids the piece in the first or the second half has; 0 if they are kept elsewhere.
+    /// How many ids the piece in the first or the second half has; 0 if they are stored in the `LongCache`.
     #[inline(always)]
     fn count(&self, half: usize) -> usize {
         (self.ids[half][0] >> COUNT_SHIFT) as usize
@@ -47,10 +47,9 @@ impl Bucket {
         self.count(0) > HALF || self.keys[1] != 0
     }
 
-    /// Remember the ids of a piece; if there is no room for both, the older piece is forgotten. Returns whether one
-    /// was.
+    /// Remember the ids of a piece; if there is no room for both, the older piece is evicted. Returns whether one was.
     #[inline(always)]
-    fn insert(&mut self, key: Key, Few { ids, count }: &Few) -> bool {
+    fn insert(&mut self, key: Key, FewIds { ids, count }: &FewIds) -> bool {
         let is_small = *count as usize <= HALF;
         let stays = is_small && self.count(0) <= HALF;
         let evicted = self.keys[usize::from(stays)] != 0;
@@ -62,16 +61,16 @@ impl Bucket {
     }
 }
 
-/// Where ids are kept, stored in place of ids, with the count 0.
-fn words(Kept { start, count, generation }: Kept) -> [u32; HALF] {
+/// The words of a bucket that say where ids are stored, with the count 0.
+fn words(StoredIds { start, count, generation }: StoredIds) -> [u32; HALF] {
     [start, 0, count, generation]
 }
 
-/// Places count words of eight bytes, which an address computation scales by itself.
+/// Places are in words of eight bytes, a scale that an address has for free.
 pub(crate) const PLACE_SHIFT: u32 = (size_of::<Bucket>() / size_of::<u64>()).ilog2();
 
 /// The bit in which the places of a bucket and its neighbour differ.
-const BESIDE: usize = 1 << PLACE_SHIFT;
+const NEIGHBOUR: usize = 1 << PLACE_SHIFT;
 
 /// The cache; its size is fixed when it is made.
 ///
@@ -89,12 +88,12 @@ impl ShortCache {
         Self { buckets: Table::new(1 << bits), bits }
     }
 
-    /// What it takes, in bytes.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.buckets)
     }
 
-    /// How many of the upper bits of a hash are a place.
+    /// How many of the upper bits of a hash are the place.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn bits(&self) -> u32 {
@@ -107,13 +106,13 @@ impl ShortCache {
         key.place(self.bits, PLACE_SHIFT)
     }
 
-    /// Begin to load what is remembered at a place.
+    /// Prefetch what is remembered at a place.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
         prefetch_at(self.words().wrapping_add(place));
     }
 
-    /// The word that places count from.
+    /// The word that places are counted from.
     #[inline(always)]
     pub(crate) fn words(&self) -> *const u64 {
         self.buckets.as_ptr().cast()
@@ -139,55 +138,55 @@ impl ShortCache {
         count
     }
 
-    /// What is remembered of a piece that is not in its own bucket.
+    /// The ids of a piece that is in the neighbour of its bucket.
     #[inline(always)]
-    pub fn get_beside(&self, place: usize, key: Key) -> Option<Few> {
+    pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<FewIds> {
         if !self.bucket(place).is_full() {
             return None;
         }
-        let mut few = Few::NONE;
-        few.count = self.get(place ^ BESIDE, key, &mut few.ids) as u32;
+        let mut few = FewIds::NONE;
+        few.count = self.get(place ^ NEIGHBOUR, key, &mut few.ids) as u32;
         (few.count > 0).then_some(few)
     }
 
-    /// Where the ids of a piece are kept that has too many for a bucket.
+    /// Where the ids of a piece are stored that has too many for a bucket.
     #[inline(always)]
-    pub fn kept(&self, place: usize, key: Key) -> Option<Kept> {
+    pub fn stored(&self, place: usize, key: Key) -> Option<StoredIds> {
         let bucket = self.bucket(place);
         let half = bucket.keys.iter().position(|other| *other == key.0)?;
         let [start, _, count, generation] = bucket.ids[half];
-        (bucket.count(half) == 0).then_some(Kept { start, count, generation })
+        (bucket.count(half) == 0).then_some(StoredIds { start, count, generation })
     }
 
-    /// Remember where the ids of a piece are kept. Returns whether another piece was forgotten.
-    pub fn insert_kept(&mut self, key: Key, kept: Kept) -> bool {
+    /// Remember where the ids of a piece are stored. Returns whether another piece was evicted.
+    pub fn insert_stored(&mut self, key: Key, ids: StoredIds) -> bool {
         let (place, mask) = (self.place(key) >> PLACE_SHIFT, self.buckets.len() - 1);
         let bucket = &mut self.buckets[place & mask];
         match bucket.keys.iter().position(|other| *other == key.0) {
-            // They were kept before, and then forgotten.
+            // They were stored before, and are gone.
             Some(half) => {
-                bucket.ids[half] = words(kept);
+                bucket.ids[half] = words(ids);
                 false
             }
             None => {
-                let [a, b, c, d] = words(kept);
-                bucket.insert(key, &Few { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
+                let [a, b, c, d] = words(ids);
+                bucket.insert(key, &FewIds { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
             }
         }
     }
 
-    /// Remember the ids of a piece, at least one. Returns whether another piece was forgotten.
+    /// Remember the ids of a piece, at least one. Returns whether another piece was evicted.
     #[inline(always)]
-    pub fn insert(&mut self, key: Key, ids: &Few) -> bool {
+    pub fn insert(&mut self, key: Key, ids: &FewIds) -> bool {
         let mut place = self.place(key);
         let is_known = |place: usize| self.bucket(place).keys.contains(&key.0);
         let is_full = |place: usize| self.bucket(place).is_full();
-        if is_known(place) || is_full(place) && is_known(place ^ BESIDE) {
+        if is_known(place) || is_full(place) && is_known(place ^ NEIGHBOUR) {
             // The piece was missed twice in one portion.
             return false;
         }
-        if is_full(place) && !is_full(place ^ BESIDE) {
-            place ^= BESIDE;
+        if is_full(place) && !is_full(place ^ NEIGHBOUR) {
+            place ^= NEIGHBOUR;
         }
         let mask = self.buckets.len() - 1;
         self.buckets[(place >> PLACE_SHIFT) & mask].insert(key, ids)

@@ -1,8 +1,8 @@
-//! Longer pieces: an entry is a cache line.
+//! The cache of longer pieces: each entry is a cache line.
 
-use super::few::{Few, IDS_LIMIT};
+use super::few_ids::{FewIds, IDS_LIMIT};
 use super::key::WideKey;
-use super::long::Kept;
+use super::long::StoredIds;
 use crate::machine::pages::{Table, Zeroed};
 use crate::machine::prefetch::prefetch;
 
@@ -11,25 +11,25 @@ const WIDE_IDS_LIMIT: usize = 7;
 
 const _: () = assert!(WIDE_IDS_LIMIT <= IDS_LIMIT);
 
-/// In place of a count: the ids are kept elsewhere, and the entry says where.
-const ELSEWHERE: u32 = u32::MAX;
+/// In place of a count: the ids are stored in the `LongCache`, and the entry says where.
+const STORED: u32 = u32::MAX;
 
-const _: () = assert!(ELSEWHERE as usize > WIDE_IDS_LIMIT);
+const _: () = assert!(STORED as usize > WIDE_IDS_LIMIT);
 
 /// The ids of a piece.
 #[derive(Debug, Clone, Copy)]
-pub enum Wide {
-    /// Here.
-    Here(Few),
-    /// Elsewhere, because they are many.
-    Kept(Kept),
+pub enum WideIds {
+    /// In the entry.
+    Inline(FewIds),
+    /// Too many for the entry.
+    Stored(StoredIds),
 }
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Entry {
     key: WideKey,
-    /// Zero is empty, [`ELSEWHERE`] no count.
+    /// Zero for an empty entry; may be [`STORED`].
     count: u32,
     ids: [u32; WIDE_IDS_LIMIT],
 }
@@ -57,7 +57,7 @@ impl WideCache {
         size_of_val(&*self.entries)
     }
 
-    /// Begin to load what is remembered of a piece.
+    /// Prefetch what is remembered of a piece.
     #[inline]
     pub fn prefetch(&self, key: WideKey) {
         let place = self.place(key);
@@ -67,33 +67,33 @@ impl WideCache {
 
     /// The ids of a piece, if it is remembered.
     #[inline]
-    pub fn get(&self, key: WideKey) -> Option<Wide> {
+    pub fn get(&self, key: WideKey) -> Option<WideIds> {
         let Entry { count, ids, .. } = &self.entries[self.find(self.place(key), key)?];
         Some(match *count {
-            ELSEWHERE => Wide::Kept(Kept { start: ids[0], count: ids[1], generation: ids[2] }),
+            STORED => WideIds::Stored(StoredIds { start: ids[0], count: ids[1], generation: ids[2] }),
             count => {
-                let mut few = Few { ids: [0; IDS_LIMIT], count };
+                let mut few = FewIds { ids: [0; IDS_LIMIT], count };
                 few.ids[..WIDE_IDS_LIMIT].copy_from_slice(ids);
-                Wide::Here(few)
+                WideIds::Inline(few)
             }
         })
     }
 
-    /// Remember the ids of a piece, or where `keep` keeps them if they are more than 7. If all places are taken, an
-    /// older piece is forgotten. Returns whether one was.
+    /// Remember the ids of a piece, or where `store` puts them if they are more than 7. If all places are taken, an
+    /// older piece is evicted. Returns whether one was.
     #[inline]
-    pub fn insert(&mut self, key: WideKey, ids: &[u32], keep: impl FnOnce(&[u32]) -> Kept) -> bool {
+    pub fn insert(&mut self, key: WideKey, ids: &[u32], store: impl FnOnce(&[u32]) -> StoredIds) -> bool {
         let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
         match entry.ids.get_mut(..ids.len()) {
             Some(room) => room.copy_from_slice(ids),
             None => {
-                let Kept { start, count, generation } = keep(ids);
+                let StoredIds { start, count, generation } = store(ids);
                 entry.ids[..3].copy_from_slice(&[start, count, generation]);
-                entry.count = ELSEWHERE;
+                entry.count = STORED;
             }
         }
         let place = self.place(key);
-        // The piece was missed twice in one portion, or its kept ids are forgotten.
+        // The piece was missed twice in one portion, or its stored ids are gone.
         let known = self.find(place, key);
         if let Some(at) = known.or_else(|| (0..4).map(|way| place ^ way).find(|at| self.is_free(*at))) {
             self.entries[at] = entry;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::piece_cache::{Few, IDS_LIMIT};
+use crate::piece_cache::{FewIds, IDS_LIMIT};
 
 /// A tag above any count of ids: the ids are in the list of many ids, from the first of `ids` to before the second.
 const MANY: u32 = u32::MAX;
@@ -29,7 +29,7 @@ impl Known {
 
     /// These ids.
     #[inline(always)]
-    pub(super) fn here(few: Few) -> Self {
+    pub(super) fn here(few: FewIds) -> Self {
         Self { ids: few.ids, tag: few.count }
     }
 

@@ -5,7 +5,7 @@ use super::known::Known;
 use super::look_up::LookUp;
 use super::{Found, GROUP, MORE, PIECES, Pieces};
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, KEY_LIMIT, Key, Spot, Wide, WideKey};
+use crate::piece_cache::{Caches, KEY_LIMIT, Key, LongHash, WideIds, WideKey};
 
 /// Bytes of the shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
 pub(super) const RUN_FROM: usize = 9;
@@ -31,7 +31,7 @@ pub(super) struct Longer {
     /// By number those that have a wide key.
     wide: Vec<(u16, WideKey)>,
     /// And those too long for that one too, with where they are looked for.
-    long: Vec<(u16, Spot)>,
+    long: Vec<(u16, LongHash)>,
     /// How many of their ids need room beyond that for the `ShortCache`'s.
     more: usize,
 }
@@ -84,7 +84,7 @@ impl Longer {
             if let Some(key) = key {
                 caches.wide.prefetch(key);
                 self.wide.push((number as u16, key));
-            } else if let Some(spot) = caches.long.spot(&pieces.text[range]) {
+            } else if let Some(spot) = caches.long.hash(&pieces.text[range]) {
                 caches.long.prefetch(spot);
                 self.long.push((number as u16, spot));
             }
@@ -103,8 +103,8 @@ impl Longer {
         };
         for (number, key) in wide {
             known[usize::from(*number)] = match caches.wide.get(*key) {
-                Some(Wide::Here(few)) => Known::here(few),
-                Some(Wide::Kept(kept)) => caches.long.kept(kept).map_or(Known::NOTHING, &mut keep),
+                Some(WideIds::Inline(few)) => Known::here(few),
+                Some(WideIds::Stored(kept)) => caches.long.range_of(kept).map_or(Known::NOTHING, &mut keep),
                 None => Known::NOTHING,
             };
         }
@@ -128,7 +128,7 @@ impl Longer {
     }
 
     /// The places and spots of long ones that are not.
-    pub(super) fn long(&self) -> impl Iterator<Item = (usize, &Spot)> {
+    pub(super) fn long(&self) -> impl Iterator<Item = (usize, &LongHash)> {
         self.long.iter().filter_map(|(number, spot)| Some((self.unknown(*number)?, spot)))
     }
 

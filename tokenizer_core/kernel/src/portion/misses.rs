@@ -9,7 +9,7 @@ use crate::merging::Mergers;
 use crate::merging::lane::{LANES, Lanes};
 use crate::merging::merge::SCAN_LIMIT;
 use crate::merging::token_index::Candidate;
-use crate::piece_cache::{Caches, Few, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, Wide};
+use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, WideIds};
 use crate::tables::Tables;
 
 /// Up to this many misses are merged without looking them up as tokens: the look-up would have to be waited for, and
@@ -225,10 +225,10 @@ impl MissResolver {
             self.ids[miss].set_nothing();
             if let Some(key) = piece.key() {
                 let place = piece.place as usize;
-                if let Some(range) = caches.short.kept(place, key).and_then(|kept| caches.long.kept(kept)) {
+                if let Some(range) = caches.short.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
                     self.ids[miss] = Known::kept(range);
                     kept += 1;
-                } else if let Some(few) = caches.short.get_beside(place, key) {
+                } else if let Some(few) = caches.short.get_in_neighbour(place, key) {
                     self.ids[miss] = Known::here(few);
                     known += 1;
                 } else if asks {
@@ -240,11 +240,11 @@ impl MissResolver {
         for (at, key) in keys.longer.wide() {
             let miss = usize::from(self.miss_of[at]);
             let found = caches.wide.get(*key);
-            if let Some(Wide::Here(few)) = found {
+            if let Some(WideIds::Inline(few)) = found {
                 self.ids[miss] = Known::here(few);
                 known += 1;
-            } else if let Some(Wide::Kept(place)) = found
-                && let Some(range) = caches.long.kept(place)
+            } else if let Some(WideIds::Stored(place)) = found
+                && let Some(range) = caches.long.range_of(place)
             {
                 self.ids[miss] = Known::kept(range);
                 kept += 1;
@@ -273,7 +273,7 @@ impl MissResolver {
         let bytes = &text[piece.range()];
         let Some(key) = piece.key() else { return self.recall_longer(miss, text, tables, caches) };
         let Some(id) = tables.tokens.confirm(piece.candidate, key.whole(), bytes, piece.part) else { return false };
-        let token = Few::one(id);
+        let token = FewIds::one(id);
         caches.remember_short(key, &token);
         self.ids[miss] = Known::here(token);
         true
@@ -346,7 +346,7 @@ impl MissResolver {
         ids: &[u32; N],
         count: usize,
     ) {
-        match (self.pieces[miss].key(), Few::first(ids, count)) {
+        match (self.pieces[miss].key(), FewIds::first(ids, count)) {
             (Some(key), Some(few)) => {
                 caches.remember_short(key, &few);
                 self.ids[miss] = Known::here(few);
@@ -366,7 +366,7 @@ impl MissResolver {
     }
 
     fn set(&mut self, miss: usize, ids: &[u32]) {
-        self.ids[miss] = Few::new(ids).map_or_else(
+        self.ids[miss] = FewIds::new(ids).map_or_else(
             || {
                 let start = self.many.len();
                 self.many.extend_from_slice(ids);

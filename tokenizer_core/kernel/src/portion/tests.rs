@@ -10,7 +10,7 @@ use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, Few, Spot, Wide, WideKey};
+use crate::piece_cache::{Caches, FewIds, LongHash, WideIds, WideKey};
 
 /// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the
 /// longer ones of these are looked for.
@@ -19,7 +19,7 @@ struct Said {
     keys: Vec<Key>,
     places: Vec<u32>,
     wide: Vec<(usize, WideKey)>,
-    long: Vec<(usize, Spot)>,
+    long: Vec<(usize, LongHash)>,
     ids: Vec<u32>,
     misses: Vec<(usize, usize)>,
 }
@@ -112,14 +112,14 @@ fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Ha
         let range = pieces.range(at);
         let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
         let ids = key.filter(|_| !known.contains_key(&at)).and_then(|key| match caches.wide.get(key)? {
-            Wide::Here(few) => Some(few.ids[..few.count as usize].to_vec()),
-            Wide::Kept(place) => caches.long.kept(place).filter(|range| has_room(range.len())).map(kept),
+            WideIds::Inline(few) => Some(few.ids[..few.count as usize].to_vec()),
+            WideIds::Stored(place) => caches.long.range_of(place).filter(|range| has_room(range.len())).map(kept),
         });
         ids.and_then(|ids| known.insert(at, ids));
     }
     for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 31) {
         let (piece, part) = (&pieces.text[pieces.range(at)], pieces.is_part(at));
-        let spot = caches.long.spot(piece).filter(|_| !known.contains_key(&at));
+        let spot = caches.long.hash(piece).filter(|_| !known.contains_key(&at));
         let range = spot.and_then(|spot| caches.long.find(spot, piece, part)).filter(|range| has_room(range.len()));
         range.and_then(|range| known.insert(at, kept(range)));
     }
@@ -148,7 +148,7 @@ fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Sai
         if range.len() > 15 {
             match WideKey::new(pieces.text, range.start, range.end, part) {
                 Some(key) => said.wide.push((at, key)),
-                None => said.long.extend(caches.long.spot(&pieces.text[range]).map(|spot| (at, spot))),
+                None => said.long.extend(caches.long.hash(&pieces.text[range]).map(|spot| (at, spot))),
             }
         }
         if count == 0 {
@@ -192,14 +192,14 @@ proptest! {
             let at = index.index(pieces.count());
             let range = pieces.range(at);
             if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
-                match Few::new(&ids) {
+                match FewIds::new(&ids) {
                     Some(mut few) => {
                         // Of no meaning.
                         few.ids[ids.len()..].fill(u32::MAX);
                         caches.short.insert(key, &few)
                     }
                     // Known, but not here: missed on every path.
-                    None => caches.short.insert_kept(key, caches.long.keep(&ids)),
+                    None => caches.short.insert_stored(key, caches.long.store(&ids)),
                 };
             } else {
                 let ids: Vec<u32> = ids.iter().copied().cycle().take(ids.len() * range.len() / 12).collect();
@@ -222,7 +222,7 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     for at in 0..PIECES {
         let range = pieces.range(at);
         let key = Key::new(&text, range.start, range.end, false).unwrap();
-        caches.short.insert(key, &Few::new(&[at as u32; IDS_LIMIT]).unwrap());
+        caches.short.insert(key, &FewIds::new(&[at as u32; IDS_LIMIT]).unwrap());
     }
     let all = said_by_all(&pieces, None, &caches);
     assert_eq!(all, truth(&pieces, None, &caches));

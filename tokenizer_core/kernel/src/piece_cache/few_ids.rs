@@ -1,18 +1,18 @@
 //! The ids of most pieces: so few that all of them are copied at once, whatever their number.
 
-/// Most ids that are remembered of a short piece.
+/// The most ids that are copied at once.
 pub const IDS_LIMIT: usize = 8;
 
 /// Up to [`IDS_LIMIT`] ids.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Few {
-    /// What stands behind the first `count` means nothing.
+pub struct FewIds {
+    /// Only the first `count` are meaningful.
     pub ids: [u32; IDS_LIMIT],
     /// How many there are.
     pub count: u32,
 }
 
-impl Few {
+impl FewIds {
     /// None.
     pub const NONE: Self = Self { ids: [0; IDS_LIMIT], count: 0 };
 
