@@ -14,7 +14,7 @@ use core::arch::x86_64::{
 };
 use std::ops::Range;
 
-use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
+use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, last_bytes};
@@ -209,7 +209,7 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: O
         let ends = match pieces.ends[group..count].first_chunk::<GROUP>() {
             Some(ends) => ends,
             None => {
-                // Behind the last piece stand empty ones.
+                // The last piece is followed by empty ones.
                 few = [pieces.ends[count - 1]; GROUP];
                 few[..count - group].copy_from_slice(&pieces.ends[group..count]);
                 &few
@@ -247,7 +247,7 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: O
             let mut starts_of = Vector([0_u32; GROUP]);
             // SAFETY: the caller's promise; eight places are a vector.
             unsafe { _mm256_storeu_si256(starts_of.0.as_mut_ptr().cast(), starts) };
-            // SAFETY: the caller's promise. Before `near` there are sixteen bytes of text; behind it the place in the
+            // SAFETY: the caller's promise. Before `near` there are sixteen bytes of text; after it the place in the
             // 32 `last_bytes` is at most 16.
             unsafe {
                 let bytes_of = |lane: usize| {
@@ -280,11 +280,11 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, white: O
     keys.longer.begin(longer);
     if longer > 0 {
         // SAFETY: the caller's promise.
-        unsafe { ask(&mut keys.longer, pieces, caches, white) };
+        unsafe { prefetch_longer(&mut keys.longer, pieces, caches, white) };
     }
 }
 
-/// Which keys of a group are blank behind their first byte.
+/// Which keys of a group are blank after their first byte.
 ///
 /// # Safety
 /// The machine has AVX2 and BMI2.
@@ -306,13 +306,13 @@ unsafe fn blanks(keys: &[Key; GROUP]) -> u32 {
     unsafe { _pext_u32(blank, LOW) }
 }
 
-/// As [`Longer::ask`]; not inlined, since it happens once in a portion.
+/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
 ///
 /// # Safety
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: the caller's promise.
-    unsafe { longer.ask::<Avx2>(pieces, caches, white) };
+    unsafe { longer.prefetch::<Avx2>(pieces, caches, white) };
 }

@@ -13,7 +13,7 @@ use core::arch::x86_64::{
 };
 use std::ops::Range;
 
-use super::longer::{BLANK, BLANK_MASK, Longer, RUN_FROM};
+use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
 use super::{Found, GROUP, Keys, PIECES, Pieces, take};
 use crate::machine::path::{Avx2, Avx512};
@@ -143,9 +143,9 @@ impl LookUp for Avx512 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
         let count = pieces.count();
-        // The last place with sixteen bytes of text behind it. A piece that begins later is loaded from `last_bytes`,
-        // which are the last sixteen with zeros behind them, and are written long before they are read, since a load
-        // that spans two stores waits for both. Texts are shorter than 4 GiB.
+        // The last place that has sixteen bytes of text. A piece that begins later is loaded from `last_bytes`, which are
+        // the last sixteen with zeros after them, and are written long before they are read, since a load that spans
+        // two stores waits for both. Texts are shorter than 4 GiB.
         let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
         let mut last_bytes = [0; 2 * BYTES];
         if let Some(bytes) = pieces.text.last_chunk::<BYTES>() {
@@ -186,7 +186,7 @@ impl LookUp for Avx512 {
                 // SAFETY: the caller's promise; sixteen places are a vector.
                 unsafe { _mm512_storeu_si512(places_of.0.as_mut_ptr().cast(), starts) };
                 let (text, last_bytes) = (pieces.text.as_ptr(), last_bytes.as_ptr());
-                // SAFETY: the caller's promise. At the limit and before it there are sixteen bytes of text; behind it
+                // SAFETY: the caller's promise. At the limit and before it there are sixteen bytes of text; after it
                 // the place in the 32 `last_bytes` is at most 16.
                 unsafe {
                     let bytes_of = |lane: usize| {
@@ -226,7 +226,7 @@ impl LookUp for Avx512 {
         keys.longer.begin(longer);
         if longer > 0 {
             // SAFETY: the caller's promise.
-            unsafe { ask(&mut keys.longer, pieces, caches, white) };
+            unsafe { prefetch_longer(&mut keys.longer, pieces, caches, white) };
         }
     }
 
@@ -272,18 +272,18 @@ impl LookUp for Avx512 {
     }
 }
 
-/// As [`Longer::ask`]; not inlined, since it happens once in a portion.
+/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: the caller's promise.
-    unsafe { longer.ask::<Avx512>(pieces, caches, white) };
+    unsafe { longer.prefetch::<Avx512>(pieces, caches, white) };
 }
 
-/// Which keys of a group are blank behind their first byte.
+/// Which keys of a group are blank after their first byte.
 ///
 /// # Safety
 /// The machine has AVX-512 and BMI2.

@@ -10,7 +10,7 @@ use crate::piece_cache::{Caches, KEY_LIMIT, Key};
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
 
-/// Make the keys of all pieces, prefetch their buckets of the `ShortCache`, and tell which are longer.
+/// Make the keys of all pieces, prefetch their buckets of the `ShortCache`, and note which are longer.
 #[inline(always)]
 pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
     let count = pieces.count();
@@ -63,8 +63,8 @@ fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     }
 }
 
-/// Find out where each piece is looked for, ask for it, and note those that are longer, or may be runs that are
-/// `WHITE`. Returns how many they are.
+/// Compute the place of each piece and prefetch its bucket, and note those that are longer, or if `WHITE` may be runs of
+/// white space. Returns how many these are.
 #[inline(always)]
 fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;

@@ -1,16 +1,16 @@
-//! Pieces that the `ShortCache` does not take: runs of white space, wide pieces and long ones. They are looked up
-//! before any ids are taken over, so that their ids can be put in order among the others.
+//! Pieces that are not looked up in the `ShortCache`: runs of white space, wide pieces and long ones. They are looked up
+//! before any ids are copied, so that their ids can be put in order among the others.
 
-use super::known::Known;
 use super::look_up::LookUp;
+use super::piece_ids::PieceIds;
 use super::{Found, GROUP, MORE, PIECES, Pieces};
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key, LongHash, WideIds, WideKey};
 
-/// Bytes of the shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
+/// The shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
 pub(super) const RUN_FROM: usize = 9;
 
-/// What a key of a run of white space has behind its first byte.
+/// What the key of a run of white space has after its first byte.
 pub(super) const BLANK: u64 = 0x2020_2020_2020_2000;
 pub(super) const BLANK_MASK: u64 = !0xFF;
 
@@ -20,29 +20,29 @@ pub(super) fn may_be_run(key: Key, length: usize) -> bool {
     length >= RUN_FROM && key.low() & BLANK_MASK == BLANK
 }
 
-/// Those of a portion.
+/// The longer pieces of a portion.
 #[derive(Debug)]
-pub(super) struct Longer {
-    /// Their places in it, and how many they are.
+pub(super) struct LongerPieces {
+    /// Their indices in the portion, and how many they are.
     pub(super) places: [u32; PIECES + GROUP],
     pub(super) count: usize,
-    /// What is known of each.
-    known: [Known; PIECES],
-    /// By number those that have a wide key.
+    /// The ids of each, as far as they are known.
+    known: [PieceIds; PIECES],
+    /// Those that have a wide key, by number.
     wide: Vec<(u16, WideKey)>,
-    /// And those too long for that one too, with where they are looked for.
+    /// Those that are too long for it, with their hash.
     long: Vec<(u16, LongHash)>,
-    /// How many of their ids need room beyond that for the `ShortCache`'s.
+    /// How many of their ids need room beyond that for the ids of the `ShortCache`.
     more: usize,
 }
 
-impl Default for Longer {
+impl Default for LongerPieces {
     #[inline(always)]
     fn default() -> Self {
         Self {
             places: [0; PIECES + GROUP],
             count: 0,
-            known: [Known::NOTHING; PIECES],
+            known: [PieceIds::UNKNOWN; PIECES],
             wide: Vec::with_capacity(PIECES),
             long: Vec::with_capacity(PIECES),
             more: 0,
@@ -50,8 +50,8 @@ impl Default for Longer {
     }
 }
 
-impl Longer {
-    /// There are `count` of them, of which nothing is known yet.
+impl LongerPieces {
+    /// Begin with `count` of them.
     #[inline(always)]
     pub(super) fn begin(&mut self, count: usize) {
         self.count = count;
@@ -60,12 +60,17 @@ impl Longer {
         self.more = 0;
     }
 
-    /// Tell runs, and ask for what is remembered of the others.
+    /// Recognise runs, and prefetch what is remembered of the others.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    pub(super) unsafe fn ask<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+    pub(super) unsafe fn prefetch<L: LookUp>(
+        &mut self,
+        pieces: &Pieces<'_>,
+        caches: &Caches,
+        white: Option<WhiteSpace>,
+    ) {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             let length = range.len();
@@ -76,7 +81,7 @@ impl Longer {
                 self.known[number].set_run();
                 continue;
             }
-            self.known[number].set_nothing();
+            self.known[number].set_unknown();
             if length <= KEY_LIMIT {
                 continue;
             }
@@ -84,69 +89,69 @@ impl Longer {
             if let Some(key) = key {
                 caches.wide.prefetch(key);
                 self.wide.push((number as u16, key));
-            } else if let Some(spot) = caches.long.hash(&pieces.text[range]) {
-                caches.long.prefetch(spot);
-                self.long.push((number as u16, spot));
+            } else if let Some(hash) = caches.long.hash(&pieces.text[range]) {
+                caches.long.prefetch(hash);
+                self.long.push((number as u16, hash));
             }
         }
     }
 
-    /// Find what is remembered. Pieces of one kind come after those of the other, so that branches are predicted.
+    /// Find what is remembered, one kind of piece after the other, so that branches are predicted.
     #[inline(never)]
     pub(super) fn find(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         let Self { places, known, wide, long, more, .. } = self;
-        let mut keep = |kept: std::ops::Range<usize>| {
+        let mut take = |range: std::ops::Range<usize>| {
             // A piece whose ids have no room here counts as missed, and is found again among the misses.
-            let has_room = *more + kept.len() <= MORE;
-            *more += if has_room { kept.len() } else { 0 };
-            if has_room { Known::kept(kept) } else { Known::NOTHING }
+            let has_room = *more + range.len() <= MORE;
+            *more += if has_room { range.len() } else { 0 };
+            if has_room { PieceIds::in_cache(range) } else { PieceIds::UNKNOWN }
         };
         for (number, key) in wide {
             known[usize::from(*number)] = match caches.wide.get(*key) {
-                Some(WideIds::Inline(few)) => Known::here(few),
-                Some(WideIds::Stored(kept)) => caches.long.range_of(kept).map_or(Known::NOTHING, &mut keep),
-                None => Known::NOTHING,
+                Some(WideIds::Inline(few)) => PieceIds::inline(few),
+                Some(WideIds::Stored(ids)) => caches.long.range_of(ids).map_or(PieceIds::UNKNOWN, &mut take),
+                None => PieceIds::UNKNOWN,
             };
         }
-        for (number, spot) in long {
+        for (number, hash) in long {
             let place = places[usize::from(*number)] as usize;
-            let found = caches.long.find(*spot, &pieces.text[pieces.range(place)], pieces.is_part(place));
-            known[usize::from(*number)] = found.map_or(Known::NOTHING, &mut keep);
+            let found = caches.long.find(*hash, &pieces.text[pieces.range(place)], pieces.is_part(place));
+            known[usize::from(*number)] = found.map_or(PieceIds::UNKNOWN, &mut take);
         }
     }
 
-    /// The places of those that are known, and what is known.
+    /// The indices and ids of those that are known.
     #[inline(always)]
-    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &Known)> {
+    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &PieceIds)> {
         let known = self.places[..self.count].iter().zip(&self.known);
-        known.filter(|(_, known)| !known.is_nothing()).map(|(place, known)| (*place as usize, known))
+        known.filter(|(_, known)| !known.is_unknown()).map(|(place, known)| (*place as usize, known))
     }
 
-    /// The places and keys of wide pieces that are not.
+    /// The indices and keys of wide pieces that are unknown.
     pub(super) fn wide(&self) -> impl Iterator<Item = (usize, &WideKey)> {
         self.wide.iter().filter_map(|(number, key)| Some((self.unknown(*number)?, key)))
     }
 
-    /// The places and spots of long ones that are not.
+    /// The indices and hashes of long pieces that are unknown.
     pub(super) fn long(&self) -> impl Iterator<Item = (usize, &LongHash)> {
-        self.long.iter().filter_map(|(number, spot)| Some((self.unknown(*number)?, spot)))
+        self.long.iter().filter_map(|(number, hash)| Some((self.unknown(*number)?, hash)))
     }
 
     fn unknown(&self, number: u16) -> Option<usize> {
         let number = usize::from(number);
-        self.known[number].is_nothing().then(|| self.places[number] as usize)
+        self.known[number].is_unknown().then(|| self.places[number] as usize)
     }
 }
 
 impl Found {
-    /// Take over the ids of a longer piece at `place`, or only how many they are if it `COUNTS`.
+    /// Append the ids of a longer piece, or only their number if it `COUNTS`; `place` is its index.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    pub(super) unsafe fn take_longer<L: LookUp, const COUNTS: bool>(
+    pub(super) unsafe fn append_longer<L: LookUp, const COUNTS: bool>(
         &mut self,
-        (place, known): (usize, &Known),
+        (place, known): (usize, &PieceIds),
         pieces: &Pieces<'_>,
         caches: &Caches,
         white: Option<WhiteSpace>,
@@ -158,11 +163,11 @@ impl Found {
                 unsafe { L::write_run(white, piece, &mut self.ids[self.end..]) };
             }
             self.end += piece.len();
-        } else if let Some(kept) = known.as_kept() {
+        } else if let Some(range) = known.as_cached() {
             if !COUNTS {
-                self.ids[self.end..self.end + kept.len()].copy_from_slice(&caches.long.ids()[kept.clone()]);
+                self.ids[self.end..self.end + range.len()].copy_from_slice(&caches.long.ids()[range.clone()]);
             }
-            self.end += kept.len();
+            self.end += range.len();
         } else {
             let (ids, count) = known.few();
             if let Some(room) = self.ids[if COUNTS { 0 } else { self.end }..].first_chunk_mut() {

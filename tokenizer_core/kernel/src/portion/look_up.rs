@@ -1,14 +1,14 @@
-//! How each path makes the keys of a portion and takes over what the `ShortCache` knows.
+//! How each path makes the keys of a portion and copies the ids that the `ShortCache` has.
 
 use std::ops::Range;
 
-use super::longer::Longer;
+use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, keys, take};
 use crate::machine::path::Portable;
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::Caches;
 
-/// What is done for every piece of a text.
+/// The steps that every piece of a text goes through.
 pub(super) trait LookUp {
     /// Make the keys of all pieces, and prefetch what is remembered about them.
     ///
@@ -16,11 +16,11 @@ pub(super) trait LookUp {
     /// The machine has the path.
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys);
 
-    /// Take over what the `ShortCache` knows of the pieces at `places`, of which [`LookUp::keys`] made the keys for
-    /// that cache, behind what is taken over; with `COUNTS` only the number of ids.
+    /// Append the ids that the `ShortCache` has of the pieces at `places`, whose keys [`LookUp::keys`] made for that
+    /// cache; with `COUNTS` only add their number.
     ///
     /// # Safety
-    /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; behind what `found` has
+    /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; after what `found` has
     /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
     unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found);
 
@@ -33,7 +33,7 @@ pub(super) trait LookUp {
         white.is_run(piece)
     }
 
-    /// As [`WhiteSpace::write`]; what stands behind them in `ids` may be written too.
+    /// As [`WhiteSpace::write`]; it may also write to `ids` after those of the piece.
     ///
     /// # Safety
     /// The machine has the path.
@@ -48,7 +48,7 @@ impl LookUp for Portable {
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
         keys::make(pieces, caches, white, keys);
         if keys.longer.count > 0 {
-            ask(&mut keys.longer, pieces, caches, white);
+            prefetch_longer(&mut keys.longer, pieces, caches, white);
         }
     }
 
@@ -59,9 +59,9 @@ impl LookUp for Portable {
     }
 }
 
-/// As [`Longer::ask`]; not inlined, since it happens once in a portion.
+/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
 #[inline(never)]
-fn ask(longer: &mut Longer, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
-    // SAFETY: every machine has what this one asks for.
-    unsafe { longer.ask::<Portable>(pieces, caches, white) };
+fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+    // SAFETY: every machine has the portable path.
+    unsafe { longer.prefetch::<Portable>(pieces, caches, white) };
 }

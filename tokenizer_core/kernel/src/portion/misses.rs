@@ -1,9 +1,9 @@
-//! Pieces for which the `ShortCache` gives no ids: those in the other caches, those that are tokens, and those to be
-//! merged.
+//! Pieces that are not in the bucket of the `ShortCache` where they are looked for: those in the other caches, those
+//! that are tokens, and those to be merged.
 
 use std::ops::Range;
 
-use super::known::Known;
+use super::piece_ids::PieceIds;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::merging::Mergers;
 use crate::merging::lane::{LANES, Lanes};
@@ -12,11 +12,11 @@ use crate::merging::token_index::Candidate;
 use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, WideIds};
 use crate::tables::Tables;
 
-/// Up to this many misses are merged without looking them up as tokens: the look-up would have to be waited for, and
+/// Up to this many misses are merged without looking them up as tokens: they would have to wait for the look-up, and
 /// merges give the same ids.
 const FEW_MISSES: usize = 4;
 
-/// Places of the lanes, two more than the bytes of the longest piece that they take; the shorter ones are merged
+/// Places in a lane, two more than the bytes of the longest piece it takes. Pieces that fit the shorter lanes are merged
 /// together.
 const SHORT: usize = 16;
 const MIDDLE: usize = 32;
@@ -28,11 +28,12 @@ const BUCKETS: usize = 2 * PIECES;
 #[derive(Debug)]
 pub(super) struct MissResolver {
     pieces: Vec<MissedPiece>,
-    ids: [Known; PIECES],
-    /// Ids of pieces that have more than a [`Known`] holds, except where the `LongCache` keeps them: of `kept` pieces.
+    ids: [PieceIds; PIECES],
+    /// The ids of pieces that have too many for a [`PieceIds`] and are not in the `LongCache`.
     many: Vec<u32>,
-    kept: usize,
-    /// By the place of a piece in the portion: its number among the misses.
+    /// How many pieces have their ids in the `LongCache`.
+    cached: usize,
+    /// By the index of a piece in the portion: its number among the misses.
     miss_of: [u16; PIECES],
     /// Pieces to be merged, by length.
     short: Vec<usize>,
@@ -40,8 +41,8 @@ pub(super) struct MissResolver {
     long: Vec<usize>,
     /// By bucket: the last miss that was to be merged.
     unknown: [u16; BUCKETS],
-    /// Misses that came before in the portion, and the earlier one.
-    again: Vec<(u16, u16)>,
+    /// Misses that repeat an earlier one, and which.
+    repeats: Vec<(u16, u16)>,
     short_lanes: Lanes<SHORT>,
     middle_lanes: Lanes<MIDDLE>,
 }
@@ -51,22 +52,22 @@ impl Default for MissResolver {
     fn default() -> Self {
         Self {
             pieces: Vec::with_capacity(PIECES),
-            ids: [Known::NOTHING; PIECES],
+            ids: [PieceIds::UNKNOWN; PIECES],
             many: Vec::new(),
-            kept: 0,
+            cached: 0,
             miss_of: [0; PIECES],
             short: Vec::with_capacity(PIECES),
             middle: Vec::with_capacity(PIECES),
             long: Vec::new(),
             unknown: [0; BUCKETS],
-            again: Vec::with_capacity(PIECES),
+            repeats: Vec::with_capacity(PIECES),
             short_lanes: Lanes::default(),
             middle_lanes: Lanes::default(),
         }
     }
 }
 
-/// A piece for which the `ShortCache` gives no ids.
+/// A piece that was missed.
 #[derive(Debug, Clone, Copy)]
 struct MissedPiece {
     /// Meaningful if the piece is short enough for one.
@@ -76,9 +77,9 @@ struct MissedPiece {
     /// Where the bucket of its key is.
     place: u32,
     part: bool,
-    /// The hash by which the index of tokens finds a piece of up to 31 bytes.
+    /// The hash under which the index of tokens has a piece of up to 31 bytes.
     hash: u64,
-    /// What the index gave, if it was asked.
+    /// What the index of tokens gave, if it was asked.
     candidate: Candidate,
 }
 
@@ -137,19 +138,19 @@ impl MissResolver {
         caches: &mut Caches,
     ) {
         let text = unresolved.pieces.text;
-        let asks = unresolved.misses.len() > FEW_MISSES || tables.tokens.has_whole_only();
-        if self.begin(unresolved, asks, tables, caches) {
+        let asks_index = unresolved.misses.len() > FEW_MISSES || tables.tokens.has_whole_only();
+        if self.begin(unresolved, asks_index, tables, caches) {
             return;
         }
-        if asks {
+        if asks_index {
             for (piece, ids) in self.pieces.iter_mut().zip(&self.ids) {
-                if ids.is_nothing() && piece.length() <= WIDE_LIMIT {
+                if ids.is_unknown() && piece.length() <= WIDE_LIMIT {
                     piece.candidate = tables.tokens.candidate(piece.hash);
                 }
             }
         }
         for miss in 0..self.pieces.len() {
-            if self.ids[miss].is_nothing() && !self.recall(miss, text, tables, caches) && !self.comes_again(miss) {
+            if self.ids[miss].is_unknown() && !self.find_token(miss, text, tables, caches) && !self.is_repeat(miss) {
                 let length = self.pieces[miss].length();
                 let group = if length <= Lanes::<SHORT>::LIMIT {
                     &mut self.short
@@ -174,19 +175,19 @@ impl MissResolver {
             };
             self.learn(miss, text, caches, ids);
         }
-        caches.statistics.misses += self.again.len() as u64;
-        for (miss, before) in self.again.drain(..) {
+        caches.statistics.misses += self.repeats.len() as u64;
+        for (miss, before) in self.repeats.drain(..) {
             self.ids[usize::from(miss)] = self.ids[usize::from(before)];
         }
     }
 
-    /// The ids of each, in order; `kept` is the cache that keeps some.
+    /// The ids of each, in order; `cache` has some of them.
     #[inline(always)]
-    pub(super) fn resolved<'a>(&'a self, kept: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
+    pub(super) fn resolved<'a>(&'a self, cache: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
         self.ids.iter().take(self.pieces.len()).map(|known| {
-            if let Some(range) = known.as_kept() {
-                Resolved::Many((kept.ids(), range))
-            } else if let Some(range) = known.as_many() {
+            if let Some(range) = known.as_cached() {
+                Resolved::Many((cache.ids(), range))
+            } else if let Some(range) = known.as_listed() {
                 Resolved::Many((&self.many, range))
             } else {
                 Resolved::Few(known.few())
@@ -200,15 +201,15 @@ impl MissResolver {
         self.many.shrink_to(entries);
     }
 
-    /// Take over what the caches lead to, and ask for what the tables know of other pieces if one `asks` that. Returns
-    /// whether there are none.
+    /// Find the ids that the caches have. If `asks_index`, prefetch what the index of tokens has of the other pieces.
+    /// Returns whether there are none of those.
     #[inline(always)]
-    fn begin(&mut self, unresolved: Unresolved<'_>, asks: bool, tables: &Tables, caches: &Caches) -> bool {
+    fn begin(&mut self, unresolved: Unresolved<'_>, asks_index: bool, tables: &Tables, caches: &Caches) -> bool {
         let Unresolved { misses, keys, pieces } = unresolved;
         self.many.clear();
         self.pieces.clear();
         let mut known = 0;
-        let mut kept = 0;
+        let mut cached = 0;
         for (miss, at) in misses.iter().map(|miss| miss.at as usize).enumerate() {
             let range = pieces.range(at);
             let piece = MissedPiece {
@@ -222,65 +223,65 @@ impl MissResolver {
             };
             self.pieces.push(piece);
             self.miss_of[at] = miss as u16;
-            self.ids[miss].set_nothing();
+            self.ids[miss].set_unknown();
             if let Some(key) = piece.key() {
                 let place = piece.place as usize;
                 if let Some(range) = caches.short.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
-                    self.ids[miss] = Known::kept(range);
-                    kept += 1;
+                    self.ids[miss] = PieceIds::in_cache(range);
+                    cached += 1;
                 } else if let Some(few) = caches.short.get_in_neighbour(place, key) {
-                    self.ids[miss] = Known::here(few);
+                    self.ids[miss] = PieceIds::inline(few);
                     known += 1;
-                } else if asks {
+                } else if asks_index {
                     tables.tokens.prefetch(piece.hash);
                 }
             }
         }
-        // One kind of pieces after the other, so that branches are predicted.
+        // One kind of piece after the other, so that branches are predicted.
         for (at, key) in keys.longer.wide() {
             let miss = usize::from(self.miss_of[at]);
             let found = caches.wide.get(*key);
             if let Some(WideIds::Inline(few)) = found {
-                self.ids[miss] = Known::here(few);
+                self.ids[miss] = PieceIds::inline(few);
                 known += 1;
-            } else if let Some(WideIds::Stored(place)) = found
-                && let Some(range) = caches.long.range_of(place)
+            } else if let Some(WideIds::Stored(ids)) = found
+                && let Some(range) = caches.long.range_of(ids)
             {
-                self.ids[miss] = Known::kept(range);
-                kept += 1;
-            } else if asks {
+                self.ids[miss] = PieceIds::in_cache(range);
+                cached += 1;
+            } else if asks_index {
                 let hash = key.whole().hash();
                 self.pieces[miss].hash = hash;
                 tables.tokens.prefetch(hash);
             }
         }
-        for (at, spot) in keys.longer.long() {
+        for (at, hash) in keys.longer.long() {
             let miss = usize::from(self.miss_of[at]);
             let piece = self.pieces[miss];
-            if let Some(range) = caches.long.find(*spot, &pieces.text[piece.range()], piece.part) {
-                self.ids[miss] = Known::kept(range);
-                kept += 1;
+            if let Some(range) = caches.long.find(*hash, &pieces.text[piece.range()], piece.part) {
+                self.ids[miss] = PieceIds::in_cache(range);
+                cached += 1;
             }
         }
-        self.kept = kept;
-        known + kept == misses.len()
+        self.cached = cached;
+        known + cached == misses.len()
     }
 
-    /// Find a piece that is a token, or that one of the other caches remembers.
+    /// Whether a piece is a token; then its id is remembered.
     #[inline(always)]
-    fn recall(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
+    fn find_token(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
         let piece = self.pieces[miss];
         let bytes = &text[piece.range()];
-        let Some(key) = piece.key() else { return self.recall_longer(miss, text, tables, caches) };
+        let Some(key) = piece.key() else { return self.find_longer_token(miss, text, tables, caches) };
         let Some(id) = tables.tokens.confirm(piece.candidate, key.whole(), bytes, piece.part) else { return false };
         let token = FewIds::one(id);
         caches.remember_short(key, &token);
-        self.ids[miss] = Known::here(token);
+        self.ids[miss] = PieceIds::inline(token);
         true
     }
 
-    /// As [`Self::recall`], for a piece without a key.
-    fn recall_longer(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
+    /// As [`Self::find_token`], for a piece without a [`Key`].
+    fn find_longer_token(&mut self, miss: usize, text: &[u8], tables: &Tables, caches: &mut Caches) -> bool {
         let piece = self.pieces[miss];
         let bytes = &text[piece.range()];
         let token = if bytes.len() <= WIDE_LIMIT {
@@ -293,23 +294,23 @@ impl MissResolver {
         true
     }
 
-    /// Whether an unknown piece came before in the portion, as a third of them do: it is merged once.
+    /// Whether an unknown piece repeats an earlier one of the portion, as a third of them do: it is merged once.
     #[inline(always)]
-    fn comes_again(&mut self, miss: usize) -> bool {
+    fn is_repeat(&mut self, miss: usize) -> bool {
         let Some(key) = self.pieces[miss].key() else { return false };
         let last = &mut self.unknown[(self.pieces[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
         let before = usize::from(std::mem::replace(last, miss as u16));
-        // What an earlier portion left there may be any number; it counts only if it is an earlier miss of this portion
-        // with the same key.
-        let again = before < miss && self.pieces[before].key() == Some(key);
-        if again {
-            self.again.push((miss as u16, before as u16));
+        // The bucket may hold any number from an earlier portion; it counts only if it is an earlier miss of this one with
+        // the same key.
+        let is_repeat = before < miss && self.pieces[before].key() == Some(key);
+        if is_repeat {
+            self.repeats.push((miss as u16, before as u16));
         }
-        again
+        is_repeat
     }
 
-    /// Merge the shorter unknown pieces, those of about the same length together, and the last few of each length in a
-    /// longer lane with room: since each waits for memory, the waits overlap.
+    /// Merge the shorter unknown pieces in groups of about the same length, so that their waits for memory overlap. The
+    /// last few short ones go into the longer lanes if there is room.
     fn merge_in_turns(&mut self, text: &[u8], tables: &Tables, caches: &mut Caches) {
         let (mut short, mut middle) = (std::mem::take(&mut self.short), std::mem::take(&mut self.middle));
         let (last, room) = (short.len() % LANES, LANES - middle.len() % LANES);
@@ -349,17 +350,17 @@ impl MissResolver {
         match (self.pieces[miss].key(), FewIds::first(ids, count)) {
             (Some(key), Some(few)) => {
                 caches.remember_short(key, &few);
-                self.ids[miss] = Known::here(few);
+                self.ids[miss] = PieceIds::inline(few);
             }
             _ => self.learn(miss, text, caches, &ids[..count]),
         }
     }
 
-    /// Remember the ids of a piece that the `ShortCache` does not take, or whose ids it does not take.
+    /// Remember the ids of a piece in whichever cache takes them.
     fn learn(&mut self, miss: usize, text: &[u8], caches: &mut Caches, ids: &[u32]) {
         let piece = self.pieces[miss];
-        if self.kept > 0 && !caches.long.has_room(piece.length(), ids.len()) {
-            self.take_over(&caches.long);
+        if self.cached > 0 && !caches.long.has_room(piece.length(), ids.len()) {
+            self.copy_cached(&caches.long);
         }
         caches.remember(text, piece.range(), piece.part, ids);
         self.set(miss, ids);
@@ -370,21 +371,21 @@ impl MissResolver {
             || {
                 let start = self.many.len();
                 self.many.extend_from_slice(ids);
-                Known::many(start..self.many.len())
+                PieceIds::in_list(start..self.many.len())
             },
-            Known::here,
+            PieceIds::inline,
         );
     }
 
-    /// Copy the ids that the `LongCache` keeps, before it forgets them.
+    /// Copy the ids that are in the `LongCache`, before it is emptied.
     #[cold]
-    fn take_over(&mut self, kept: &LongCache) {
+    fn copy_cached(&mut self, cache: &LongCache) {
         for known in &mut self.ids[..self.pieces.len()] {
-            let Some(range) = known.as_kept() else { continue };
+            let Some(range) = known.as_cached() else { continue };
             let start = self.many.len();
-            self.many.extend_from_slice(&kept.ids()[range]);
-            *known = Known::many(start..self.many.len());
+            self.many.extend_from_slice(&cache.ids()[range]);
+            *known = PieceIds::in_list(start..self.many.len());
         }
-        self.kept = 0;
+        self.cached = 0;
     }
 }

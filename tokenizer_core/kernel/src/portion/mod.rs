@@ -1,29 +1,28 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
-//! Each step is done for all pieces of a portion before the next begins, so that the loads of many pieces are under way
-//! at once: first keys (`keys`, `avx2`, `avx512`), then what the caches remember (`take`, `longer`), then
-//! what they miss (`misses`).
+//! Each step is done for all pieces of a portion before the next begins, so that many loads are under way at once: first
+//! the keys (`keys`, `avx2`, `avx512`), then what the caches have (`take`, `longer`), then what they miss (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod joined_ids;
 mod keys;
-mod known;
 mod longer;
 mod look_up;
 mod misses;
-mod row;
+mod piece_ids;
 mod take;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-use self::longer::Longer;
+use self::joined_ids::JoinedIds;
+use self::longer::LongerPieces;
 use self::look_up::LookUp;
 use self::misses::{MissResolver, Resolved, Unresolved};
-use self::row::Row;
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
@@ -41,7 +40,7 @@ pub const PIECES: usize = 512;
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
 
-/// The most ids that a portion takes over from runs and from the `LongCache`, which are in no bucket.
+/// The most known ids of a portion that do not come from a bucket: those of runs and those in the `LongCache`.
 const MORE: usize = 8 * PIECES;
 
 /// Room for the known ids of a portion: for each piece as many as a bucket holds, [`MORE`] others, and a vector, since
@@ -79,9 +78,9 @@ impl Pieces<'_> {
     }
 }
 
-/// A copy of the last sixteen bytes of a text, or of a shorter text, with zeros behind them: a piece that begins there
-/// has no sixteen bytes of text to load. Made long before it is read, since a load that spans two stores waits for
-/// both.
+/// A copy of the last sixteen bytes of a text, or of all of a shorter text, with zeros after them: a piece that begins
+/// there does not have sixteen bytes of text to load. It is made long before it is read, since a load that spans two
+/// stores waits for both.
 #[inline(always)]
 fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
     let word = text.last_chunk().map_or_else(|| padded(text), |last| u128::from_le_bytes(*last));
@@ -90,16 +89,16 @@ fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
     last
 }
 
-/// Pieces as the caches know them.
+/// Pieces as they are looked up in the caches.
 #[derive(Debug)]
 struct Keys {
     keys: [Key; PIECES],
     /// Where the bucket of each is in the `ShortCache`.
     places: [u32; PIECES],
-    longer: Longer,
+    longer: LongerPieces,
 }
 
-/// What is known about a portion before its misses are handled.
+/// What the caches have of a portion, and which pieces they miss.
 #[derive(Debug)]
 struct Found {
     /// The ids of all pieces that are known, in order, and `end` how many there are.
@@ -123,17 +122,17 @@ pub struct Portion {
     keys: Keys,
     found: Found,
     resolver: MissResolver,
-    row: Row,
+    joined: JoinedIds,
 }
 
 impl Default for Portion {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: Longer::default() },
+            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: LongerPieces::default() },
             found: Found { ids: [0; ROOM], end: 0, misses: [Miss::default(); PIECES], miss_count: 0 },
             resolver: MissResolver::default(),
-            row: Row::default(),
+            joined: JoinedIds::default(),
         }
     }
 }
@@ -233,15 +232,15 @@ impl Portion {
         let mut given = 0;
         for (miss, resolved) in resolved {
             let end = miss.end as usize;
-            self.row.put(ids, given..end);
+            self.joined.put(ids, given..end);
             given = end;
             match resolved {
-                Resolved::Few(few) => self.row.put_few(few),
-                Resolved::Many(ids) => self.row.put_many(ids, sink),
+                Resolved::Few(few) => self.joined.put_few(few),
+                Resolved::Many(ids) => self.joined.put_many(ids, sink),
             }
         }
-        self.row.put(ids, given..*end);
-        self.row.give(sink);
+        self.joined.put(ids, given..*end);
+        self.joined.give(sink);
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
@@ -249,7 +248,7 @@ impl Portion {
         self.resolver.shrink(entries);
     }
 
-    /// Take over the ids of all pieces that are known; with `COUNTS` only how many they are.
+    /// Copy the ids of all pieces that are known; with `COUNTS` only count them.
     ///
     /// # Safety
     /// The machine has what `L` needs.
@@ -266,7 +265,7 @@ impl Portion {
         (found.end, found.miss_count) = (0, 0);
         if keys.longer.count == 0 {
             // As in most short texts. SAFETY: as above; the keys have just been made for these caches. Nothing has been
-            // taken over yet, and `ids` and `misses` have room for all pieces of a portion.
+            // copied yet, and `ids` and `misses` have room for all pieces of a portion.
             return unsafe { L::take::<COUNTS>(0..pieces.count(), caches, keys, found) };
         }
         keys.longer.find(pieces, caches);
@@ -276,12 +275,12 @@ impl Portion {
             let next = known.next();
             let to = next.map_or(pieces.count(), |(place, _)| place);
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
-            // ids or its share of `MORE`, which `Longer` has counted. So there is room for `IDS_LIMIT` ids and a miss
+            // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a miss
             // of each piece from `from` on.
             unsafe { L::take::<COUNTS>(from..to, caches, keys, found) };
             let Some(next) = next else { return };
             // SAFETY: the caller's promise.
-            unsafe { found.take_longer::<L, COUNTS>(next, pieces, caches, white) };
+            unsafe { found.append_longer::<L, COUNTS>(next, pieces, caches, white) };
             from = to + 1;
         }
     }

@@ -1,4 +1,4 @@
-//! Take over what the `ShortCache` knows: one loop, in which each path compares and copies as it can.
+//! Copy the ids that the `ShortCache` has: one loop, in which each path compares and copies with its own instructions.
 
 use std::ops::Range;
 
@@ -26,10 +26,10 @@ pub(super) trait ReadBucket {
     unsafe fn copy(from: *const u32, to: *mut u32) -> u32;
 }
 
-/// Take over what is known of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
+/// Append the known ids of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
 ///
 /// # Safety
-/// The machine has what `R` needs, and the rest of what `LookUp::take` asks for: each of the pieces has its place in
+/// The machine has what `R` needs, and the rest of what `LookUp::take` demands: each of the pieces has its place in
 /// `caches.short`, `found.end + IDS_LIMIT * places.len() <= ROOM`, and `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
 pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(

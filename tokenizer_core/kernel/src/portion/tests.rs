@@ -1,4 +1,4 @@
-//! Every path against the caches asked for one piece after the other.
+//! Every path against the caches looked up one piece after the other.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::machine::path::{Avx2, Avx512, Path};
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, FewIds, LongHash, WideIds, WideKey};
 
-/// What a path says of pieces: the keys, the places, the ids that are known, which are missed where, and by what the
-/// longer ones of these are looked for.
+/// What a path finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
+/// hashes of the longer ones among these.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct LookedUp {
     keys: Vec<Key>,
     places: Vec<u32>,
     wide: Vec<(usize, WideKey)>,
@@ -24,24 +24,24 @@ struct Said {
     misses: Vec<(usize, usize)>,
 }
 
-fn said(portion: &Portion, count: usize) -> Said {
+fn looked_up(portion: &Portion, count: usize) -> LookedUp {
     let (Keys { keys, places, longer }, Found { ids, end, misses, miss_count }) = (&portion.keys, &portion.found);
-    Said {
+    LookedUp {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
         wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
-        long: longer.long().map(|(place, spot)| (place, *spot)).collect(),
+        long: longer.long().map(|(place, hash)| (place, *hash)).collect(),
         ids: ids[..*end].to_vec(),
         misses: misses[..*miss_count].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
     }
 }
 
-/// What a path says, by taking ids over and by counting them.
+/// What a path finds when it copies ids, and when it counts them.
 ///
 /// # Safety
 /// The machine has what `L` needs.
 #[inline(always)]
-unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Said; 2] {
+unsafe fn look_up_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [LookedUp; 2] {
     let (mut portion, mut counting) = (Portion::default(), Portion::default());
     // SAFETY: the caller's promise.
     unsafe {
@@ -51,45 +51,45 @@ unsafe fn said_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, cac
     assert_eq!(counting.found.end, portion.found.end);
     let ids = portion.found.ids;
     counting.found.ids = ids;
-    [said(&portion, pieces.count()), said(&counting, pieces.count())]
+    [looked_up(&portion, pieces.count()), looked_up(&counting, pieces.count())]
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn said_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Said; 2] {
+unsafe fn look_up_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [LookedUp; 2] {
     // SAFETY: the caller's promise.
-    unsafe { said_by::<Avx512>(pieces, white, caches) }
+    unsafe { look_up_by::<Avx512>(pieces, white, caches) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn said_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Said; 2] {
+unsafe fn look_up_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [LookedUp; 2] {
     // SAFETY: the caller's promise.
-    unsafe { said_by::<Avx2>(pieces, white, caches) }
+    unsafe { look_up_by::<Avx2>(pieces, white, caches) }
 }
 
-/// What every path says, which is the same.
-fn said_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Said {
+/// What every path finds, which is the same.
+fn look_up_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> LookedUp {
     // SAFETY: every machine has it.
-    let [portable, counted] = unsafe { said_by::<Portable>(pieces, white, caches) };
+    let [portable, counted] = unsafe { look_up_by::<Portable>(pieces, white, caches) };
     assert_eq!(counted, portable);
     #[cfg(target_arch = "x86_64")]
     if Path::Avx2.is_available() {
         // SAFETY: the machine has it.
-        let [said, counted] = unsafe { said_by_avx2(pieces, white, caches) };
-        assert_eq!((&said, &counted), (&portable, &portable));
+        let [found, counted] = unsafe { look_up_by_avx2(pieces, white, caches) };
+        assert_eq!((&found, &counted), (&portable, &portable));
     }
     #[cfg(target_arch = "x86_64")]
     if Path::Avx512.is_available() {
         // SAFETY: the machine has it.
-        let [said, counted] = unsafe { said_by_avx512(pieces, white, caches) };
-        assert_eq!((&said, &counted), (&portable, &portable));
+        let [found, counted] = unsafe { look_up_by_avx512(pieces, white, caches) };
+        assert_eq!((&found, &counted), (&portable, &portable));
     }
     portable
 }
 
-/// The ids of the pieces that the `ShortCache` is not asked for, by definition: runs of white space, then what the
-/// `WideCache` knows, then the `LongCache`, each as long as there is room.
+/// The ids of the pieces that are not looked up in the `ShortCache`, by definition: runs of white space, then those in
+/// the `WideCache`, then those in the `LongCache`, each as long as there is room.
 fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> HashMap<usize, Vec<u32>> {
     let mut known: HashMap<usize, Vec<u32>> = HashMap::new();
     let mut more = 0;
@@ -113,31 +113,31 @@ fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Ha
         let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
         let ids = key.filter(|_| !known.contains_key(&at)).and_then(|key| match caches.wide.get(key)? {
             WideIds::Inline(few) => Some(few.ids[..few.count as usize].to_vec()),
-            WideIds::Stored(place) => caches.long.range_of(place).filter(|range| has_room(range.len())).map(kept),
+            WideIds::Stored(ids) => caches.long.range_of(ids).filter(|range| has_room(range.len())).map(kept),
         });
         ids.and_then(|ids| known.insert(at, ids));
     }
     for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 31) {
         let (piece, part) = (&pieces.text[pieces.range(at)], pieces.is_part(at));
-        let spot = caches.long.hash(piece).filter(|_| !known.contains_key(&at));
-        let range = spot.and_then(|spot| caches.long.find(spot, piece, part)).filter(|range| has_room(range.len()));
+        let hash = caches.long.hash(piece).filter(|_| !known.contains_key(&at));
+        let range = hash.and_then(|hash| caches.long.find(hash, piece, part)).filter(|range| has_room(range.len()));
         range.and_then(|range| known.insert(at, kept(range)));
     }
     known
 }
 
 /// By definition.
-fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Said {
+fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> LookedUp {
     let longer = longer(pieces, white, caches);
-    let mut said = Said { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
+    let mut found = LookedUp { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
     for at in 0..pieces.count() {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
         let key = Key::or_none(pieces.text, range.start, range.end, part);
         let place = caches.short.place(key);
-        said.keys.push(key);
-        said.places.push(place as u32);
+        found.keys.push(key);
+        found.places.push(place as u32);
         if let Some(ids) = longer.get(&at) {
-            said.ids.extend(ids);
+            found.ids.extend(ids);
             continue;
         }
         let mut ids = [0; IDS_LIMIT];
@@ -147,16 +147,16 @@ fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Sai
         };
         if range.len() > 15 {
             match WideKey::new(pieces.text, range.start, range.end, part) {
-                Some(key) => said.wide.push((at, key)),
-                None => said.long.extend(caches.long.hash(&pieces.text[range]).map(|spot| (at, spot))),
+                Some(key) => found.wide.push((at, key)),
+                None => found.long.extend(caches.long.hash(&pieces.text[range]).map(|hash| (at, hash))),
             }
         }
         if count == 0 {
-            said.misses.push((at, said.ids.len()));
+            found.misses.push((at, found.ids.len()));
         }
-        said.ids.extend(&ids[..count]);
+        found.ids.extend(&ids[..count]);
     }
-    said
+    found
 }
 
 /// Pieces on both sides of every length at which something changes, and runs of white space.
@@ -177,7 +177,7 @@ proptest! {
         cache_bytes in prop::sample::select(vec![1_usize << 10, 1 << 14]),
     ) {
         let text: String = words.iter().map(|(word, _)| word.as_str()).collect();
-        // No byte behind the text, so that a sanitizer sees every load beyond it.
+        // No byte after the text, so that a sanitizer sees every load beyond it.
         let text = text.into_bytes().into_boxed_slice();
         let mut end = 0;
         let ends: Vec<u32> = words.iter().map(|(word, _)| { end += word.len() as u32; end }).collect();
@@ -194,11 +194,11 @@ proptest! {
             if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
                 match FewIds::new(&ids) {
                     Some(mut few) => {
-                        // Of no meaning.
+                        // These must not matter.
                         few.ids[ids.len()..].fill(u32::MAX);
                         caches.short.insert(key, &few)
                     }
-                    // Known, but not here: missed on every path.
+                    // PieceIds, but not here: missed on every path.
                     None => caches.short.insert_stored(key, caches.long.store(&ids)),
                 };
             } else {
@@ -207,7 +207,7 @@ proptest! {
             }
         }
         let white = newlines_join.map(|newlines_join| WhiteSpace { space: 1 << 20, newline: 300, newlines_join });
-        prop_assert_eq!(said_by_all(&pieces, white, &caches), truth(&pieces, white, &caches));
+        prop_assert_eq!(look_up_by_all(&pieces, white, &caches), truth(&pieces, white, &caches));
     }
 }
 
@@ -217,14 +217,14 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
     let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
     let mut caches = Caches::new(1 << 20);
-    let nothing = said_by_all(&pieces, None, &caches);
+    let nothing = look_up_by_all(&pieces, None, &caches);
     assert_eq!(nothing.misses.len(), PIECES);
     for at in 0..PIECES {
         let range = pieces.range(at);
         let key = Key::new(&text, range.start, range.end, false).unwrap();
         caches.short.insert(key, &FewIds::new(&[at as u32; IDS_LIMIT]).unwrap());
     }
-    let all = said_by_all(&pieces, None, &caches);
+    let all = look_up_by_all(&pieces, None, &caches);
     assert_eq!(all, truth(&pieces, None, &caches));
     assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
 }

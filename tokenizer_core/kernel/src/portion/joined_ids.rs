@@ -1,4 +1,4 @@
-//! The ids of a portion, joined so that a sink gets them all at once.
+//! The ids of a portion, those found in the caches and those of misses joined, so that a sink gets them all at once.
 
 use std::ops::Range;
 
@@ -9,30 +9,30 @@ use crate::sink::Sink;
 /// Ids copied at once, needed or not.
 const STEP: usize = 64;
 
-/// Room for the ids of missed pieces that have more than a few.
+/// Room for the ids of missed pieces that have many.
 const MANY_ROOM: usize = 2 * PIECES;
 
-/// Room for those, for the known ids, and for one copy beyond them.
+/// Room for these, for the known ids, and for the excess of one copy.
 const ROOM: usize = KNOWN + MANY_ROOM + STEP;
 
 /// Ids on their way to a sink.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct JoinedIds {
     ids: [u32; ROOM],
     end: usize,
-    /// How many of them are of pieces with more than a few.
+    /// How many of them belong to pieces with many.
     many: usize,
 }
 
-impl Default for Row {
+impl Default for JoinedIds {
     #[inline(always)]
     fn default() -> Self {
         Self { ids: [0; ROOM], end: 0, many: 0 }
     }
 }
 
-impl Row {
-    /// Put in `ids[range]`.
+impl JoinedIds {
+    /// Append `ids[range]`.
     #[inline(always)]
     pub(super) fn put(&mut self, ids: &[u32], range: Range<usize>) {
         let mut to = self.end;
@@ -46,7 +46,7 @@ impl Row {
         self.end += range.len();
     }
 
-    /// Put in the first `count` of `ids`.
+    /// Append the first `count` of `ids`.
     #[inline(always)]
     pub(super) fn put_few(&mut self, (ids, count): (&[u32; IDS_LIMIT], usize)) {
         if let Some(room) = self.ids[self.end..].first_chunk_mut() {
@@ -55,8 +55,8 @@ impl Row {
         self.end += count;
     }
 
-    /// Put in `range` of `ids`, those of a piece with more than a few, or give them to `sink` behind those gathered so
-    /// far.
+    /// Append `ids[range]`, the many ids of one piece; if there is no room, `sink` gets what is joined so far, and the
+    /// ids too if they are too many to join.
     #[inline(always)]
     pub(super) fn put_many(&mut self, (ids, range): (&[u32], Range<usize>), sink: &mut impl Sink) {
         if self.many + range.len() > MANY_ROOM {
