@@ -1,4 +1,4 @@
-//! Sets of characters, as `regex-syntax` reads them from a class.
+//! Sets of characters, which `regex-syntax` parses as Oniguruma would.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
@@ -33,8 +33,8 @@ impl CharSet {
         Self::parse_as_regex(&class, ignore_case)
     }
 
-    /// With the other cases of what it holds; of a `negated` class those of what is left out are left out. Oniguruma
-    /// looks at a class as a whole, others at each of the parts that it is made of.
+    /// The set with the other cases of its characters; if the class is `negated`, of those it leaves out. Oniguruma folds
+    /// a class as a whole, other engines fold each of its parts.
     fn folded(&self, negated: bool) -> Self {
         let range = |(start, end)| Some(ClassUnicodeRange::new(char::from_u32(start)?, char::from_u32(end)?));
         let mut class = ClassUnicode::new(self.ranges().into_iter().filter_map(range));
@@ -64,12 +64,12 @@ impl CharSet {
         }
     }
 
-    /// One character, with all that fold to it if the case is ignored.
+    /// One character, and all that fold to it if the case is ignored.
     pub(super) fn of_char(character: char, ignore_case: bool) -> Result<Self, String> {
         Self::parse(&regex_syntax::escape(character.encode_utf8(&mut [0; 4])), ignore_case)
     }
 
-    /// Every character, but for `\n` if it is `line`.
+    /// Every character, except `\n` if `line`.
     pub(super) fn any(line: bool) -> Self {
         let all = [(0, 0x09), (if line { 0x0B } else { 0x0A }, u32::from(char::MAX))];
         Self::of_ranges(all.into_iter())
@@ -117,13 +117,13 @@ impl CharSet {
         after > 0 && code < self.ranges[after - 1].1
     }
 
-    /// The characters that may begin a match of the set.
-    pub(super) fn lead(&self) -> Lead {
-        Lead { ascii: self.ascii, wide: !self.ranges.is_empty(), empty: false }
+    /// The first set of a match of the set.
+    pub(super) fn first_set(&self) -> FirstSet {
+        FirstSet { ascii: self.ascii, wide: !self.ranges.is_empty(), empty: false }
     }
 }
 
-/// `\w` and `\W` within brackets, written out.
+/// The class with `\w` and `\W` written out.
 fn words_in_brackets(class: &str) -> String {
     let mut written = String::with_capacity(class.len());
     let mut characters = class.chars();
@@ -137,27 +137,27 @@ fn words_in_brackets(class: &str) -> String {
     written
 }
 
-/// What a match can begin with: a filter that lets through too much, never too little.
+/// The characters that a match can begin with, as in parsing: a filter that lets through too many, never too few.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Lead {
+pub(super) struct FirstSet {
     ascii: u128,
     /// Any character that is not ASCII.
     wide: bool,
-    /// A match may be empty, so that it begins with anything or nothing.
+    /// A match may be empty, and so can begin anywhere.
     pub(super) empty: bool,
 }
 
-impl Lead {
+impl FirstSet {
     pub(super) const EMPTY: Self = Self { ascii: 0, wide: false, empty: true };
     pub(super) const ANY: Self = Self { ascii: u128::MAX, wide: true, empty: true };
 
-    /// The lead of either.
+    /// The first set of an alternation.
     pub(super) fn or(self, other: Self) -> Self {
         let Self { ascii, wide, empty } = other;
         Self { ascii: self.ascii | ascii, wide: self.wide || wide, empty: self.empty || empty }
     }
 
-    /// The lead of one after the other.
+    /// The first set of a sequence.
     pub(super) fn then(self, other: Self) -> Self {
         if self.empty { Self { empty: other.empty, ..self.or(other) } } else { self }
     }

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use fancy_regex::{Assertion, Expr, LookAround};
 
-use super::class::{CharSet, Lead};
+use super::class::{CharSet, FirstSet};
 use super::extent::extent;
-use super::program::{Condition, Greed, Instruction, Pc, Program};
+use super::program::{Condition, Greediness, Instruction, Pc, Program};
 
 /// More instructions than any real pattern has (some hundreds), few enough to be compiled at once.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
@@ -20,13 +20,13 @@ pub(super) const UNSET: usize = usize::MAX;
 
 type Compiled = Result<(), String>;
 
-/// Compile a tree; `captures` tells whether some part of it repeats what a group matched.
+/// Compile a tree; `captures` says whether some part of it is a back reference.
 pub(super) fn compile(tree: &Expr, captures: bool) -> Result<Program, String> {
     let mut compiler = Compiler { captures, ..Compiler::default() };
     compiler.expression(tree)?;
-    compiler.emit(Instruction::Done)?;
-    let lead = compiler.lead(tree)?;
-    Ok(Program { instructions: compiler.instructions, sets: compiler.sets, slots: compiler.slots, lead })
+    compiler.emit(Instruction::Match)?;
+    let first = compiler.first_set(tree)?;
+    Ok(Program { instructions: compiler.instructions, sets: compiler.sets, slots: compiler.slots, first })
 }
 
 #[derive(Default)]
@@ -38,7 +38,7 @@ struct Compiler {
     captures: bool,
     /// The two slots of each group, from group 1 on.
     groups: Vec<(usize, usize)>,
-    /// How many groups have opened: what is written out more than once opens the same groups again.
+    /// How many groups have been opened: a repetition that is written out opens the same groups again.
     opened: usize,
     visits: usize,
 }
@@ -66,14 +66,14 @@ impl Compiler {
         self.slots - 1
     }
 
-    /// Let a jump that was emitted before its end was known lead here.
+    /// Set the target of a jump, which was emitted before its target was known, to here.
     fn land(&mut self, from: Pc) {
         let here = self.here();
         match &mut self.instructions[from as usize] {
-            Instruction::Try { other: to, .. }
-            | Instruction::TryOther(to)
+            Instruction::Split { other: to, .. }
+            | Instruction::SplitLazy(to)
             | Instruction::Jump(to)
-            | Instruction::Leave { exit: to, .. } => *to = here,
+            | Instruction::ExitIfEmpty { exit: to, .. } => *to = here,
             _ => {}
         }
     }
@@ -95,7 +95,7 @@ impl Compiler {
         Ok(set)
     }
 
-    /// The set that an expression is, if it matches exactly one character whatever is around it.
+    /// The set of an expression that always matches exactly one character, whatever is around it.
     fn single(&mut self, expression: &Expr) -> Result<Option<usize>, String> {
         match expression {
             Expr::Any { newline, .. } => Ok(Some(self.set(CharSet::any(!newline)))),
@@ -127,7 +127,7 @@ impl Compiler {
             Expr::Alt(branches) => self.alternation(branches),
             Expr::Group(inner) => self.group(inner),
             Expr::Repeat { child, lo, hi, greedy } => {
-                self.repeat(child, *lo, *hi, if *greedy { Greed::Greedy } else { Greed::Lazy })
+                self.repeat(child, *lo, *hi, if *greedy { Greediness::Greedy } else { Greediness::Lazy })
             }
             Expr::AtomicGroup(inner) => self.atomic(inner),
             Expr::LookAround(inner, kind) => self.look_around(inner, *kind),
@@ -136,7 +136,7 @@ impl Compiler {
             Expr::Backref { group, casei: false } => {
                 let (start, end) =
                     *self.groups.get(group.wrapping_sub(1)).ok_or("it refers to a group that is not yet open")?;
-                self.emit(Instruction::Repeat { start, end }).map(drop)
+                self.emit(Instruction::Backref { start, end }).map(drop)
             }
             _ => Err("it has a part that is not supported: a condition, a call, an absent group, a verb, \\K, \\G, \
                       or a back reference that ignores case"
@@ -148,8 +148,8 @@ impl Compiler {
         let mut jumps = Vec::new();
         let Some((last, others)) = branches.split_last() else { return Ok(()) };
         for branch in others {
-            let lead = self.lead(branch)?;
-            let other = self.emit(Instruction::Try { lead, other: 0 })?;
+            let first = self.first_set(branch)?;
+            let other = self.emit(Instruction::Split { first, other: 0 })?;
             self.expression(branch)?;
             jumps.push(self.emit(Instruction::Jump(0))?);
             self.land(other);
@@ -171,14 +171,14 @@ impl Compiler {
         }
         let (start, end) = self.groups[self.opened];
         self.opened += 1;
-        self.emit(Instruction::Note(start))?;
+        self.emit(Instruction::Save(start))?;
         self.expression(inner)?;
-        self.emit(Instruction::Note(end)).map(drop)
+        self.emit(Instruction::Save(end)).map(drop)
     }
 
-    fn repeat(&mut self, child: &Expr, least: usize, most: usize, greed: Greed) -> Compiled {
+    fn repeat(&mut self, child: &Expr, least: usize, most: usize, greed: Greediness) -> Compiled {
         if let Some(set) = self.single(child)? {
-            return self.emit(Instruction::Run { set, least, most, greed }).map(drop);
+            return self.emit(Instruction::RepeatSet { set, least, most, greed }).map(drop);
         }
         let is_counted = least > 1 || (2..usize::MAX).contains(&most);
         if is_counted && matches!(extent(child), (0, 1..)) && child.has_descendant(is_conditional) {
@@ -194,7 +194,7 @@ impl Compiler {
             self.expression(child)?;
             self.opened = opened;
             if self.here() == start {
-                break; // It is nothing, and so is a billion of it.
+                break; // It is empty, and so are a billion of it.
             }
         }
         if most == usize::MAX {
@@ -203,11 +203,11 @@ impl Compiler {
         if least > 0 {
             self.expression(child)?;
         }
-        let lead = self.lead(child)?;
+        let first = self.first_set(child)?;
         let mut exits = Vec::new();
         for _ in least..most {
             self.opened = opened;
-            exits.push(self.option(lead, greed)?);
+            exits.push(self.option(first, greed)?);
             self.expression(child)?;
         }
         for exit in exits {
@@ -217,18 +217,18 @@ impl Compiler {
     }
 
     /// `child*`, or `child+` if it must match once.
-    fn endless(&mut self, child: &Expr, must: bool, greed: Greed) -> Compiled {
-        let lead = self.lead(child)?;
+    fn endless(&mut self, child: &Expr, must: bool, greed: Greediness) -> Compiled {
+        let first = self.first_set(child)?;
         let start = self.here();
-        let exit = if must { None } else { Some(self.option(lead, greed)?) };
-        let slot = if lead.empty { Some(self.slot()) } else { None };
+        let exit = if must { None } else { Some(self.option(first, greed)?) };
+        let slot = if first.empty { Some(self.slot()) } else { None };
         if let Some(slot) = slot {
-            self.emit(Instruction::Note(slot))?;
+            self.emit(Instruction::Save(slot))?;
         }
         self.expression(child)?;
-        let leave = slot.map(|slot| self.emit(Instruction::Leave { slot, exit: 0 })).transpose()?;
+        let leave = slot.map(|slot| self.emit(Instruction::ExitIfEmpty { slot, exit: 0 })).transpose()?;
         if must {
-            let exit = self.option(lead, greed)?;
+            let exit = self.option(first, greed)?;
             self.emit(Instruction::Jump(start))?;
             self.land(exit);
         } else {
@@ -240,30 +240,37 @@ impl Compiler {
         Ok(())
     }
 
-    /// Begin something that may be left out: the jump round it, which is still to land.
-    fn option(&mut self, lead: Lead, greed: Greed) -> Result<Pc, String> {
-        self.emit(if greed == Greed::Lazy { Instruction::TryOther(0) } else { Instruction::Try { lead, other: 0 } })
+    /// Begin an optional part: emit the jump round it, whose target is still to be set.
+    fn option(&mut self, first: FirstSet, greed: Greediness) -> Result<Pc, String> {
+        self.emit(if greed == Greediness::Lazy {
+            Instruction::SplitLazy(0)
+        } else {
+            Instruction::Split { first, other: 0 }
+        })
     }
 
     fn atomic(&mut self, inner: &Expr) -> Compiled {
         if let Expr::Repeat { child, lo, hi, greedy: true } = inner
             && let Some(set) = self.single(child)?
         {
-            return self.emit(Instruction::Run { set, least: *lo, most: *hi, greed: Greed::Possessive }).map(drop);
+            return self
+                .emit(Instruction::RepeatSet { set, least: *lo, most: *hi, greed: Greediness::Possessive })
+                .map(drop);
         }
         let mark = self.slot();
-        self.emit(Instruction::Mark(mark))?;
+        self.emit(Instruction::BeginAtomic(mark))?;
         self.expression(inner)?;
-        self.emit(Instruction::Commit(mark)).map(drop)
+        self.emit(Instruction::EndAtomic(mark)).map(drop)
     }
 
     fn look_around(&mut self, inner: &Expr, kind: LookAround) -> Compiled {
         let negative = matches!(kind, LookAround::LookAheadNeg | LookAround::LookBehindNeg);
         let behind = matches!(kind, LookAround::LookBehind | LookAround::LookBehindNeg);
         let (mark, place) = (self.slot(), self.slot());
-        self.emit(Instruction::Mark(mark))?;
-        self.emit(Instruction::Note(place))?;
-        let other = if negative { Some(self.emit(Instruction::Try { lead: Lead::ANY, other: 0 })?) } else { None };
+        self.emit(Instruction::BeginAtomic(mark))?;
+        self.emit(Instruction::Save(place))?;
+        let other =
+            if negative { Some(self.emit(Instruction::Split { first: FirstSet::ANY, other: 0 })?) } else { None };
         if behind {
             if inner.has_descendant(is_atomic) || is_atomic(inner) {
                 return Err("a look-behind that holds \\R or an atomic or possessive part is not supported".to_owned());
@@ -275,18 +282,18 @@ impl Compiler {
                 return Err(reason.to_owned());
             }
             let (least, most) = extent(inner);
-            self.emit(Instruction::Back { least, most })?;
+            self.emit(Instruction::GoBack { least, most })?;
         }
         self.expression(inner)?;
         if behind {
-            self.emit(Instruction::Met(place))?;
+            self.emit(Instruction::IsAt(place))?;
         }
         if let Some(other) = other {
-            self.emit(Instruction::Refuse(mark))?;
+            self.emit(Instruction::FailNegativeLookAround(mark))?;
             self.land(other);
         } else {
-            self.emit(Instruction::Commit(mark))?;
-            self.emit(Instruction::Return(place))?;
+            self.emit(Instruction::EndAtomic(mark))?;
+            self.emit(Instruction::Restore(place))?;
         }
         Ok(())
     }
@@ -298,8 +305,8 @@ impl Compiler {
             Assertion::EndTextIgnoreTrailingNewlines { .. } => Condition::LastLineEnd,
             Assertion::StartLine { .. } | Assertion::StartLineOniguruma { .. } => Condition::LineStart,
             Assertion::EndLine { .. } => Condition::LineEnd,
-            Assertion::WordBoundary => Condition::Border(self.class(r"\w", false)?),
-            Assertion::NotWordBoundary => Condition::NoBorder(self.class(r"\w", false)?),
+            Assertion::WordBoundary => Condition::WordBoundary(self.class(r"\w", false)?),
+            Assertion::NotWordBoundary => Condition::NotWordBoundary(self.class(r"\w", false)?),
             _ => return Err(r"\b{start} and its like are not supported; write (?<!\w)(?=\w)".to_owned()),
         };
         self.emit(Instruction::Check(condition)).map(drop)
@@ -308,53 +315,53 @@ impl Compiler {
     /// `\R`.
     fn general_newline(&mut self) -> Compiled {
         let mark = self.slot();
-        self.emit(Instruction::Mark(mark))?;
-        let other = self.emit(Instruction::Try { lead: Lead::ANY, other: 0 })?;
+        self.emit(Instruction::BeginAtomic(mark))?;
+        let other = self.emit(Instruction::Split { first: FirstSet::ANY, other: 0 })?;
         self.emit(Instruction::Literal(b"\r\n".as_slice().into()))?;
         let jump = self.emit(Instruction::Jump(0))?;
         self.land(other);
         let set = self.class(NEWLINES, false)?;
         self.emit(Instruction::Set(set))?;
         self.land(jump);
-        self.emit(Instruction::Commit(mark)).map(drop)
+        self.emit(Instruction::EndAtomic(mark)).map(drop)
     }
 
     /// What a match of the expression can begin with.
-    fn lead(&mut self, expression: &Expr) -> Result<Lead, String> {
+    fn first_set(&mut self, expression: &Expr) -> Result<FirstSet, String> {
         self.visit()?;
         if let Some(set) = self.single(expression)? {
-            return Ok(self.sets[set].lead());
+            return Ok(self.sets[set].first_set());
         }
         Ok(match expression {
-            Expr::Empty | Expr::LookAround(..) | Expr::Assertion(_) => Lead::EMPTY,
+            Expr::Empty | Expr::LookAround(..) | Expr::Assertion(_) => FirstSet::EMPTY,
             Expr::Literal { val, casei } => match val.chars().next() {
-                Some(first) => CharSet::of_char(first, *casei)?.lead(),
-                None => Lead::EMPTY,
+                Some(first) => CharSet::of_char(first, *casei)?.first_set(),
+                None => FirstSet::EMPTY,
             },
             Expr::Concat(parts) => {
-                let mut lead = Lead::EMPTY;
+                let mut first = FirstSet::EMPTY;
                 for part in parts {
-                    if lead.empty {
-                        lead = lead.then(self.lead(part)?);
+                    if first.empty {
+                        first = first.then(self.first_set(part)?);
                     }
                 }
-                lead
+                first
             }
             Expr::Alt(branches) => {
-                let mut lead = Lead::default();
+                let mut first = FirstSet::default();
                 for branch in branches {
-                    lead = lead.or(self.lead(branch)?);
+                    first = first.or(self.first_set(branch)?);
                 }
-                lead
+                first
             }
-            Expr::Group(inner) => self.lead(inner)?,
-            Expr::AtomicGroup(inner) => self.lead(inner)?,
+            Expr::Group(inner) => self.first_set(inner)?,
+            Expr::AtomicGroup(inner) => self.first_set(inner)?,
             Expr::Repeat { child, lo, .. } => {
-                let lead = self.lead(child)?;
-                if *lo == 0 { lead.or(Lead::EMPTY) } else { lead }
+                let first = self.first_set(child)?;
+                if *lo == 0 { first.or(FirstSet::EMPTY) } else { first }
             }
-            Expr::GeneralNewline { .. } => CharSet::parse(NEWLINES, false)?.lead(),
-            _ => Lead::ANY,
+            Expr::GeneralNewline { .. } => CharSet::parse(NEWLINES, false)?.first_set(),
+            _ => FirstSet::ANY,
         })
     }
 }
@@ -362,7 +369,7 @@ impl Compiler {
 /// What `\R` matches besides `\r\n`.
 const NEWLINES: &str = r"[\n\x0B\x0C\r\x{85}\x{2028}\x{2029}]";
 
-/// Whether it looks at what is around it.
+/// Whether the expression looks at what is around it.
 fn is_conditional(expression: &Expr) -> bool {
     matches!(expression, Expr::Assertion(_) | Expr::LookAround(..) | Expr::Backref { .. })
 }
@@ -371,7 +378,7 @@ fn too_large() -> String {
     format!("it is too large: repetitions are written out, into no more than {MAX_INSTRUCTIONS} steps")
 }
 
-/// Whether it asks what comes, other than whether a line or a word ends.
+/// Whether the expression looks ahead, other than for the end of a line or of a word.
 fn is_ahead(expression: &Expr) -> bool {
     matches!(
         expression,

@@ -1,8 +1,8 @@
-//! How many characters an expression matches: how far a look-behind goes back.
+//! How many characters an expression can match: how far a look-behind goes back.
 
 use fancy_regex::Expr;
 
-/// The least and the most; `usize::MAX` is no bound.
+/// The least and the most; `usize::MAX` if there is no bound.
 pub(super) fn extent(expression: &Expr) -> (usize, usize) {
     match expression {
         Expr::Any { .. } | Expr::Delegate { .. } => (1, 1),

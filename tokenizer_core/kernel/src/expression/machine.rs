@@ -1,16 +1,16 @@
-//! Runs a program with a count of its steps: backtracking without recursion, in memory and time that are bounded.
+//! Runs a program: backtracking over an explicit stack, with a count of its steps, so memory and time are bounded.
 
 use super::class::CharSet;
 use super::compile::UNSET;
-use super::program::{Condition, Greed, Instruction, Pc, Program};
+use super::program::{Condition, Greediness, Instruction, Pc, Program};
 use crate::unicode::utf8::{decode, previous};
 
 /// Steps that any text may take: under half a second.
 const BASE_STEPS: u64 = 1 << 26;
 /// Steps that each of its bytes adds: harmless patterns take fewer than ten.
 const STEPS_PER_BYTE: u64 = 64;
-/// The most ways that may be left to try at once; 24 bytes each.
-const MAX_WAYS: usize = 1 << 22;
+/// The most branches on the stack; 24 bytes each.
+const MAX_STACK: usize = 1 << 22;
 /// Slots that are cleared in one step.
 const CLEARED: usize = 16;
 
@@ -22,19 +22,19 @@ pub(crate) struct OutOfSteps;
 #[derive(Debug)]
 pub struct StepBudget {
     left: u64,
-    ways: Vec<Way>,
+    stack: Vec<Branch>,
     slots: Vec<usize>,
 }
 
 impl Default for StepBudget {
-    /// For a text in which nothing has been searched yet.
+    /// The budget of a text before its first search.
     fn default() -> Self {
-        Self { left: BASE_STEPS, ways: Vec::new(), slots: Vec::new() }
+        Self { left: BASE_STEPS, stack: Vec::new(), slots: Vec::new() }
     }
 }
 
 impl StepBudget {
-    /// Allow for `length` more bytes that will be searched, however often.
+    /// Add the steps that `length` more bytes allow, however often they are searched.
     pub(crate) fn allow(&mut self, length: usize) {
         self.left = self.left.saturating_add((length as u64).saturating_mul(STEPS_PER_BYTE));
     }
@@ -46,40 +46,40 @@ impl StepBudget {
     }
 
     #[inline]
-    fn push(&mut self, way: Way) -> Result<(), OutOfSteps> {
-        if self.ways.len() >= MAX_WAYS {
+    fn push(&mut self, branch: Branch) -> Result<(), OutOfSteps> {
+        if self.stack.len() >= MAX_STACK {
             return Err(OutOfSteps);
         }
-        self.ways.push(way);
+        self.stack.push(branch);
         Ok(())
     }
 
-    /// Set a slot, so that it is set back when the machine goes back.
+    /// Set a slot, and restore it when the machine backtracks.
     #[inline]
     fn set(&mut self, slot: usize, value: usize) -> Result<(), OutOfSteps> {
         let before = std::mem::replace(&mut self.slots[slot], value);
-        if self.ways.is_empty() { Ok(()) } else { self.push(Way::Undo { slot, before }) }
+        if self.stack.is_empty() { Ok(()) } else { self.push(Branch::Undo { slot, before }) }
     }
 
-    /// Forget the ways above `height`, but not what is to be set back.
-    fn commit(&mut self, height: usize) -> Result<(), OutOfSteps> {
-        self.take(self.ways.len().saturating_sub(height))?;
+    /// Drop the branches above `height`, but keep what restores slots.
+    fn end_atomic(&mut self, height: usize) -> Result<(), OutOfSteps> {
+        self.take(self.stack.len().saturating_sub(height))?;
         let mut kept = height;
-        for at in height..self.ways.len() {
-            if matches!(self.ways[at], Way::Undo { .. }) {
-                self.ways.swap(kept, at);
+        for at in height..self.stack.len() {
+            if matches!(self.stack[at], Branch::Undo { .. }) {
+                self.stack.swap(kept, at);
                 kept += 1;
             }
         }
-        self.ways.truncate(kept);
+        self.stack.truncate(kept);
         Ok(())
     }
 }
 
-/// What is left to try.
+/// An entry of the backtracking stack: what is left to try.
 #[derive(Debug, Clone, Copy)]
-enum Way {
-    At {
+enum Branch {
+    Resume {
         pc: Pc,
         at: usize,
     },
@@ -115,19 +115,19 @@ pub(super) fn run(
     steps: &mut StepBudget,
 ) -> Result<Option<usize>, OutOfSteps> {
     steps.take(program.slots / CLEARED)?;
-    steps.ways.clear();
+    steps.stack.clear();
     steps.slots.clear();
     steps.slots.resize(program.slots, UNSET);
     let (mut pc, mut at) = (0, start);
     loop {
         steps.take(1)?;
         let next = match &program.instructions[pc as usize] {
-            Instruction::Done => return Ok(Some(at)),
+            Instruction::Match => return Ok(Some(at)),
             instruction => step(instruction, program, text, pc, at, steps)?,
         };
         match next {
             Some(next) => (pc, at) = next,
-            None => match back(program, text, steps)? {
+            None => match backtrack(program, text, steps)? {
                 Some(next) => (pc, at) = next,
                 None => return Ok(None),
             },
@@ -135,7 +135,7 @@ pub(super) fn run(
     }
 }
 
-/// Where to go on, or nowhere.
+/// Where to go on; `None` to backtrack.
 type Next = Result<Option<(Pc, usize)>, OutOfSteps>;
 
 #[inline(always)]
@@ -147,49 +147,49 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
             here.then_some((pc + 1, at + literal.len()))
         }
         Instruction::Set(set) => one(&program.sets[*set], text, at).map(|end| (pc + 1, end)),
-        Instruction::Run { set, least, most, greed } => {
+        Instruction::RepeatSet { set, least, most, greed } => {
             return run_of_set(&program.sets[*set], (*least, *most, *greed), text, pc, at, steps);
         }
-        Instruction::Try { lead, other } => {
-            if !lead.admits(text, at) {
+        Instruction::Split { first, other } => {
+            if !first.admits(text, at) {
                 return Ok(Some((*other, at)));
             }
-            steps.push(Way::At { pc: *other, at })?;
+            steps.push(Branch::Resume { pc: *other, at })?;
             go(true)
         }
-        Instruction::TryOther(other) => {
-            steps.push(Way::At { pc: pc + 1, at })?;
+        Instruction::SplitLazy(other) => {
+            steps.push(Branch::Resume { pc: pc + 1, at })?;
             Some((*other, at))
         }
         Instruction::Jump(to) => Some((*to, at)),
         Instruction::Check(condition) => go(holds(*condition, program, text, at)),
-        Instruction::Note(slot) => {
+        Instruction::Save(slot) => {
             steps.set(*slot, at)?;
             go(true)
         }
-        Instruction::Mark(slot) => {
-            // The slot is set back, if at all, by the way at the height that it holds.
-            let height = steps.ways.len();
+        Instruction::BeginAtomic(slot) => {
+            // The entry that restores the slot, if there is one, is at the height that the slot holds.
+            let height = steps.stack.len();
             steps.set(*slot, height)?;
             go(true)
         }
-        Instruction::Commit(slot) => {
-            steps.commit(steps.slots[*slot])?;
+        Instruction::EndAtomic(slot) => {
+            steps.end_atomic(steps.slots[*slot])?;
             go(true)
         }
-        Instruction::Refuse(slot) => {
+        Instruction::FailNegativeLookAround(slot) => {
             let height = steps.slots[*slot];
-            while steps.ways.len() > height {
-                if let Some(Way::Undo { slot, before }) = steps.ways.pop() {
+            while steps.stack.len() > height {
+                if let Some(Branch::Undo { slot, before }) = steps.stack.pop() {
                     steps.slots[slot] = before;
                 }
             }
             None
         }
-        Instruction::Return(slot) => Some((pc + 1, steps.slots[*slot])),
-        Instruction::Leave { slot, exit } => Some((if steps.slots[*slot] == at { *exit } else { pc + 1 }, at)),
-        Instruction::Back { least, most } => {
-            // A character has a byte at the least.
+        Instruction::Restore(slot) => Some((pc + 1, steps.slots[*slot])),
+        Instruction::ExitIfEmpty { slot, exit } => Some((if steps.slots[*slot] == at { *exit } else { pc + 1 }, at)),
+        Instruction::GoBack { least, most } => {
+            // A character has at least one byte.
             if at < *least {
                 return Ok(None);
             }
@@ -204,12 +204,12 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
                 return Ok(None);
             }
             if most > least {
-                steps.push(Way::Earlier { pc: pc + 1, at: start, more: most - least })?;
+                steps.push(Branch::Earlier { pc: pc + 1, at: start, more: most - least })?;
             }
             Some((pc + 1, start))
         }
-        Instruction::Met(slot) => go(steps.slots[*slot] == at),
-        Instruction::Repeat { start, end } => {
+        Instruction::IsAt(slot) => go(steps.slots[*slot] == at),
+        Instruction::Backref { start, end } => {
             let (start, end) = (steps.slots[*start], steps.slots[*end]);
             match text.get(start..end).filter(|_| end != UNSET) {
                 Some(group) => {
@@ -220,38 +220,38 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
                 None => None,
             }
         }
-        Instruction::Done => None,
+        Instruction::Match => None,
     })
 }
 
-/// The next way to try.
-fn back(program: &Program, text: &[u8], steps: &mut StepBudget) -> Next {
-    while let Some(way) = steps.ways.pop() {
-        match way {
-            Way::At { pc, at } => return Ok(Some((pc, at))),
-            Way::Shorter { pc, at, least } => {
+/// Backtrack to the next branch.
+fn backtrack(program: &Program, text: &[u8], steps: &mut StepBudget) -> Next {
+    while let Some(branch) = steps.stack.pop() {
+        match branch {
+            Branch::Resume { pc, at } => return Ok(Some((pc, at))),
+            Branch::Shorter { pc, at, least } => {
                 let Some(end) = previous(text, at) else { continue };
                 if end > least {
-                    steps.push(Way::Shorter { pc, at: end, least })?;
+                    steps.push(Branch::Shorter { pc, at: end, least })?;
                 }
                 return Ok(Some((pc, end)));
             }
-            Way::Longer { pc, at, more } => {
-                let Instruction::Run { set, .. } = &program.instructions[pc as usize] else { continue };
+            Branch::Longer { pc, at, more } => {
+                let Instruction::RepeatSet { set, .. } = &program.instructions[pc as usize] else { continue };
                 let Some(end) = one(&program.sets[*set], text, at) else { continue };
                 if more > 1 {
-                    steps.push(Way::Longer { pc, at: end, more: more - 1 })?;
+                    steps.push(Branch::Longer { pc, at: end, more: more - 1 })?;
                 }
                 return Ok(Some((pc + 1, end)));
             }
-            Way::Earlier { pc, at, more } => {
+            Branch::Earlier { pc, at, more } => {
                 let Some(start) = previous(text, at) else { continue };
                 if more > 1 {
-                    steps.push(Way::Earlier { pc, at: start, more: more - 1 })?;
+                    steps.push(Branch::Earlier { pc, at: start, more: more - 1 })?;
                 }
                 return Ok(Some((pc, start)));
             }
-            Way::Undo { slot, before } => steps.slots[slot] = before,
+            Branch::Undo { slot, before } => steps.slots[slot] = before,
         }
         steps.take(1)?;
     }
@@ -276,13 +276,13 @@ pub(super) fn end_of_run(set: &CharSet, text: &[u8], mut at: usize) -> usize {
 #[inline(always)]
 fn run_of_set(
     set: &CharSet,
-    (least, most, greed): (usize, usize, Greed),
+    (least, most, greed): (usize, usize, Greediness),
     text: &[u8],
     pc: Pc,
     at: usize,
     steps: &mut StepBudget,
 ) -> Next {
-    let enough = if greed == Greed::Lazy { least } else { most };
+    let enough = if greed == Greediness::Lazy { least } else { most };
     let (mut end, mut count, mut least_end) = (at, 0, at);
     while count < enough {
         let Some(next) = one(set, text, end) else { break };
@@ -296,8 +296,10 @@ fn run_of_set(
         return Ok(None);
     }
     match greed {
-        Greed::Greedy if end > least_end => steps.push(Way::Shorter { pc: pc + 1, at: end, least: least_end })?,
-        Greed::Lazy if most > least => steps.push(Way::Longer { pc, at: end, more: most - least })?,
+        Greediness::Greedy if end > least_end => {
+            steps.push(Branch::Shorter { pc: pc + 1, at: end, least: least_end })?
+        }
+        Greediness::Lazy if most > least => steps.push(Branch::Longer { pc, at: end, more: most - least })?,
         _ => {}
     }
     Ok(Some((pc + 1, end)))
@@ -311,11 +313,11 @@ fn holds(condition: Condition, program: &Program, text: &[u8], at: usize) -> boo
         Condition::LastLineEnd => at == text.len() || text.get(at..) == Some(b"\n"),
         Condition::LineStart => at == 0 || at < text.len() && before.is_some_and(|before| text[before] == b'\n'),
         Condition::LineEnd => text.get(at).is_none_or(|byte| *byte == b'\n'),
-        Condition::Border(set) | Condition::NoBorder(set) => {
+        Condition::WordBoundary(set) | Condition::NotWordBoundary(set) => {
             let set = &program.sets[set];
             let left = before.is_some_and(|before| one(set, text, before).is_some());
             let border = left != one(set, text, at).is_some();
-            border == matches!(condition, Condition::Border(_))
+            border == matches!(condition, Condition::WordBoundary(_))
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Regular expressions as Oniguruma reads them, which is what a `tokenizer.json` is written for, with a bound on their
 //! work.
 //!
-//! `fancy-regex` parses them and `regex-syntax` knows the classes. The backtracking machine is our own because neither
-//! counts its steps over a whole text: one search may take a million steps on a harmless text, and the next ones as
-//! many again. The bound is on the text and not on the search, so the same text ends the same way on any machine.
+//! `fancy-regex` parses them and `regex-syntax` knows the classes. They run on a backtracking machine of our own (as in
+//! Russ Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009), because neither crate counts steps over
+//! a whole text: one search may take a million steps on a harmless text, and each of the next ones as many. The bound
+//! is on the text and not on the search, and in steps and not in seconds, so a text has the same outcome everywhere.
 
 mod class;
 mod compile;
@@ -24,7 +25,7 @@ use self::program::{Instruction, Program};
 use crate::error::{Code, Error, Result};
 use crate::unicode::utf8::decode;
 
-/// Longer than any real pattern (some thousands of bytes), short enough to be compiled at once.
+/// Longer than any real pattern (a few thousand bytes), short enough to be compiled in no time.
 const MAX_LENGTH: usize = 1 << 16;
 
 /// `^` and `$` are the ends of lines, `{1,3}+` repeats and is not possessive, `\<` is a literal.
@@ -35,7 +36,7 @@ fn refusal(pattern: &str, reason: &str) -> Error {
     Error::new(Code::InvalidPattern, format!("the regular expression {shown:?} does not compile: {reason}"))
 }
 
-/// The syntax tree, and whether some part of it repeats what a group matched.
+/// The syntax tree, and whether it has a back reference.
 fn parse(pattern: &str, flags: u32) -> std::result::Result<(Expr, bool), String> {
     match Expr::parse_tree_with_flags(pattern, flags) {
         Ok(tree) => Ok((tree.expr, !tree.backrefs.is_empty())),
@@ -80,7 +81,7 @@ impl Expression {
         let mut start = from;
         while start <= bytes.len() {
             steps.take(1)?;
-            if self.program.lead.admits(bytes, start)
+            if self.program.first.admits(bytes, start)
                 && let Some(end) = machine::run(&self.program, bytes, start, steps)?
             {
                 return Ok(Some((start, end)));
@@ -98,7 +99,7 @@ impl Expression {
         let Some(&first) = text.get(start) else { return Ok(start + 1) };
         let after = start + decode(text, start, first).1;
         match self.program.instructions.first() {
-            Some(Instruction::Run { set, most: usize::MAX, .. }) => {
+            Some(Instruction::RepeatSet { set, most: usize::MAX, .. }) => {
                 let end = machine::end_of_run(&self.program.sets[*set], text, start);
                 steps.take(end - start)?;
                 Ok(end.max(after))

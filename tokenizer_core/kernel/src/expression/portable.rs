@@ -1,7 +1,7 @@
 //! Expressions as tiktoken reads them (`fancy-regex` over `regex`), written so that Oniguruma reads the same.
 //!
-//! Both readings are brought into one form, in which every set of characters is a list of ranges; what is written is
-//! read again as Oniguruma does, and refused unless it comes out the same.
+//! Both readings are brought into one form, in which every set of characters is a list of ranges. What is written is
+//! then read as Oniguruma would, and refused unless it has the same form.
 
 use fancy_regex::internal::FLAG_UNICODE;
 use fancy_regex::{Assertion, Expr, LookAround};
@@ -10,7 +10,7 @@ use super::class::CharSet;
 use super::{MAX_LENGTH, dialect, parse, refusal};
 use crate::error::Result;
 
-/// What `\w` of tiktoken's engine holds, in signs that both engines read alike.
+/// What `\w` of tiktoken's engine matches, written so that both engines read it alike.
 const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]";
 
 /// Write `pattern` as Oniguruma reads it; one that both read alike stays as it is.
@@ -35,7 +35,7 @@ pub fn from_tiktoken(pattern: &str) -> Result<String> {
     }
 }
 
-/// Whether Oniguruma might let one letter match two, such as `ß` and `ss`, since the case is ignored: tiktoken never
+/// Whether the case is ignored and Oniguruma might then let one letter match two, such as `ß` and `ss`: tiktoken never
 /// does.
 fn may_fold_several(pattern: &str) -> bool {
     let flags = |at: usize| pattern[at..].chars().skip(2).take_while(|flag| flag.is_ascii_alphabetic() || *flag == '-');
@@ -54,10 +54,11 @@ fn as_oniguruma(pattern: &str) -> std::result::Result<String, String> {
 
 type Written = std::result::Result<(), String>;
 
-/// Two bytes of a pattern can be a class of ten thousand, so that the longest would take minutes and gigabytes.
+/// The most bytes that are written: two bytes of a pattern can become a class of ten thousand, so that the longest
+/// pattern would take minutes and gigabytes.
 const MAX_WRITTEN: usize = 1 << 21;
 
-/// How tightly what is around binds: a part that binds less is put into a group.
+/// The context of a part, by how tightly it binds: a part that binds less is put into a group.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Around {
     Nothing,
@@ -68,11 +69,11 @@ enum Around {
 #[derive(Default)]
 struct Writer {
     out: String,
-    /// Read sets and assertions as tiktoken's engine does, not as Oniguruma.
+    /// Read sets and assertions as tiktoken's engine does, not as Oniguruma does.
     rust: bool,
-    /// Keep the source of a set that Oniguruma reads alike.
+    /// Keep the source of a set that Oniguruma reads the same way.
     readable: bool,
-    /// Some part repeats what a group matched, so groups are counted.
+    /// Keep groups, since there is a back reference.
     captures: bool,
 }
 
@@ -179,7 +180,7 @@ impl Writer {
             _ if least == most => self.out.push_str(&format!("{{{least}}}")),
             _ => self.out.push_str(&format!("{{{least},{most}}}")),
         }
-        // Without a choice there is no greed; Oniguruma reads a question mark behind it in another way.
+        // A fixed count is not greedy; Oniguruma reads a question mark after it in another way.
         if !greedy && least != most {
             self.out.push('?');
         }

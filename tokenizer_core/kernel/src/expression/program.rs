@@ -1,13 +1,13 @@
-//! What an expression compiles to.
+//! What an expression compiles to: instructions of a backtracking machine, most of them named as in `fancy-regex`.
 
-use super::class::{CharSet, Lead};
+use super::class::{CharSet, FirstSet};
 
 /// Position in a program; small, since the machine keeps millions of them.
 pub(super) type Pc = u32;
 
 /// The order in which the repetitions of a set are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Greed {
+pub(super) enum Greediness {
     /// The most first.
     Greedy,
     /// The least first.
@@ -27,62 +27,61 @@ pub(super) enum Condition {
     LineStart,
     /// The end, or before a line feed.
     LineEnd,
-    /// Between a character of the set and one that is not of it (or none).
-    Border(usize),
-    NoBorder(usize),
+    /// Between a character of the set and one that is not in it, or an end of the text.
+    WordBoundary(usize),
+    NotWordBoundary(usize),
 }
 
-/// One step. A slot holds a position or a height of the stack; what it held before comes back when the machine goes
-/// back.
+/// One step. A slot holds a position or a height of the stack; its old value is restored when the machine backtracks.
 #[derive(Debug, Clone)]
 pub(super) enum Instruction {
     Literal(Box<[u8]>),
     /// One character of a set.
     Set(usize),
     /// `least..=most` characters of a set.
-    Run {
+    RepeatSet {
         set: usize,
         least: usize,
         most: usize,
-        greed: Greed,
+        greed: Greediness,
     },
-    /// Go on; `other` is what to try next. Go there at once if no match can begin here (`lead`).
-    Try {
-        lead: Lead,
+    /// Go on, and try `other` later. Go there at once if no match of what follows can begin here (`first`).
+    Split {
+        first: FirstSet,
         other: Pc,
     },
-    /// Go to `other`; what follows is what to try next.
-    TryOther(Pc),
+    /// Go to the other branch, and try what follows later.
+    SplitLazy(Pc),
     Jump(Pc),
     Check(Condition),
-    /// Put the position into a slot.
-    Note(usize),
-    /// Put the height of the stack into a slot.
-    Mark(usize),
-    /// Forget what there is to try since `Mark`.
-    Commit(usize),
-    /// Forget that, and the way that led here too.
-    Refuse(usize),
-    /// Return to the position of `Note`.
-    Return(usize),
-    /// Go to `exit` if the position is still that of `Note`: a repetition of nothing ends.
-    Leave {
+    /// Save the position in a slot.
+    Save(usize),
+    /// Save the height of the stack in a slot.
+    BeginAtomic(usize),
+    /// Drop the branches that were pushed since `BeginAtomic`.
+    EndAtomic(usize),
+    /// Drop these branches, and fail.
+    FailNegativeLookAround(usize),
+    /// Go back to the position of `Save`.
+    Restore(usize),
+    /// Go to `exit` if the position is still that of `Save`: an empty repetition ends.
+    ExitIfEmpty {
         slot: usize,
         exit: Pc,
     },
     /// Go back `least..=most` characters, the least first.
-    Back {
+    GoBack {
         least: usize,
         most: usize,
     },
-    /// The position is that of `Note` again.
-    Met(usize),
+    /// Fail unless the position is that of `Save` again.
+    IsAt(usize),
     /// The same text as between two slots.
-    Repeat {
+    Backref {
         start: usize,
         end: usize,
     },
-    Done,
+    Match,
 }
 
 /// A compiled expression.
@@ -91,5 +90,5 @@ pub(super) struct Program {
     pub(super) instructions: Vec<Instruction>,
     pub(super) sets: Vec<CharSet>,
     pub(super) slots: usize,
-    pub(super) lead: Lead,
+    pub(super) first: FirstSet,
 }
