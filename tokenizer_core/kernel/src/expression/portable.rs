@@ -103,7 +103,7 @@ impl Writer {
             }
             Expr::LiteralBytes { bytes } => match bytes[..] {
                 [byte] => self.character(char::from(byte), false),
-                _ => Err("it has bytes that are not character".to_owned()),
+                _ => Err("it has bytes that are not a character".to_owned()),
             },
             Expr::Delegate { inner, casei } => self.class(inner, *casei),
             Expr::Concat(parts) => self.grouped(around == Around::Repetition, |writer| {

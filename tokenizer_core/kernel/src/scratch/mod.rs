@@ -1,4 +1,5 @@
-//! What one encoding call needs and the next can use again: buffers, and above all the piece caches.
+//! What one encoding call needs and the next can reuse: buffers, and above all the piece caches. They are pooled, one
+//! scratch a core.
 
 mod spread;
 
@@ -16,8 +17,8 @@ use crate::piece_cache::{CacheStatistics, Caches};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
 
-/// A call that finds no free place gets caches of this size, made for that call.
-const PASSING_CACHE_BYTES: usize = 64 * 1024;
+/// A call that finds no free slot gets caches of this size, made for that call.
+const TEMPORARY_CACHE_BYTES: usize = 64 * 1024;
 
 /// Buffers longer than this, in entries, are shrunk after the call that needed them.
 const BUFFER_LIMIT: usize = 1 << 16;
@@ -35,10 +36,10 @@ pub struct Scratch {
     pub(crate) mergers: Mergers,
     /// Boxed by `Box::default`, which makes it in place: on their way over the stack its 130 KB touched 50 more pages.
     pub(crate) portion: Box<Portion>,
-    /// Where pieces end, those of a few portions: a scanner that begins anew looks again at what it did not know.
+    /// Where the pieces of a few portions end: a scanner that starts again looks again at what it had left undecided.
     pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
-    /// The longest text since buffers were last shrunk, in bytes.
+    /// The longest text since the buffers were last shrunk, in bytes.
     pub(crate) longest: usize,
 }
 
@@ -74,41 +75,41 @@ impl Scratch {
 pub struct ScratchPool {
     cache_bytes: usize,
     /// The first is used most, so its caches know most.
-    places: Box<[Place]>,
-    /// Of calls that found no place.
-    passing: Tally,
+    slots: Box<[Slot]>,
+    /// The statistics of calls that found no slot.
+    temporary: SharedStatistics,
 }
 
-/// One scratch, held while it is used. Two places share no cache line.
+/// A slot for one scratch. No two slots share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Place {
-    /// Whether a call has it. Not a mutex, since nobody waits for a place: unlocking a mutex would wait until all
-    /// earlier stores are done, some to cache lines that are not near.
+struct Slot {
+    /// Whether a call has it. Not a mutex, since no call waits for a slot, and unlocking a mutex would wait until all
+    /// earlier stores are done, some of them to cache lines that are not near.
     taken: AtomicBool,
     /// Made when it is first used.
     scratch: UnsafeCell<Option<Box<Scratch>>>,
-    tally: Tally,
+    statistics: SharedStatistics,
 }
 
-// SAFETY: only the thread that has set `taken` looks at the scratch: `enter` is the one way to a `Held`. `Acquire` and
+// SAFETY: only the thread that has set `taken` accesses the scratch: only `try_take` makes a `SlotGuard`. `Acquire` and
 // `Release` order its accesses after those of the thread before, and a scratch may move between threads.
-unsafe impl Sync for Place where Scratch: Send {}
+unsafe impl Sync for Slot where Scratch: Send {}
 
-/// The scratch of a place, for who has taken it.
-struct Held<'p>(&'p Place);
+/// Access to the scratch of a slot for the call that has taken it; frees the slot when it is dropped.
+struct SlotGuard<'p>(&'p Slot);
 
-impl Deref for Held<'_> {
+impl Deref for SlotGuard<'_> {
     type Target = Option<Box<Scratch>>;
 
     #[inline]
     fn deref(&self) -> &Self::Target {
-        // SAFETY: a `Held` exists only while its place is taken, and `enter` makes one at a time.
+        // SAFETY: a `SlotGuard` exists only while its slot is taken, and `try_take` makes one at a time.
         unsafe { &*self.0.scratch.get() }
     }
 }
 
-impl DerefMut for Held<'_> {
+impl DerefMut for SlotGuard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Self::Target {
         // SAFETY: as above, and `&mut self` is the only borrow.
@@ -116,11 +117,11 @@ impl DerefMut for Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for SlotGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         if thread::panicking() {
-            // A call died in the middle of its work: nothing it left is trusted.
+            // The call panicked in the middle of its work: nothing it left is trusted.
             **self = None;
         }
         self.0.taken.store(false, Release);
@@ -129,20 +130,20 @@ impl Drop for Held<'_> {
 
 /// Statistics that any thread may read.
 #[derive(Debug, Default)]
-struct Tally {
+struct SharedStatistics {
     bytes: AtomicU64,
     pieces: AtomicU64,
     misses: AtomicU64,
     evictions: AtomicU64,
 }
 
-impl Tally {
+impl SharedStatistics {
     /// Add where no other thread does at the same time: cheaper than an atomic addition.
     fn add(&self, more: &CacheStatistics) {
         self.each(more, |to, more| to.store(to.load(Relaxed) + more, Relaxed));
     }
 
-    fn add_beside_others(&self, more: &CacheStatistics) {
+    fn add_atomically(&self, more: &CacheStatistics) {
         self.each(more, |to, more| {
             to.fetch_add(more, Relaxed);
         });
@@ -168,11 +169,11 @@ impl Tally {
     }
 }
 
-impl Place {
-    /// What it holds, unless another call has it.
+impl Slot {
+    /// Take the slot, unless another call has it.
     #[inline]
-    fn enter(&self) -> Option<Held<'_>> {
-        self.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok().then(|| Held(self))
+    fn try_take(&self) -> Option<SlotGuard<'_>> {
+        self.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok().then(|| SlotGuard(self))
     }
 }
 
@@ -180,50 +181,50 @@ impl ScratchPool {
     /// An empty pool; `cache_bytes` bounds the piece cache of each scratch.
     pub fn new(cache_bytes: usize) -> Self {
         let most = thread::available_parallelism().map_or(1, NonZero::get);
-        let places = std::iter::repeat_with(Place::default).take(most).collect();
-        Self { cache_bytes, places, passing: Tally::default() }
+        let slots = std::iter::repeat_with(Slot::default).take(most).collect();
+        Self { cache_bytes, slots, temporary: SharedStatistics::default() }
     }
 
-    /// How many calls find a scratch that is kept.
-    fn places(&self) -> usize {
-        self.places.len()
+    /// How many calls at once can have a scratch of the pool.
+    fn slots(&self) -> usize {
+        self.slots.len()
     }
 
     /// Run `work` with a scratch that no other call has.
     pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
-        let Some((place, mut held)) = self.places.iter().find_map(|place| Some((place, place.enter()?))) else {
-            return self.pass(work);
+        let Some((slot, mut guard)) = self.slots.iter().find_map(|slot| Some((slot, slot.try_take()?))) else {
+            return self.with_temporary(work);
         };
-        let scratch = held.get_or_insert_with(|| self.furnish(place));
+        let scratch = guard.get_or_insert_with(|| self.new_scratch(slot));
         let outcome = work(scratch);
         scratch.shrink();
-        place.tally.add(&std::mem::take(&mut scratch.caches.statistics));
+        slot.statistics.add(&std::mem::take(&mut scratch.caches.statistics));
         outcome
     }
 
-    /// Make the scratch of a place; apart, since what lies on the stack meanwhile would be asked for by every call.
+    /// Make the scratch of a slot; not inlined, since every call would reserve the stack that this needs.
     #[cold]
     #[inline(never)]
-    fn furnish(&self, place: &Place) -> Box<Scratch> {
+    fn new_scratch(&self, slot: &Slot) -> Box<Scratch> {
         let scratch = Box::new(Scratch::new(self.cache_bytes));
-        place.tally.add(&CacheStatistics { bytes: scratch.caches.bytes(), ..CacheStatistics::default() });
+        slot.statistics.add(&CacheStatistics { bytes: scratch.caches.bytes(), ..CacheStatistics::default() });
         scratch
     }
 
-    /// Run `work` with a scratch that is made for it.
+    /// Run `work` with a scratch of its own, which is dropped afterwards.
     #[cold]
     #[inline(never)]
-    fn pass<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
-        let mut scratch = Box::new(Scratch::new(self.cache_bytes.min(PASSING_CACHE_BYTES)));
+    fn with_temporary<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = Box::new(Scratch::new(self.cache_bytes.min(TEMPORARY_CACHE_BYTES)));
         let outcome = work(&mut scratch);
-        self.passing.add_beside_others(&scratch.caches.statistics);
+        self.temporary.add_atomically(&scratch.caches.statistics);
         outcome
     }
 
-    /// What the caches of all calls that have ended did.
+    /// The statistics of all calls that have ended.
     pub fn statistics(&self) -> CacheStatistics {
-        let mut all = self.passing.read();
-        self.places.iter().for_each(|place| all.add(&place.tally.read()));
+        let mut all = self.temporary.read();
+        self.slots.iter().for_each(|slot| all.add(&slot.statistics.read()));
         all
     }
 }
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_used_again_after_a_call_died_in_it_and_its_caches_are_new() {
+    fn a_slot_is_used_again_after_a_call_panicked_in_it_and_its_caches_are_new() {
         let pool = ScratchPool::new(1 << 16);
         let bytes = pool.with(|scratch| {
             scratch.caches.remember(b"known", 0..5, false, &[7]);
@@ -257,7 +258,7 @@ mod tests {
             }
         }
         let pool = ScratchPool::new(1 << 16);
-        let depth = pool.places.len() as u64 + 3;
+        let depth = pool.slots.len() as u64 + 3;
         nest(&pool, depth);
         assert_eq!(pool.statistics().pieces, depth * (depth + 1) / 2);
     }
@@ -266,7 +267,7 @@ mod tests {
     fn calls_of_many_threads_have_a_scratch_each_and_all_are_counted() {
         const CALLS: u64 = 500;
         let pool = ScratchPool::new(1 << 12);
-        let threads = pool.places.len() as u32 + 2;
+        let threads = pool.slots.len() as u32 + 2;
         thread::scope(|scope| {
             for own in 0..threads {
                 let pool = &pool;

@@ -1,4 +1,4 @@
-//! Work over threads, each with a scratch of its own.
+//! Work spread over threads by work stealing, each thread with a scratch of its own.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,16 +11,16 @@ use crate::threads::scheduling::allowed_cores;
 impl ScratchPool {
     /// How many threads `wanted` means, 0 being one a core, where at most `most` find work.
     pub(crate) fn threads_for(&self, wanted: usize, most: usize) -> usize {
-        // The limits of its group, which the pool knows, take a tenth of a millisecond to ask for.
-        let cores = self.places().min(allowed_cores());
+        // Asking for the limits of the control group, which the pool knows, takes a tenth of a millisecond.
+        let cores = self.slots().min(allowed_cores());
         if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
     }
 
-    /// Do `shares` shares of work on this thread, which has `own`, and on others. Each part of the result holds the
-    /// work on neighbouring shares, and parts are in order of their shares; `begin` is given the shares that may go
-    /// into a part. The part of the first share is this thread's, unless another one was faster.
+    /// Do `shares` shares of work on this thread, which has `own`, and on others. Each part of the result is the outcome
+    /// of neighbouring shares, and parts are in the order of their shares; `begin` is given the shares that may go into a
+    /// part. The part with the first share is this thread's, unless another one was faster.
     ///
-    /// A thread keeps one scratch for all it does: passing them around would move the caches from core to core.
+    /// A thread keeps one scratch for all its shares: passing scratches around would move their caches from core to core.
     ///
     /// # Errors
     /// `internal` if a thread dies.
@@ -51,7 +51,7 @@ impl ScratchPool {
         };
         let done = Mutex::new(Vec::new());
         let add = |parts| lock(&done).extend(parts);
-        // What a helper that comes late does not take is taken by the others, by this thread at the least.
+        // What a helper that starts late does not take is taken by the others, at least by this thread.
         let help = |thread| add(self.with(|scratch| take(scratch, thread)));
         with_helpers(threads - 1, &help, || add(take(own, 0)))?;
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -64,11 +64,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shares as threads take them: each those of its own run from the front, and then what others have left, from the
-/// back.
+/// A run of shares for each thread. It takes those of its own run from the front, then steals from the runs of others,
+/// from the back.
 ///
-/// A thread that is given the same texts again has the same of them, which its caches know, and what it does of its own
-/// run is one stretch.
+/// If the same texts come again, a thread gets the same ones, which its caches know; and the shares it does of its own
+/// run are neighbours.
 struct Runs(Vec<Mutex<Range<usize>>>);
 
 impl Runs {
