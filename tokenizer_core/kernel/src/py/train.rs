@@ -19,8 +19,8 @@ use crate::train::learn::{Alphabet, learn};
 use crate::train::merge_loop::{Goal, Learned};
 use crate::train::progress::{Progress, Reporter};
 use crate::train::stream::InvalidUtf8;
-use crate::train::tally::Shared;
 use crate::train::tie_break::TieBreak;
+use crate::train::worker::Shared;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Counter", module = "tokenizer_core._kernel", frozen)]

@@ -18,14 +18,14 @@ use crate::vocabulary::Vocabulary;
 /// Characters as symbols.
 #[derive(Debug, Clone, Default)]
 pub struct Characters {
-    /// Added to the last character of every piece, if it is not empty. White space is then no piece: the mark stands
+    /// Appended to the last character of every piece, if it is not empty. White space is then not a piece: the mark stands
     /// for it.
     pub end_of_word: String,
-    /// The most characters in the alphabet: the most frequent ones. No merge crosses any other.
+    /// The most characters in the alphabet, which has the most frequent ones. No merge crosses any other.
     pub limit: Option<usize>,
 }
 
-/// The 256 bytes in the order of their characters in GPT-2's byte alphabet, which is that of their ids.
+/// The 256 bytes in the order of their characters in GPT-2's byte alphabet, which is the order of their ids.
 pub fn byte_order() -> [u8; 256] {
     let mut order = std::array::from_fn(|byte| byte as u8);
     order.sort_unstable_by_key(|byte| bytes_to_text(&[*byte]));
@@ -120,14 +120,14 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
     Ok((symbols, words))
 }
 
-/// The pieces as text, which they were cut from; with a mark only those that are words.
+/// The pieces as text; with a mark, only those that are words.
 fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = (&'a str, u64)> {
     let keep_space = mark.is_empty();
     let texts = counts.iter().filter_map(|(piece, count)| Some((std::str::from_utf8(piece).ok()?, count)));
     texts.filter(move |(piece, _)| keep_space || !piece.chars().all(is_space))
 }
 
-/// What Python's `str.split` takes for white space, which ends words: with four separators that are none to Unicode.
+/// What Python's `str.split` takes for white space: also four separators that Unicode does not count as such.
 fn is_space(character: char) -> bool {
     is_whitespace(character) || ('\x1c'..='\x1f').contains(&character)
 }

@@ -12,12 +12,12 @@ use super::counts::{Counts, each_line};
 use super::cut::may_cut;
 use super::stream::{InvalidUtf8, Stream};
 use super::table::PieceTable;
-use super::tally::{Rules, Shared, Tally, Task, Work};
+use super::worker::{Rules, Shared, Task, Work, WorkerCounts};
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::machine::path::Path;
 
-/// Texts that wait for a thread, for each thread.
+/// Tasks that wait in the channel, for each thread.
 const WAITING: usize = 2;
 
 /// Lines are taken in blocks of about this many bytes.
@@ -29,11 +29,11 @@ pub struct Counter {
     shared: Arc<Shared>,
     stream: Stream,
     tasks: Option<SyncSender<Task>>,
-    threads: Vec<JoinHandle<Tally>>,
+    threads: Vec<JoinHandle<WorkerCounts>>,
     next_task: u64,
     source: usize,
     lines: Lines,
-    /// Counts that were made elsewhere.
+    /// Counts read from a counts file.
     given: PieceTable,
     /// Documents that ended in the stream.
     documents: u64,
@@ -46,7 +46,7 @@ struct Lines {
     /// How much of `waiting` is whole lines.
     whole: usize,
     field: Arc<str>,
-    /// Lines and bytes given away.
+    /// Lines and bytes sent to the threads so far.
     lines: u64,
     bytes: u64,
 }
@@ -78,7 +78,7 @@ impl Counter {
         let threads: Vec<_> = (0..threads)
             .map_while(|number| {
                 let shared = Arc::clone(&shared);
-                thread::Builder::new().name(format!("count-{number}")).spawn(move || Tally::work(&shared)).ok()
+                thread::Builder::new().name(format!("count-{number}")).spawn(move || WorkerCounts::work(&shared)).ok()
             })
             .collect();
         if threads.is_empty() {
@@ -179,17 +179,21 @@ impl Counter {
     pub fn finish(mut self) -> Result<Counts> {
         self.send_texts(true);
         self.tasks = None;
-        let mut total = Tally { documents: self.documents, table: std::mem::take(&mut self.given), ..Tally::default() };
+        let mut total = WorkerCounts {
+            documents: self.documents,
+            table: std::mem::take(&mut self.given),
+            ..WorkerCounts::default()
+        };
         for thread in self.threads.drain(..) {
-            let tally = thread.join().map_err(|_| Error::new(Code::Internal, "a counting thread died"))?;
-            total.documents += tally.documents;
-            total.bytes += tally.bytes;
-            total.failed = total.failed.into_iter().chain(tally.failed).min_by_key(|(number, _)| *number);
+            let counts = thread.join().map_err(|_| Error::new(Code::Internal, "a counting thread died"))?;
+            total.documents += counts.documents;
+            total.bytes += counts.bytes;
+            total.failed = total.failed.into_iter().chain(counts.failed).min_by_key(|(number, _)| *number);
             if total.table.is_empty() {
-                total.table = tally.table;
+                total.table = counts.table;
             } else {
-                total.table.check_room(tally.table.len())?;
-                total.table.absorb(&tally.table);
+                total.table.check_room(counts.table.len())?;
+                total.table.absorb(&counts.table);
             }
         }
         match total.failed {

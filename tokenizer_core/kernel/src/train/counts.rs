@@ -46,7 +46,7 @@ impl Counts {
         self.pieces.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -82,14 +82,14 @@ impl Counts {
         self.pieces.iter().find(|piece| piece.length == longest).map(|piece| slice(&self.arena, piece))
     }
 
-    /// Leave out the pieces that `keep` refuses, and say how many they were.
+    /// Remove the pieces that `keep` refuses, and return how many they were.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8], u64) -> bool) -> usize {
         let before = self.pieces.len();
         self.pieces.retain(|piece| keep(slice(&self.arena, piece), piece.count));
         before - self.pieces.len()
     }
 
-    /// Write the lines of the pieces in `range`, as far as there are such.
+    /// Write the lines of the pieces in `range`, as far as there are any.
     pub fn write_lines(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
         for piece in self.pieces.iter().take(range.end).skip(range.start) {
             let bytes = slice(&self.arena, piece);

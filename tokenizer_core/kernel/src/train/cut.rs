@@ -1,26 +1,27 @@
 //! Places at which a text can be cut in two without changing a piece, so that a long document need not be held whole.
 //!
-//! Between a letter and a character that is neither letter nor mark nor apostrophe, every pattern that has a name ends
-//! a piece, whatever stands before and behind: a run of letters ends there in all of them, only an apostrophe can carry
-//! it on (`'s`), and no piece looks back at the one before.
+//! Between a letter and a character that is neither a letter nor a mark nor an apostrophe, every named pattern ends a
+//! piece, whatever comes before and after: a run of letters ends there in all of them, only an apostrophe can continue
+//! it (`'s`), and no piece depends on the one before.
 //!
-//! A normalizer may move such a border: `é` becomes `e` and a mark, which stands with the `!` behind it in one piece,
-//! and `™` becomes letters, which are one word with those before. So the border must also lie between the last and the
-//! first character of what the two decompose to. Then each form, lower case and the loss of accents leave it such a
-//! border, in any order, and make of the two sides what they make of the whole:
+//! A normalizer may move such a border: `é` becomes `e` and a mark, which is in one piece with a `!` after it, and `™`
+//! becomes letters, which join the word before. So the last character of what the letter decomposes to, and the first of
+//! what the other one does, must have such a border between them too. Then it stays one in every normalization form, in
+//! lower case and without accents, in any order, and both sides become what they become in the whole text:
 //!
-//! - Nothing composes with a character before it but marks and letters, so the right side is on its own.
-//! - The left one ends in a letter that is decomposed, or in what that composes to with one before it: again a letter
-//!   that decomposes to it. The right one begins with what the marks behind it compose it to, and that is not a letter.
+//! - Only marks and letters compose with a character before them, so the right side is on its own.
+//! - The left side ends in a decomposed letter, or in what it composes to with characters before it: again a letter that
+//!   decomposes to it. The right side begins with what its first character composes to with the marks after it, and that
+//!   is not a letter.
 //!
-//! `normalize/tests.rs` goes through all of Unicode for it.
+//! `normalize/tests.rs` checks this for all of Unicode.
 
 use unicode_normalization::char::decompose_compatible;
 
 use crate::config::{Behavior, Config, NormalizerStage, Pattern, PretokenizerStage};
 use crate::unicode::{LETTER, MARK, class};
 
-/// The patterns for which the rule above was proved.
+/// The patterns for which the rule above holds.
 const NAMES: [&str; 5] = ["gpt2", "cl100k_base", "llama3", "o200k_base", "qwen2"];
 
 /// Whether the pipeline lets its texts be cut.
@@ -65,7 +66,7 @@ pub fn last_cut(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// Whether a text may be cut behind the character, as far as that depends on it.
+/// Whether a text may be cut after the character, as far as that depends on it.
 pub(crate) fn may_end(character: char) -> bool {
     let is_letter = |character| class(character) & LETTER != 0;
     is_letter(character) && is_letter(decomposed(character).1)
@@ -77,7 +78,7 @@ pub(crate) fn may_begin(character: char) -> bool {
     ends_words(character) && ends_words(decomposed(character).0)
 }
 
-/// The first and the last character that one becomes when it is decomposed as far as it goes.
+/// The first and the last character of the full compatibility decomposition.
 fn decomposed(character: char) -> (char, char) {
     let mut ends = None;
     decompose_compatible(character, |part| ends = Some((ends.map_or(part, |(first, _)| first), part)));

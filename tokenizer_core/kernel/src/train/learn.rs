@@ -1,4 +1,4 @@
-//! From counts to merges: the whole second half of a training run in one call.
+//! From counts to merges: the second half of a training run in one call.
 
 use super::alphabet::{self, Characters};
 use super::counts::Counts;
@@ -22,7 +22,7 @@ pub enum Alphabet<'a> {
 /// What was learned.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The alphabet, then the new tokens in the order of their birth.
+    /// The alphabet, then the new tokens in the order in which they were made.
     pub symbols: Symbols,
     /// How many of the symbols are the alphabet.
     pub alphabet: usize,

@@ -1,8 +1,9 @@
-//! The loop: take the most frequent pair, merge it everywhere, keep the pairs this brings into being.
+//! The loop: take the most frequent pair, merge it everywhere, add the pairs that this creates. Counts in the queue are
+//! corrected only when a pair comes first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::births::Births;
+use super::new_pairs::NewPairs;
 use super::pairs::Pairs;
 use super::progress::{Progress, Reporter};
 use super::queue::{Order, Queue};
@@ -11,8 +12,8 @@ use super::tie_break::TieBreak;
 use super::words::Words;
 use crate::error::Result;
 
-/// Pairs are kept down to the highest count divided by this. A pair never becomes more frequent, so the rarer ones are
-/// not needed before the counts have come down to theirs; then all pairs are counted again.
+/// Only pairs down to the highest count divided by this are kept. A pair never becomes more frequent, so the rarer ones
+/// are not needed until counts have come down to theirs; then all pairs are counted again.
 const DEPTH: u64 = 256;
 
 /// What to learn.
@@ -46,7 +47,7 @@ pub struct Learned {
     pub left: u32,
     /// Right part.
     pub right: u32,
-    /// What they become; older than the merge if another one made the same string before.
+    /// What they become; another merge may have made the same string before.
     pub product: u32,
     /// How often the pair occurred.
     pub count: u64,
@@ -63,7 +64,7 @@ pub struct Learner {
     goal: Goal,
     pairs: Pairs,
     queue: Queue,
-    births: Births,
+    new_pairs: NewPairs,
     /// Pairs that occur less often are not kept for now.
     floor: u64,
     /// There are pairs below the floor that may be merged.
@@ -76,9 +77,9 @@ impl Learner {
     /// Begin from words whose tokens are in `symbols`.
     pub fn new(words: Words, symbols: Symbols, goal: Goal) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
-        let (pairs, queue, births) = (Pairs::default(), Queue::default(), Births::default());
+        let (pairs, queue, new_pairs) = (Pairs::default(), Queue::default(), NewPairs::default());
         let floor = u64::MAX;
-        Self { words, symbols, goal, pairs, queue, births, floor, any_below: true, steps: 0, learned: Vec::new() }
+        Self { words, symbols, goal, pairs, queue, new_pairs, floor, any_below: true, steps: 0, learned: Vec::new() }
     }
 
     /// Merge until there are as many tokens as asked for, or no pair is left that may be merged.
@@ -132,7 +133,7 @@ impl Learner {
             None => self.symbols.push(&bytes, lengths.0 + lengths.1)?,
         };
         let learned = Learned { left: pair.left, right: pair.right, product, count: pair.count };
-        // A known product can bring a pair back that was merged before; its first rank stays.
+        // A product that is known may make a pair again that was merged before; the pair keeps its first rank.
         if known.is_none() || !self.learned.iter().any(|old| (old.left, old.right) == pair.ids()) {
             self.learned.push(learned);
         }
@@ -147,25 +148,25 @@ impl Learner {
         });
         self.steps += 1;
         if known.is_some() {
-            // Inside a token the merges do not depend on what is around it, so only one pair ever makes it; unless an
-            // older vocabulary had it already. Then its pairs may become more frequent, which nothing else allows for.
+            // Merges inside a token do not depend on what is around it, so only one pair ever makes it, unless an older
+            // vocabulary had it already. Then its pairs may become more frequent, which is assumed nowhere else.
             return self.count_all(tick);
         }
-        self.births.gather(product, &places, &self.words, &self.symbols);
-        self.keep_births();
+        self.new_pairs.gather(product, &places, &self.words, &self.symbols);
+        self.keep_new_pairs();
         self.pairs.compact();
         Ok(())
     }
 
-    fn keep_births(&mut self) {
-        let Self { births, pairs, queue, symbols, goal, floor, any_below, .. } = self;
+    fn keep_new_pairs(&mut self) {
+        let Self { new_pairs, pairs, queue, symbols, goal, floor, any_below, .. } = self;
         let order = Order { rule: goal.tie_break, symbols };
         let worth = |ids, count| {
             let may_be_merged = count >= goal.min_frequency && goal.allows(ids, symbols);
             *any_below |= may_be_merged && count < *floor;
             may_be_merged && count >= *floor
         };
-        births.keep(pairs, self.steps, worth, |slot, pairs| queue.push(slot, pairs, order));
+        new_pairs.keep(pairs, self.steps, worth, |slot, pairs| queue.push(slot, pairs, order));
     }
 
     /// Count every pair there is, and keep those above a new floor.
@@ -206,7 +207,7 @@ impl Learner {
     }
 }
 
-/// What counting all pairs finds out about one.
+/// A pair while all pairs are counted.
 #[derive(Debug, Default)]
 struct Count {
     count: u64,

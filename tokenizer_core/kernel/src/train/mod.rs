@@ -1,21 +1,22 @@
-//! Learn the merges of a vocabulary from a corpus: count its pieces, then merge their pairs.
+//! Learn the merges of a vocabulary from a corpus by byte-pair encoding (Sennrich, Haddow and Birch, 2016): count its
+//! pieces, then merge the most frequent pair of tokens again and again.
 //!
 //! Counting, in order: `stream` takes documents in blocks and `cut`s long ones, `jsonl` takes them from lines,
-//! `separators` are the special tokens between them; `tally` is what a thread does, into its `table`; `counter` drives
-//! the threads and gives `counts`.
+//! `separators` are the special tokens between them; a `worker` thread counts pieces into its `table`; `counter` drives
+//! the threads and returns `counts`.
 //!
 //! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
-//! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `births` and
-//! `merge_loop` make the merges, `progress` tells of it; `learn` does all of this.
+//! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
+//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this.
 
 pub mod alphabet;
-pub mod births;
 pub mod counter;
 pub mod counts;
 pub mod cut;
 pub mod jsonl;
 pub mod learn;
 pub mod merge_loop;
+pub mod new_pairs;
 pub mod pairs;
 pub mod progress;
 pub mod queue;
@@ -23,8 +24,8 @@ pub mod separators;
 pub mod stream;
 pub mod symbols;
 pub mod table;
-pub mod tally;
 #[cfg(test)]
 mod tests;
 pub mod tie_break;
 pub mod words;
+pub mod worker;

@@ -1,39 +1,39 @@
-//! The pairs that one merge brings into being, gathered before those worth keeping are kept.
+//! The pairs that a merge creates, with their places: gathered first, since only those that are frequent enough are kept.
 
 use super::pairs::{AHEAD, Pairs};
 use super::symbols::Symbols;
 use super::words::{BORDER, Words};
 
-/// No group, or no slot.
+/// No pair, or no slot.
 const NONE: u32 = u32::MAX;
 
-/// All births of one pair.
+/// A new pair.
 #[derive(Debug, Clone, Copy)]
-struct Group {
+struct NewPair {
     ids: (u32, u32),
     count: u64,
-    places: u32,
+    place_count: u32,
     slot: u32,
 }
 
-/// The births of one product; kept between merges for its memory.
+/// The new pairs of one product; reused from merge to merge for its memory.
 #[derive(Debug, Default)]
-pub struct Births {
-    groups: Vec<Group>,
-    /// Group and position of every birth.
-    events: Vec<(u32, u32)>,
-    /// The group of each token before the product, and of each behind it.
+pub struct NewPairs {
+    found: Vec<NewPair>,
+    /// Every place of a new pair: the index of the pair, and the position.
+    places: Vec<(u32, u32)>,
+    /// By token: the index of its pair with the product after it, and with the product before it.
     before: Vec<u32>,
-    behind: Vec<u32>,
+    after: Vec<u32>,
 }
 
-impl Births {
-    /// Note the pairs that `product` is in at `positions`: all that it has, and rising.
+impl NewPairs {
+    /// Gather the pairs of `product` at `positions`, which are all positions it has, in rising order.
     pub fn gather(&mut self, product: u32, positions: &[u32], words: &Words, symbols: &Symbols) {
-        self.groups.clear();
-        self.events.clear();
+        self.found.clear();
+        self.places.clear();
         self.before.resize(symbols.len(), NONE);
-        self.behind.resize(symbols.len(), NONE);
+        self.after.resize(symbols.len(), NONE);
         let length = symbols.length(product);
         for (at, &position) in positions.iter().enumerate() {
             if let Some(ahead) = positions.get(at + AHEAD) {
@@ -42,32 +42,32 @@ impl Births {
             let left = words.before(position);
             let right = words.at(position + length);
             if left != BORDER {
-                let group = group(&mut self.before[left as usize], &mut self.groups, (left, product));
-                self.note(group, position - symbols.length(left), words);
+                let pair = pair(&mut self.before[left as usize], &mut self.found, (left, product));
+                self.note(pair, position - symbols.length(left), words);
             }
-            // If the next token is a product too, it finds their pair when it looks at the token before it.
+            // If the next token is the product too, their pair is found there, with the token before it.
             if right != BORDER && right != product {
-                let group = group(&mut self.behind[right as usize], &mut self.groups, (product, right));
-                self.note(group, position, words);
+                let pair = pair(&mut self.after[right as usize], &mut self.found, (product, right));
+                self.note(pair, position, words);
             }
         }
-        for Group { ids: (left, right), .. } in &self.groups {
+        for NewPair { ids: (left, right), .. } in &self.found {
             if *right == product {
                 self.before[*left as usize] = NONE;
             } else {
-                self.behind[*right as usize] = NONE;
+                self.after[*right as usize] = NONE;
             }
         }
     }
 
-    fn note(&mut self, group: u32, position: u32, words: &Words) {
-        let counted = &mut self.groups[group as usize];
+    fn note(&mut self, pair: u32, position: u32, words: &Words) {
+        let counted = &mut self.found[pair as usize];
         counted.count += words.weight(position);
-        counted.places += 1;
-        self.events.push((group, position));
+        counted.place_count += 1;
+        self.places.push((pair, position));
     }
 
-    /// Keep the pairs for which `worth` is true, calling `kept` with the slot of each.
+    /// Move the pairs for which `worth` is true to `pairs`, and call `kept` with the slot of each.
     pub fn keep(
         &mut self,
         pairs: &mut Pairs,
@@ -76,16 +76,16 @@ impl Births {
         mut kept: impl FnMut(u32, &Pairs),
     ) {
         let mut any = false;
-        for group in &mut self.groups {
-            if worth(group.ids, group.count) {
-                group.slot = pairs.add(group.ids, group.count, group.places, step);
-                kept(group.slot, pairs);
+        for pair in &mut self.found {
+            if worth(pair.ids, pair.count) {
+                pair.slot = pairs.add(pair.ids, pair.count, pair.place_count, step);
+                kept(pair.slot, pairs);
                 any = true;
             }
         }
         if any {
-            for (group, position) in &self.events {
-                let slot = self.groups[*group as usize].slot;
+            for (pair, position) in &self.places {
+                let slot = self.found[*pair as usize].slot;
                 if slot != NONE {
                     pairs.place(slot, *position);
                 }
@@ -94,11 +94,11 @@ impl Births {
     }
 }
 
-/// The group that `known` names, made if it names none.
-fn group(known: &mut u32, groups: &mut Vec<Group>, ids: (u32, u32)) -> u32 {
+/// The index of the pair that `known` names; the pair is added if it names none.
+fn pair(known: &mut u32, found: &mut Vec<NewPair>, ids: (u32, u32)) -> u32 {
     if *known == NONE {
-        *known = groups.len() as u32;
-        groups.push(Group { ids, count: 0, places: 0, slot: NONE });
+        *known = found.len() as u32;
+        found.push(NewPair { ids, count: 0, place_count: 0, slot: NONE });
     }
     *known
 }

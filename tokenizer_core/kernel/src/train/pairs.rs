@@ -1,7 +1,7 @@
-//! The pairs that can still be merged, and the places where each was born.
+//! The pairs that can still be merged, and their places.
 //!
-//! A pair comes into being only where one of its tokens does, so all places that it will ever have are known at its
-//! birth: afterwards they only become fewer. Places that are gone are noticed when the pair is looked at.
+//! A pair arises only where one of its tokens is made, so all places it will ever have are known when it arises; later
+//! they only become fewer. Places that are gone are noticed when the pair is counted again.
 
 use super::words::Words;
 
@@ -39,14 +39,14 @@ pub struct Pairs {
     garbage: usize,
 }
 
-/// Places between the one that is looked at and the one whose memory is asked for.
+/// How many places ahead memory is prefetched.
 pub const AHEAD: usize = 16;
 
 /// Below this many the places are not worth moving.
 const LITTLE_GARBAGE: usize = 1 << 16;
 
 impl Pairs {
-    /// Forget all pairs.
+    /// Remove all pairs.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -78,7 +78,7 @@ impl Pairs {
         pair.places += 1;
     }
 
-    /// Count a pair anew if merges have been made since, forgetting the places that are gone.
+    /// Count a pair again if merges have been made since, and drop the places that are gone.
     pub fn recount(&mut self, slot: u32, words: &Words, left_length: u32, step: u32) -> u64 {
         let pair = &mut self.slots[slot as usize];
         if pair.counted_at == step {
@@ -102,7 +102,7 @@ impl Pairs {
         count
     }
 
-    /// Take a pair out, and give its places.
+    /// Remove a pair and return its places.
     pub fn take(&mut self, slot: u32) -> Vec<u32> {
         let pair = self.slots[slot as usize];
         let places = self.places[pair.start..pair.start + pair.places as usize].to_vec();
@@ -110,7 +110,7 @@ impl Pairs {
         places
     }
 
-    /// Forget a pair that was taken from the queue; its slot may be given to another one.
+    /// Remove a pair that was taken from the queue; its slot may be given to another one.
     pub fn remove(&mut self, slot: u32) {
         let pair = &mut self.slots[slot as usize];
         self.garbage += pair.places as usize;
@@ -118,7 +118,7 @@ impl Pairs {
         self.free.push(slot);
     }
 
-    /// Move the places together when most of them belong to no pair any more.
+    /// Close the gaps in the places when most of them belong to no pair any more.
     pub fn compact(&mut self) {
         if self.garbage < LITTLE_GARBAGE || self.garbage * 2 < self.places.len() {
             return;

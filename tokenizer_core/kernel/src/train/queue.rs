@@ -1,4 +1,4 @@
-//! The pairs by count: a binary heap with one live entry a pair, whose order on ties needs the tokens.
+//! The pairs by count: a binary heap with one entry a pair. Its order needs the tokens, since ties are broken by them.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::pairs::Pairs;
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
 
-/// A pair and its count when it was put here; by now it can only be lower.
+/// A pair and its count when it was pushed; by now the count can only be lower.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// At least the pair's count.
@@ -41,12 +41,12 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Forget all entries.
+    /// Remove all entries.
     pub fn clear(&mut self) {
         self.heap.clear();
     }
 
-    /// Put a pair in with the count it has.
+    /// Push a pair with its current count.
     pub fn push(&mut self, slot: u32, pairs: &Pairs, order: Order<'_>) {
         let pair = pairs.get(slot);
         let key = order.rule.key(pair.left, pair.right, order.symbols);
@@ -59,7 +59,7 @@ impl Queue {
         self.heap.first().copied()
     }
 
-    /// Take the largest entry out.
+    /// Remove the largest entry.
     pub fn pop(&mut self, pairs: &Pairs, order: Order<'_>) {
         if !self.heap.is_empty() {
             self.heap.swap_remove(0);

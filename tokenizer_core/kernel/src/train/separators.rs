@@ -1,4 +1,4 @@
-//! The literals of special tokens in a corpus: they end a document, and no merge ever sees them.
+//! The literals of special tokens in a corpus: each ends a document, and no piece holds any part of them.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ impl Separators {
         Ok(())
     }
 
-    /// How many bytes behind a cut must be known before [`Separators::straddles`] can tell.
+    /// How many bytes after a cut must be known before [`Separators::straddles`] can tell.
     pub fn reach(&self) -> usize {
         self.longest.saturating_sub(1)
     }

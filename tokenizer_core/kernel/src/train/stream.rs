@@ -1,10 +1,11 @@
-//! Documents that come in blocks of bytes, cut into texts that can be counted apart from each other.
+//! Documents that come in blocks of bytes, cut into texts that can be counted independently.
 
 use super::cut::last_cut;
 use super::separators::Separators;
 use crate::error::{Code, Error, Result};
 
-/// A text is given away when it has this many bytes: large against handing it over, small against a core's share.
+/// Texts are handed to a thread when they have this many bytes: much against the cost of that, little against a core's
+/// share of a corpus.
 const BLOCK: usize = 1 << 20;
 
 /// What is done with bytes that are not UTF-8.
@@ -35,12 +36,12 @@ pub struct Stream {
     half: Vec<u8>,
     /// Bytes of the document, not counting `half`.
     document_bytes: u64,
-    /// Up to here the open document has been searched for cuts in vain.
+    /// The open document has no cut before this place.
     searched: usize,
 }
 
 impl Stream {
-    /// Begin. `may_cut` says whether [`last_cut`] holds for the pipeline.
+    /// No document yet. `may_cut` says whether texts may be cut at [`last_cut`].
     pub fn new(invalid_utf8: InvalidUtf8, may_cut: bool) -> Self {
         let texts = Texts::default();
         Self { invalid_utf8, may_cut, texts, half: Vec::new(), document_bytes: 0, searched: 0 }
@@ -80,7 +81,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Give away what is complete, if it is enough to be worth it or `all` of it is wanted.
+    /// Return what is complete, if it is enough to be worth it or `all` of it is wanted.
     pub fn give(&mut self, separators: &Separators, all: bool) -> Option<Texts> {
         let length = self.texts.text.len();
         if length == 0 || (length < BLOCK && !all) {
@@ -106,7 +107,7 @@ impl Stream {
         }
         let known = self.texts.text.len().saturating_sub(separators.reach());
         let mut to = known;
-        // A cut between the old end and the new is seen from the character before it.
+        // A cut at the old end is found with the character before it.
         let from = self.searched.max(start);
         while let Some(cut) = last_cut(&self.texts.text, from, to) {
             if !separators.straddles(self.texts.text.as_bytes(), cut) {

@@ -1,4 +1,4 @@
-//! The tokens while they are being learned: the alphabet, then the products in the order of their birth.
+//! The tokens while they are being learned: the alphabet, then the products in the order in which they were made.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 1 << 30;
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
     arena: Vec<u8>,
-    /// Of the last byte of each, plus one.
+    /// Where each ends in the arena.
     ends: Vec<usize>,
     /// How many symbols of the alphabet each covers.
     lengths: Vec<u32>,
@@ -51,8 +51,7 @@ impl Symbols {
     /// Add a byte string that is not yet there.
     ///
     /// # Errors
-    /// `corpus_too_large` when the tokens grow beyond any use, as the pairs of one long piece do when none of them
-    /// repeats.
+    /// `corpus_too_large` when the tokens become absurdly long, as they do in one long piece in which no pair repeats.
     pub fn push(&mut self, bytes: &[u8], length: u32) -> Result<u32> {
         if self.arena.len() + bytes.len() > MAX_BYTES {
             let message =

@@ -1,7 +1,7 @@
 //! Distinct pieces and how often each occurs: a hash table with open addressing.
 //!
-//! Most pieces are short and lie in the table's own entries, half a cache line each; longer ones lie in an arena. A
-//! text has more distinct pieces than the processor's caches hold, so pieces are counted in batches, whose memory is
+//! Most pieces are short and are stored in the entries of the table, half a cache line each; longer ones are in an arena.
+//! A text has more distinct pieces than fit in the processor's caches, so pieces are counted in batches whose memory is
 //! prefetched.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -35,7 +35,7 @@ struct Wanted<'a> {
     key: (u64, u64),
 }
 
-/// How many pieces the index names; a word of it is the piece's number plus one under the high half of its hash.
+/// The most pieces that the index can number. A word of it is the high half of a piece's hash, then its number plus one.
 const INDEX_LIMIT: usize = u32::MAX as usize;
 
 /// Counts by piece.
@@ -50,7 +50,7 @@ pub struct PieceTable {
 }
 
 impl Default for PieceTable {
-    /// An empty table with a random seed, so that no corpus can be made to collide: it decides where pieces are in
+    /// An empty table with a random seed, so that no corpus can be made to collide. The seed decides where pieces are in
     /// memory, and nothing else.
     fn default() -> Self {
         let seed = RandomState::new().build_hasher().finish();
@@ -208,7 +208,7 @@ fn wanted(piece: &[u8], seed: u64) -> Wanted<'_> {
     Wanted { piece, hash: hash(piece, key, seed), key }
 }
 
-/// A short piece as two words; with its length it is the piece, since the words cover all of it.
+/// A short piece as two words that together cover all of it; with its length they identify it.
 #[inline]
 fn short_key(piece: &[u8]) -> (u64, u64) {
     let length = piece.len();

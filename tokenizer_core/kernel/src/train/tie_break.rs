@@ -57,8 +57,8 @@ impl TieBreak {
     }
 }
 
-/// The first eight bytes as a number; a shorter string and one with zeros after it are the same, so equal means
-/// nothing.
+/// The first eight bytes as a number. Equal numbers say nothing: a shorter string has the number of the same one with
+/// zeros after it.
 fn prefix(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = bytes.len().min(8);

@@ -1,8 +1,8 @@
 //! All distinct pieces in one flat array, each as its current tokens, so that a merge touches only its own places.
 //!
-//! A token covers as many positions as it has symbols of the alphabet, for good: its id stands at its first and at its
-//! last position. From any token the next one begins `length` positions on, and the one before ends one position
-//! back, so no links are kept and a piece of a million symbols costs no more than a million short ones:
+//! A token always covers as many positions as it has symbols of the alphabet, and its id is at the first and the last of
+//! them. So the next token begins `length` positions on, and the one before ends one position back: no links are needed,
+//! and a piece of a million symbols costs no more than a million short ones:
 //!
 //! ```text
 //! position   0  1  2  3  4  5  6  7
@@ -32,7 +32,7 @@ const BLOCK: usize = 64;
 #[derive(Debug, Default)]
 pub struct Words {
     tokens: Vec<u32>,
-    /// Where each run of words with one weight begins, with a last entry behind all of them.
+    /// Where each run of words with one weight begins, with a last entry after all of them.
     run_starts: Vec<u32>,
     run_weights: Vec<u64>,
     /// The run that each block of positions begins in.
@@ -40,7 +40,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Begin, with room for `positions` symbols and borders.
+    /// No words yet, with room for `positions` symbols and borders.
     pub fn with_capacity(positions: usize) -> Self {
         Self { tokens: Vec::with_capacity(positions), ..Self::default() }
     }
@@ -64,7 +64,7 @@ impl Words {
         }
     }
 
-    /// Make the weights ready to be looked up.
+    /// Make the index of the weights.
     ///
     /// # Errors
     /// `corpus_too_large` when the words have more positions than 32 bits can name.
@@ -104,9 +104,9 @@ impl Words {
         prefetch(&self.tokens, position as usize);
     }
 
-    /// Whether `left` stands at `position` and `right` behind it.
+    /// Whether `left` is at `position` and `right` follows it.
     ///
-    /// `left` was at `position` at some time: since then that token can only have grown.
+    /// `left` must have been at `position` at some time: since then that token can only have grown.
     #[inline]
     pub fn stands(&self, position: u32, left: u32, right: u32, left_length: u32) -> bool {
         let position = position as usize;

@@ -1,4 +1,4 @@
-//! What one counting thread does.
+//! A counting thread: it takes tasks until there are no more, and counts their pieces.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,13 +16,13 @@ use crate::machine::path::Path;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::pretokenize::Pretokenizer;
 
-/// Pieces cut before they are counted: their text is still in the L1 cache.
+/// Pieces that are cut before they are counted: their text is then still in the L1 cache.
 const BATCH: usize = 256;
 
-/// What happens to a text before its pieces are counted.
+/// How a text is cut into pieces.
 #[derive(Debug)]
 pub struct Rules {
-    /// End documents.
+    /// The literals that end a document.
     pub separators: Separators,
     normalizer: Normalizer,
     prefix_space: bool,
@@ -46,12 +46,12 @@ impl Rules {
     }
 }
 
-/// A share of the work, with its number in the order of the input and the number of its source.
+/// A share of the work.
 #[derive(Debug)]
 pub struct Task {
-    /// In the order of the input.
+    /// Its number, in the order of the input.
     pub number: u64,
-    /// Of the caller's sources.
+    /// Which of the caller's sources it is from.
     pub source: usize,
     /// What is to be counted.
     pub work: Work,
@@ -75,10 +75,10 @@ pub enum Work {
     },
 }
 
-/// What all counting threads see.
+/// What all counting threads share.
 #[derive(Debug)]
 pub struct Shared {
-    /// What happens to a text.
+    /// How texts are cut into pieces.
     pub rules: Rules,
     tasks: Mutex<Receiver<Task>>,
     bytes: AtomicU64,
@@ -124,41 +124,41 @@ impl Shared {
 
 /// What one thread has counted.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct WorkerCounts {
     /// The pieces.
     pub table: PieceTable,
     /// Documents seen in lines.
     pub documents: u64,
     /// Bytes of text, separators included.
     pub bytes: u64,
-    /// The number of the task that failed, the first of this thread.
+    /// The first task of this thread that failed, by its number.
     pub failed: Option<(u64, Error)>,
 }
 
-impl Tally {
-    /// Work off tasks until there will be no more.
+impl WorkerCounts {
+    /// Do tasks until there are no more.
     pub fn work(shared: &Shared) -> Self {
         Self::work_by(shared, Self::count_work)
     }
 
     fn work_by(shared: &Shared, count: impl Fn(&mut Self, &Shared, Work) -> Result<()>) -> Self {
         let died = |_| Err(Error::new(Code::Internal, "a counting thread died"));
-        let mut tally = Self::default();
+        let mut counts = Self::default();
         loop {
             let next = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Task { number, source, work }) = next else { return tally };
-            if tally.failed.is_some() {
-                // The channel is emptied all the same, or whoever fills it would wait for ever.
+            let Ok(Task { number, source, work }) = next else { return counts };
+            if counts.failed.is_some() {
+                // Tasks are still taken, since the thread that sends them would wait for ever for room in the channel.
                 continue;
             }
-            let before = tally.bytes;
-            // The thread lives on, for the same reason; what the work left behind is not looked at again.
-            let counted = catch_unwind(AssertUnwindSafe(|| count(&mut tally, shared, work))).unwrap_or_else(died);
+            let before = counts.bytes;
+            // After a panic the thread goes on, for the same reason; what it has counted is then not used.
+            let counted = catch_unwind(AssertUnwindSafe(|| count(&mut counts, shared, work))).unwrap_or_else(died);
             if let Err(error) = counted {
-                tally.failed = Some((number, error.in_row(source)));
+                counts.failed = Some((number, error.in_row(source)));
                 shared.failed.store(true, Ordering::Relaxed);
             }
-            shared.bytes.fetch_add(tally.bytes - before, Ordering::Relaxed);
+            shared.bytes.fetch_add(counts.bytes - before, Ordering::Relaxed);
         }
     }
 
@@ -217,7 +217,7 @@ impl Tally {
     }
 }
 
-/// The lines, which JSON wants to be UTF-8.
+/// The lines as UTF-8, which JSON has to be.
 fn check_utf8(lines: Vec<u8>, first_byte: u64, rule: InvalidUtf8) -> Result<Vec<u8>> {
     let Err(error) = std::str::from_utf8(&lines) else { return Ok(lines) };
     match rule {
@@ -241,18 +241,18 @@ mod tests {
         let rules = Rules::new(&config, &[], InvalidUtf8::Refuse, Path::Portable).expect("no stages");
         let shared = Arc::new(Shared::new(rules, receiver));
         let (done, is_done) = channel();
-        // Joined only if all is well: otherwise this would wait for ever.
+        // Not joined, since a failing test would wait for ever.
         thread::spawn({
             let shared = Arc::clone(&shared);
-            move || drop(done.send(Tally::work_by(&shared, |_, _, _| panic!("as the test wants it"))))
+            move || drop(done.send(WorkerCounts::work_by(&shared, |_, _, _| panic!("as the test wants it"))))
         });
         thread::spawn(move || {
             for number in 7..27 {
                 let _ = tasks.send(Task { number, source: 3, work: Work::Texts(Texts::default()) });
             }
         });
-        let tally = is_done.recv_timeout(Duration::from_secs(20)).expect("all work is taken");
-        let (number, error) = tally.failed.expect("it died");
+        let counts = is_done.recv_timeout(Duration::from_secs(20)).expect("all work is taken");
+        let (number, error) = counts.failed.expect("it died");
         assert_eq!((number, error.code), (7, Code::Internal));
         assert!(shared.has_failed());
     }
