@@ -61,10 +61,10 @@ impl Vocabulary {
             if offsets.len() > *id as usize + 1 {
                 return Err(Error::new(Code::DuplicateId, format!("two tokens have the id {id}")));
             }
-            let start = arena_offset(&arena)?;
+            let start = arena_offset(arena.len())?;
             offsets.resize(*id as usize + 1, start);
             arena.extend_from_slice(bytes);
-            offsets.push(arena_offset(&arena)?);
+            offsets.push(arena_offset(arena.len())?);
         }
         opaque.sort_unstable();
         let vocabulary = Self { arena, offsets, merges: Arc::new(merges), opaque };
@@ -183,6 +183,10 @@ fn hash_words(hasher: &mut Sha256, words: impl Iterator<Item = u32>) {
     hasher.update(&bytes);
 }
 
-fn arena_offset(arena: &[u8]) -> Result<u32> {
-    u32::try_from(arena.len()).map_err(|_| Error::new(Code::InvalidFile, "the tokens are longer than 4 GiB together"))
+/// A place in an arena of the bytes of tokens, or the length of one, in four bytes.
+///
+/// # Errors
+/// `invalid_file` from 4 GiB on.
+pub(crate) fn arena_offset(bytes: usize) -> Result<u32> {
+    u32::try_from(bytes).map_err(|_| Error::new(Code::InvalidFile, "the tokens are longer than 4 GiB together"))
 }

@@ -44,7 +44,7 @@ fn table() -> (Vec<Token>, TokenBytes) {
         added.push(literal(truth.len() as u32, content.clone(), special));
         truth.push(Some((content.into_bytes(), special)));
     }
-    let tokens = TokenBytes::new(&vocabulary, &added, Path::Portable);
+    let tokens = TokenBytes::new(&vocabulary, &added, Path::Portable).unwrap();
     (truth, tokens)
 }
 

@@ -47,7 +47,7 @@ fn check(vocabulary: &Vocabulary) {
 }
 
 fn check_index(vocabulary: &Vocabulary, lineage: &Lineage, made: &[(u32, &[u8])]) {
-    let cells = Arc::new(Cells::new(vocabulary, &[]));
+    let cells = Arc::new(Cells::new(vocabulary, &[]).unwrap());
     for ignore_merges in [false, true] {
         let index = TokenIndex::new(vocabulary, Arc::clone(&cells), Some(lineage), &HashSet::new(), ignore_merges);
         for (id, bytes) in vocabulary.tokens() {

@@ -17,7 +17,8 @@ use tokd_kernel::tables::Tables;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 fn tables(vocabulary: &Vocabulary) -> Tables {
-    Tables::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[])), &HashSet::new(), false, Path::best()).unwrap()
+    Tables::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[]).unwrap()), &HashSet::new(), false, Path::best())
+        .unwrap()
 }
 
 #[test]

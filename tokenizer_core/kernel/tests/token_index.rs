@@ -55,7 +55,7 @@ fn neighbours(tokens: &[(u32, &[u8])]) -> Vec<Vec<u8>> {
 
 fn check_all(vocabulary: &Vocabulary) {
     let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
-    check(&TokenIndex::of_all(vocabulary), &tokens, |_| false, &neighbours(&tokens));
+    check(&TokenIndex::of_all(vocabulary).unwrap(), &tokens, |_| false, &neighbours(&tokens));
 }
 
 /// Tokens whose keys have the hashes that are given by their numbers: the first 8 bytes make up for what the other 7
@@ -78,7 +78,7 @@ fn tokens_of_one_hash_are_told_apart() {
     let words = hashed(20_000, |_| 77);
     let (tokens, others) = words.split_at(10_000);
     let vocabulary = Vocabulary::new((0..).zip(tokens.iter().cloned()).collect(), Vec::new(), Vec::new()).unwrap();
-    let index = TokenIndex::of_all(&vocabulary);
+    let index = TokenIndex::of_all(&vocabulary).unwrap();
     check(&index, &vocabulary.tokens().collect::<Vec<_>>(), |_| false, others);
 }
 
@@ -91,7 +91,7 @@ fn tokens_that_share_two_lines_and_their_tags_are_told_apart() {
         let words = hashed(400, |number| (6 + chance(number) % 2) << 60 | (chance(number) / 2 % 40) << 54);
         let (tokens, others) = words.split_at(200);
         let vocabulary = Vocabulary::new((0..).zip(tokens.iter().cloned()).collect(), Vec::new(), Vec::new()).unwrap();
-        let index = TokenIndex::of_all(&vocabulary);
+        let index = TokenIndex::of_all(&vocabulary).unwrap();
         check(&index, &vocabulary.tokens().collect::<Vec<_>>(), |_| false, others);
     }
 }
@@ -110,7 +110,7 @@ fn lines_that_are_full_hide_nothing() {
 #[test]
 fn an_empty_vocabulary_has_nothing() {
     let empty = Vocabulary::new(Vec::<(u32, Vec<u8>)>::new(), Vec::new(), Vec::new()).unwrap();
-    check(&TokenIndex::of_all(&empty), &[], |_| false, &[b"a".to_vec(), vec![b'a'; 40]]);
+    check(&TokenIndex::of_all(&empty).unwrap(), &[], |_| false, &[b"a".to_vec(), vec![b'a'; 40]]);
 }
 
 proptest! {
@@ -131,7 +131,7 @@ proptest! {
         };
         let (opaque, never) = (some(&opaque), some(&never).into_iter().collect::<HashSet<u32>>());
         let vocabulary = Vocabulary::new(tokens.clone(), Vec::new(), opaque).unwrap();
-        let cells = Arc::new(Cells::new(&vocabulary, &[]));
+        let cells = Arc::new(Cells::new(&vocabulary, &[]).unwrap());
         let index = TokenIndex::new(&vocabulary, cells, None, &never, true);
         let kept = vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id) && !never.contains(id));
         let all: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
@@ -147,7 +147,7 @@ proptest! {
         let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
         let lineage = Lineage::new(&vocabulary, &table);
         let is_made = |id: u32| lineage.as_ref().is_some_and(|lineage| lineage.is_made(id));
-        let cells = Arc::new(Cells::new(&vocabulary, &[]));
+        let cells = Arc::new(Cells::new(&vocabulary, &[]).unwrap());
         let index = TokenIndex::new(&vocabulary, cells, lineage.as_ref(), &HashSet::new(), ignore_merges);
         let all: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
         let kept: Vec<(u32, &[u8])> = all.iter().copied().filter(|(id, _)| ignore_merges || is_made(*id)).collect();

@@ -1,29 +1,32 @@
-//! The bytes of every token by its id, which decoding copies and pieces are compared with.
+//! The bytes of every token by its id, one cell of 16 bytes each: decoding copies them, and pieces are compared with
+//! them.
 
 use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 
 use crate::config::AddedToken;
+use crate::error::Result;
 use crate::machine::pages::{Table, Zeroed};
 use crate::machine::prefetch::prefetch;
 use crate::piece_cache::{KEY_LIMIT, Key};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Vocabulary, arena_offset};
 
-/// What a cell takes, all of which is copied at once whatever the token's length is.
+/// The size of a cell, which is copied whole whatever the length of its token.
 const CELL: usize = 16;
 
 /// The longest token that a cell holds.
 const SHORT: usize = CELL - 1;
 
-/// The longest token of which a cell has the length: one in 20 to 30 is longer than [`SHORT`] in English and Chinese.
+/// The longest token whose length is in its cell: in English and Chinese one token in 20 to 30 is longer than [`SHORT`].
 pub(crate) const MIDDLE: usize = 2 * CELL - 1;
 
-/// What is written at once with a token of up to [`MIDDLE`] bytes.
+/// How many bytes are written at once for a token of up to [`MIDDLE`].
 pub(crate) const ROOM: usize = 2 * CELL;
 
-/// A token as decoding wants it, in one load: its bytes, or where they are, then a byte of its length and kind.
+/// A token that one load gets: its bytes, or where they are, then a byte with its length and kind.
 ///
-/// Behind a short token are zeros. Of a long one there are the start and the length in the arena. A hole is all zeros.
+/// A short token is followed by zeros. For any other one the cell has its start and length in the arena. A hole is all
+/// zeros.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
 pub(crate) struct Cell([u8; CELL]);
@@ -59,15 +62,15 @@ impl Cell {
         self.0[SHORT]
     }
 
-    /// Of a token of up to [`MIDDLE`] bytes that is not special its length; of all else at least [`LONG`].
+    /// The length of a token of up to [`MIDDLE`] bytes that is not special; at least [`LONG`] for anything else.
     #[inline(always)]
     fn common(&self) -> u8 {
         self.meta() ^ TOKEN
     }
 
-    /// Where a token that is not short begins in the arena, and how long it is.
+    /// The start and the length in the arena of a token that is not short.
     #[inline(always)]
-    fn elsewhere(&self) -> [usize; 2] {
+    fn in_arena(&self) -> [usize; 2] {
         [0, 4].map(|at| u32::from_le_bytes([self.0[at], self.0[at + 1], self.0[at + 2], self.0[at + 3]]) as usize)
     }
 }
@@ -75,46 +78,50 @@ impl Cell {
 /// The bytes of every id, added tokens included.
 #[derive(Debug)]
 pub struct Cells {
-    /// Two more than there are ids: a hole that stands for all others, and one that it may be copied with.
+    /// Two more than there are ids: a hole for all unknown ids, and another that may be copied with it.
     cells: Table<Cell>,
-    /// Behind the last token stands as much as is copied with it.
+    /// The last token is followed by as much as is copied with it.
     arena: Vec<u8>,
 }
 
 impl Cells {
-    /// Lay out the vocabulary and the added tokens, whose bytes are their literals; so are those of an entry with the
-    /// same id. Ids are below `MAX_IDS`.
-    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Self {
+    /// Lay out the vocabulary and the added tokens. The bytes of an added token are its literal, also where the
+    /// vocabulary has an entry with its id. Ids are below `MAX_IDS`.
+    ///
+    /// # Errors
+    /// `invalid_file` for more than 4 GiB of tokens.
+    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Result<Self> {
         let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
         let limit = vocabulary.id_limit().max(added_limit) as usize;
         let mut cells = Self { cells: Table::new(limit + 2), arena: Vec::new() };
         for (id, bytes) in vocabulary.tokens() {
-            cells.put(id, bytes, 0);
+            cells.put(id, bytes, 0)?;
         }
         for token in added_tokens {
-            cells.put(token.id, token.content.as_bytes(), if token.special { SPECIAL } else { 0 });
+            cells.put(token.id, token.content.as_bytes(), if token.special { SPECIAL } else { 0 })?;
         }
         cells.arena.extend([0; ROOM]);
-        cells
+        Ok(cells)
     }
 
-    fn put(&mut self, id: u32, bytes: &[u8], kind: u8) {
+    fn put(&mut self, id: u32, bytes: &[u8], kind: u8) -> Result<()> {
         if bytes.is_empty() {
-            return;
+            return Ok(());
         }
         let mut cell = [0; CELL];
         cell[SHORT] = TOKEN | kind | if bytes.len() <= MIDDLE { bytes.len() as u8 } else { LONG };
         if bytes.len() <= SHORT {
             cell[..bytes.len()].copy_from_slice(bytes);
         } else {
-            cell[..4].copy_from_slice(&(self.arena.len() as u32).to_le_bytes());
-            cell[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+            cell[..4].copy_from_slice(&arena_offset(self.arena.len())?.to_le_bytes());
+            cell[4..8].copy_from_slice(&arena_offset(bytes.len())?.to_le_bytes());
             self.arena.extend_from_slice(bytes);
         }
         self.cells[id as usize] = Cell(cell);
+        Ok(())
     }
 
-    /// By id, and two holes.
+    /// The cells by id, then two holes.
     #[inline(always)]
     pub(crate) fn all(&self) -> &[Cell] {
         &self.cells
@@ -125,7 +132,7 @@ impl Cells {
         self.cells.len() as u32 - 2
     }
 
-    /// Begin to load a token.
+    /// Prefetch a token.
     #[inline(always)]
     pub fn prefetch(&self, id: u32) {
         prefetch(&self.cells, id as usize);
@@ -137,14 +144,14 @@ impl Cells {
         let cell = self.cells.get(id as usize)?;
         let length = usize::from(cell.meta() & !(TOKEN | SPECIAL));
         if length > SHORT {
-            let [start, length] = cell.elsewhere();
+            let [start, length] = cell.in_arena();
             return self.arena.get(start..start + length);
         }
         cell.0.get(..length).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Write the tokens of `ids`, each of up to [`MIDDLE`] bytes and none special, and return how many bytes they are;
-    /// `None` if there is another one, or a hole.
+    /// Write the tokens of `ids` if each has up to [`MIDDLE`] bytes and none is special, and return how many bytes they
+    /// have; `None` if there is any other token, or a hole.
     ///
     /// # Safety
     /// There is room for [`MIDDLE`] bytes each, and for [`ROOM`] more. No id is above the limit.
@@ -160,7 +167,7 @@ impl Cells {
         if usize::from(all) <= SHORT {
             for id in ids {
                 // SAFETY: indexing above has checked the id, and a cell has `CELL` bytes; the caller's promise gives
-                // the room. Bytes written behind a token are overwritten by the next one, or are behind what is
+                // the room. Bytes written after a token are overwritten by the next one, or are not counted in what is
                 // returned.
                 unsafe { copy::<CELL>(cells.as_ptr().add(id as usize).cast(), out.add(end)) };
                 end += usize::from(cells[id as usize].common());
@@ -168,15 +175,15 @@ impl Cells {
         } else if all < LONG {
             for id in ids {
                 let cell = &cells[id as usize];
-                let is_elsewhere = usize::from(cell.common()) > SHORT;
-                let start = if is_elsewhere { cell.elsewhere()[0] } else { 0 };
-                // SAFETY: `start` is where a token begins in the arena, or 0, and the arena has `ROOM` bytes behind its
-                // last token; behind the cell of any id up to the limit there is another cell, so `ROOM` bytes can be
+                let is_in_arena = usize::from(cell.common()) > SHORT;
+                let start = if is_in_arena { cell.in_arena()[0] } else { 0 };
+                // SAFETY: `start` is where a token begins in the arena, or 0, and the arena has `ROOM` bytes after its
+                // last token; the cell of any id up to the limit is followed by another cell, so `ROOM` bytes can be
                 // read from either. The caller's promise gives the room.
                 unsafe {
-                    let elsewhere = self.arena.as_ptr().add(start);
-                    // Which of them is longer cannot be foreseen.
-                    let from = select_unpredictable(is_elsewhere, elsewhere, cells.as_ptr().add(id as usize).cast());
+                    let in_arena = self.arena.as_ptr().add(start);
+                    // Which tokens are longer is unpredictable.
+                    let from = select_unpredictable(is_in_arena, in_arena, cells.as_ptr().add(id as usize).cast());
                     copy::<ROOM>(from, out.add(end));
                 }
                 end += usize::from(cell.common());
@@ -187,7 +194,7 @@ impl Cells {
         Some(end)
     }
 
-    /// The key of a short token as a whole piece; that of a long one or a hole is not a piece's.
+    /// The key of a short token as a whole piece; a long token or a hole has a key that no piece has.
     #[inline(always)]
     pub fn key(&self, id: u32) -> Key {
         self.cells.get(id as usize).map_or(Key::EMPTY, |cell| {
@@ -210,4 +217,20 @@ impl Cells {
 unsafe fn copy<const BYTES: usize>(from: *const u8, to: *mut MaybeUninit<u8>) {
     // SAFETY: the caller's promise.
     unsafe { std::ptr::copy_nonoverlapping(from.cast(), to, BYTES) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    /// The arena is reserved and never touched, so it takes no memory.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn a_token_beyond_4_gib_is_refused() {
+        let mut cells = Cells { cells: Table::new(3), arena: vec![0; 1 << 32] };
+        assert_eq!(cells.put(0, &[b'a'; SHORT], 0), Ok(()));
+        let refused = cells.put(0, &[b'a'; SHORT + 1], 0).map_err(|error| error.code);
+        assert_eq!(refused, Err(Code::InvalidFile));
+    }
 }

@@ -15,38 +15,38 @@ use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
 use crate::vocabulary::Vocabulary;
 
-/// In the table of lengths: the token has a byte that is not ASCII.
+/// Set in the table of lengths: the token is not ASCII.
 const WIDE: u8 = 0x80;
 
-/// The longest length that is in the table of lengths; it has 0 for longer tokens, for holes and for special tokens.
+/// The longest length in the table of lengths, which has 0 for longer tokens, for holes and for special tokens.
 const COUNTED: usize = 0x7F;
 
-/// Ids for which room is made together: the most that one may take is far more than most take.
+/// Ids for which room is made at once: a token may need far more room than most do.
 const BLOCK: usize = 512;
 
 /// Cells that are copied together.
 const COPIED: usize = 4;
 
-/// Ids that are looked at to estimate what all of them are like.
+/// Ids that are looked at to estimate what all are like.
 const SAMPLE: usize = 1024;
 
-/// An id that is read from the caller's memory.
-pub trait Lent {
+/// An id in memory that other threads may write to.
+pub trait LoadId {
     /// The id at this moment.
-    fn id(&self) -> u32;
+    fn load_id(&self) -> u32;
 }
 
-impl Lent for u32 {
+impl LoadId for u32 {
     #[inline(always)]
-    fn id(&self) -> u32 {
+    fn load_id(&self) -> u32 {
         *self
     }
 }
 
-/// Others may write to it, so reading it twice may give two ids.
-impl Lent for AtomicU32 {
+/// Loading it twice may give two ids.
+impl LoadId for AtomicU32 {
     #[inline(always)]
-    fn id(&self) -> u32 {
+    fn load_id(&self) -> u32 {
         self.load(Ordering::Relaxed)
     }
 }
@@ -62,8 +62,11 @@ pub struct TokenBytes {
 
 impl TokenBytes {
     /// Lay out the vocabulary and the added tokens, whose bytes are their literals. Ids are below `MAX_IDS`.
-    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken], path: Path) -> Self {
-        let cells = Cells::new(vocabulary, added_tokens);
+    ///
+    /// # Errors
+    /// `invalid_file` for more than 4 GiB of tokens.
+    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken], path: Path) -> Result<Self> {
+        let cells = Cells::new(vocabulary, added_tokens)?;
         let length = |(id, cell): (u32, &Cell)| {
             let plain = cell.plain().or_else(|| {
                 let bytes = cells.get(id).filter(|bytes| bytes.len() <= COUNTED && !cells.is_special(id))?;
@@ -73,7 +76,7 @@ impl TokenBytes {
         };
         let lengths = (0..).zip(cells.all()).map(length).collect();
         let path = if path.is_available() { path } else { Path::Portable };
-        Self { cells: Arc::new(cells), lengths, steps: StepTables::default(), path }
+        Ok(Self { cells: Arc::new(cells), lengths, steps: StepTables::default(), path })
     }
 
     /// The bytes alone.
@@ -92,7 +95,7 @@ impl TokenBytes {
         self.cells.get(id)
     }
 
-    /// How many bytes a token that is no hole has, and 0 for a hole.
+    /// The length of a token in bytes, and 0 for a hole.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
         match self.lengths.get(id as usize).map_or(0, |length| length & !WIDE) {
@@ -101,44 +104,44 @@ impl TokenBytes {
         }
     }
 
-    /// Which instructions spans are made by.
+    /// Which instructions make spans.
     pub(crate) fn path(&self) -> Path {
         self.path
     }
 
-    /// How far each token leads in a text.
+    /// How many units each token moves on in a text.
     pub(crate) fn steps(&self, unit: Unit) -> Steps<'_> {
         self.steps.of(self, unit)
     }
 
-    /// About how many of the tokens are not all ASCII, by some of them.
-    pub fn wide_in(&self, ids: &[impl Lent]) -> usize {
+    /// About how many of the tokens are not ASCII, estimated from a sample.
+    pub fn wide_in(&self, ids: &[impl LoadId]) -> usize {
         let step = ids.len() / SAMPLE + 1;
-        let is_wide = |id: &&_| self.lengths.get(Lent::id(*id) as usize).is_some_and(|length| *length >= WIDE);
+        let is_wide = |id: &&_| self.lengths.get(LoadId::load_id(*id) as usize).is_some_and(|length| *length >= WIDE);
         ids.iter().step_by(step).filter(is_wide).count() * step
     }
 
-    /// The room in bytes that [`Self::append`] makes before it writes `ids` ids, or the first block of them.
+    /// The room in bytes that [`Self::append`] reserves before it writes `ids` ids, or the first block of them.
     pub fn room_for(ids: usize) -> usize {
         ids.min(BLOCK) * MIDDLE + ROOM
     }
 
-    /// Append the bytes of the ids, each of which is looked at once.
+    /// Append the bytes of the ids, each of which is loaded once.
     ///
     /// # Errors
     /// `unknown_token_id` with the index of the first that is not a token.
-    pub fn append(&self, ids: &[impl Lent], skip_special_tokens: bool, bytes: &mut Buffer<u8>) -> Result<()> {
+    pub fn append(&self, ids: &[impl LoadId], skip_special_tokens: bool, bytes: &mut Buffer<u8>) -> Result<()> {
         for (block, ids) in ids.chunks(BLOCK).enumerate() {
             let mut at = 0;
             while at < ids.len() {
-                // The last token is copied with what stands behind it.
+                // The last token is copied with the bytes after it.
                 bytes.reserve(Self::room_for(ids.len() - at));
                 let (common, written) = self.write_common(&ids[at..], bytes.spare());
                 // SAFETY: `write_common` has written so many bytes.
                 unsafe { bytes.grow(written) };
                 at += common;
                 let Some(rare) = ids[at..].chunks(COPIED).next() else { break };
-                for id in rare.iter().map(Lent::id) {
+                for id in rare.iter().map(LoadId::load_id) {
                     let token = self.get(id).ok_or_else(|| self.unknown(&id.to_string(), block * BLOCK + at))?;
                     if !(skip_special_tokens && self.cells.is_special(id)) {
                         bytes.extend_from_slice(token);
@@ -150,13 +153,13 @@ impl TokenBytes {
         Ok(())
     }
 
-    /// Write the bytes of the ids up to the first few with a long or special one or none among them, and return how
-    /// many ids and bytes these were. There is room for `MIDDLE` bytes an id, and for two cells more.
+    /// Write the bytes of the ids up to the first few among which one is long, special or unknown, and return how many
+    /// ids and bytes these were. There is room for `MIDDLE` bytes an id, and for two cells more.
     #[inline]
-    fn write_common(&self, ids: &[impl Lent], out: &mut [MaybeUninit<u8>]) -> (usize, usize) {
+    fn write_common(&self, ids: &[impl LoadId], out: &mut [MaybeUninit<u8>]) -> (usize, usize) {
         assert!(out.len() >= ids.len() * MIDDLE + ROOM);
         let hole = self.cells.id_limit();
-        let place = |id: &_| Lent::id(id).min(hole);
+        let place = |id: &_| LoadId::load_id(id).min(hole);
         let (mut at, mut end) = (0, 0);
         let (together, rest) = ids.as_chunks::<COPIED>();
         for ids in together {
@@ -182,13 +185,13 @@ impl TokenBytes {
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub fn decode(&self, ids: &[impl Lent], skip_special_tokens: bool) -> Result<Vec<u8>> {
+    pub fn decode(&self, ids: &[impl LoadId], skip_special_tokens: bool) -> Result<Vec<u8>> {
         let mut bytes = Buffer::Heap(Vec::new());
         self.append(ids, skip_special_tokens, &mut bytes)?;
         Ok(bytes.into_vec().unwrap_or_else(|bytes| bytes.to_vec()))
     }
 
-    /// The error for an id, as it was given, that no token has.
+    /// The error for an id that no token has, as the caller wrote it.
     #[cold]
     pub fn unknown(&self, id: &str, index: usize) -> Error {
         let message = format!("no token has the id {id}; ids are below {}", self.id_limit());
@@ -204,7 +207,7 @@ pub struct StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// Take bytes; return all text that is certain by now. Invalid UTF-8 becomes U+FFFD by maximal subparts.
+    /// Take bytes; return all text that is complete by now. Invalid UTF-8 becomes U+FFFD by maximal subparts.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
         let held = incomplete_tail(&self.pending);
@@ -214,7 +217,7 @@ impl StreamDecoder {
         text
     }
 
-    /// End the stream: what is held back was an incomplete character.
+    /// End the stream: what was held back is an incomplete character.
     pub fn finish(&mut self) -> String {
         let text = String::from_utf8_lossy(&self.pending).into_owned();
         self.pending.clear();

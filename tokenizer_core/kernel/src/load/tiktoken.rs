@@ -30,7 +30,7 @@ pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
     let tokens: Vec<(u32, &[u8])> =
         starts.zip(&ranks).map(|(start, (rank, end))| (*rank, &bytes[start..*end])).collect();
     let vocabulary = Vocabulary::new(tokens.clone(), Vec::new(), Vec::new())?;
-    let index = TokenIndex::of_all(&vocabulary);
+    let index = TokenIndex::of_all(&vocabulary)?;
     check_tokens(&tokens, &index)?;
     drop(tokens);
     drop((ranks, bytes));

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::decode::cells::Cells;
+use crate::error::Result;
 use crate::hashing::KeyedHash;
 use crate::machine::pages::Table;
 use crate::machine::prefetch::prefetch;
@@ -71,8 +72,11 @@ const FREE: Slot = Slot { token: NO_TOKEN, tag: 0 };
 
 impl TokenIndex {
     /// Index all tokens but opaque entries, each for whole pieces.
-    pub fn of_all(vocabulary: &Vocabulary) -> Self {
-        Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])), None, &HashSet::new(), true)
+    ///
+    /// # Errors
+    /// Those of [`Cells::new`].
+    pub fn of_all(vocabulary: &Vocabulary) -> Result<Self> {
+        Ok(Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])?), None, &HashSet::new(), true))
     }
 
     /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are not text. A token

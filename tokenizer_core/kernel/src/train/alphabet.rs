@@ -59,7 +59,7 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
         symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32)?;
     }
     let (table, mut merger) = (MergeTable::new(vocabulary, &HashSet::new())?, Merger::default());
-    let whole_pieces = ignore_merges.then(|| TokenIndex::of_all(vocabulary));
+    let whole_pieces = ignore_merges.then(|| TokenIndex::of_all(vocabulary)).transpose()?;
     let mut words = Words::with_capacity(positions(counts));
     for (piece, count) in counts.iter() {
         let whole = whole_pieces.as_ref().and_then(|index| index.find_whole(piece));

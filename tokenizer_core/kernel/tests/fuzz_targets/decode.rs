@@ -29,7 +29,7 @@ fn vocabulary() -> (Vec<Option<Vec<u8>>>, TokenBytes) {
     known[SPECIAL] = Some(literal.clone().into_bytes());
     let added = added_token(SPECIAL as u32, &literal, 1);
     let vocabulary = Vocabulary::new(listed, Vec::new(), Vec::new()).unwrap();
-    (known, TokenBytes::new(&vocabulary, &[added], Path::Portable))
+    (known, TokenBytes::new(&vocabulary, &[added], Path::Portable).unwrap())
 }
 
 /// Decode the input's ids, with special tokens or without, and in steps.

@@ -199,7 +199,8 @@ mod tests {
         };
         let ids = (0..200_usize).filter(|id| id % 7 != 3);
         let vocabulary = Vocabulary::new(ids.map(|id| (id as u32, token(id))).collect(), Vec::new(), Vec::new());
-        TokenBytes::new(&vocabulary.unwrap_or_else(|error| panic!("{error}")), &[], path)
+        let tokens = vocabulary.and_then(|vocabulary| TokenBytes::new(&vocabulary, &[], path));
+        tokens.unwrap_or_else(|error| panic!("{error}"))
     }
 
     proptest! {
