@@ -1,4 +1,4 @@
-//! Ids from Python: arrays of integers or sequences of ints, and nothing that merely looks like one.
+//! Ids from Python: arrays of integers or sequences of ints, and nothing that merely looks like them.
 
 use std::sync::atomic::AtomicU32;
 
@@ -21,35 +21,34 @@ const EXPECTED: usize = 1 << 16;
 /// The most ids that are converted at once: a gigabyte. An iterator need not have an end.
 const MOST: usize = 1 << 28;
 
-/// Ids that a caller lent, or a copy of them.
+/// The ids of a caller.
 pub enum Ids<'py> {
-    /// An array whose items lie one after the other, each where the processor wants it.
-    Lent(Bound<'py, PyArray1<u32>>),
-    /// What had to be converted.
-    Taken(Vec<u32>),
+    /// The caller's array, whose items are contiguous and aligned.
+    Borrowed(Bound<'py, PyArray1<u32>>),
+    /// A converted copy.
+    Owned(Vec<u32>),
 }
 
 impl<'py> Ids<'py> {
-    /// Take ids, checking each for what it is.
+    /// Take ids, and check each unless they are an array of uint32.
     pub fn extract(ids: &Bound<'py, PyAny>, tokens: &TokenBytes) -> PyResult<Self> {
         match ids.cast::<PyArray1<u32>>() {
             // A strided array is read item by item.
-            Ok(array) if array.is_contiguous() && array.data().is_aligned() => Ok(Self::Lent(array.clone())),
-            _ => extract(ids, tokens).map(Self::Taken),
+            Ok(array) if array.is_contiguous() && array.data().is_aligned() => Ok(Self::Borrowed(array.clone())),
+            _ => extract(ids, tokens).map(Self::Owned),
         }
     }
 
-    /// The ids, which need not be the same when they are read again: other threads may write into an array that is
-    /// lent.
+    /// The ids. They need not be the same when they are read again: other threads may write to a borrowed array.
     pub fn shared(&mut self) -> &[AtomicU32] {
         let (data, length) = match self {
-            Self::Lent(array) => (array.data(), array.len()),
-            Self::Taken(ids) => (ids.as_mut_ptr(), ids.len()),
+            Self::Borrowed(array) => (array.data(), array.len()),
+            Self::Owned(ids) => (ids.as_mut_ptr(), ids.len()),
         };
         if length == 0 {
             return &[];
         }
-        // SAFETY: `extract` made sure that the items of a lent array are contiguous and aligned. The array lives as
+        // SAFETY: `extract` made sure that the items of a borrowed array are contiguous and aligned. The array lives as
         // long as `self`, and NumPy resizes no array that others refer to. All access here is atomic; another thread's
         // need not be, but can only change which ids are read, and no reader relies on reading the same id twice.
         unsafe { std::slice::from_raw_parts(data.cast::<AtomicU32>(), length) }
@@ -60,7 +59,7 @@ fn extract(ids: &Bound<'_, PyAny>, tokens: &TokenBytes) -> PyResult<Vec<u32>> {
     let py = ids.py();
     let is_text =
         ids.is_instance_of::<PyBytes>() || ids.is_instance_of::<PyByteArray>() || ids.is_instance_of::<PyString>();
-    // What has no order, or two things an item.
+    // What has no order, or a key and a value for each item.
     let is_no_row =
         ids.is_instance_of::<PySet>() || ids.is_instance_of::<PyFrozenSet>() || ids.is_instance_of::<PyDict>();
     let not_ids = |message: String| invalid_option(py, message, "ids");
@@ -93,7 +92,7 @@ fn extract(ids: &Bound<'_, PyAny>, tokens: &TokenBytes) -> PyResult<Vec<u32>> {
     }
     let items = ids.try_iter().map_err(|_| no_row())?;
     for (index, item) in items.enumerate() {
-        // What has no end has mostly no bound either, and is told before it has filled the memory.
+        // An iterator without an end mostly gives ids without a bound, and is found out before it fills the memory.
         taken.push(number(&item?, index, limit, tokens)?);
         if taken.len() % EXPECTED == 0 {
             py.check_signals()?;
@@ -105,7 +104,7 @@ fn extract(ids: &Bound<'_, PyAny>, tokens: &TokenBytes) -> PyResult<Vec<u32>> {
     Ok(taken)
 }
 
-/// The items of a list or tuple, which need not be counted one by one as an iterator's are: that took 3 ns of 13 an id.
+/// The items of a list or tuple: going through an iterator took 3 ns more an id, of 13.
 fn row<'py>(ids: &Bound<'py, PyAny>) -> Option<Bound<'py, PyTuple>> {
     let list = ids.cast_exact::<PyList>().ok().map(|list| list.to_tuple());
     list.or_else(|| ids.cast_exact::<PyTuple>().ok().cloned())
@@ -127,7 +126,7 @@ fn number(item: &Bound<'_, PyAny>, index: usize, limit: u32, tokens: &TokenBytes
     }
 }
 
-/// An id that is no plain integer of the vocabulary: one of NumPy's, or an error.
+/// An id that is not a plain integer of the vocabulary: an integer of NumPy, or an error.
 #[cold]
 #[inline(never)]
 fn unusual(item: &Bound<'_, PyAny>, index: usize, tokens: &TokenBytes) -> PyResult<u32> {
@@ -147,14 +146,15 @@ fn unusual(item: &Bound<'_, PyAny>, index: usize, tokens: &TokenBytes) -> PyResu
     if id < tokens.id_limit() { Ok(id) } else { Err(unknown(&id.to_string())) }
 }
 
-/// Whether it is a view of bytes, which are not ids although each is an integer, or one that has rows.
+/// Whether it is a memory view of bytes, which are not ids although each is an integer, or one with more dimensions.
 fn is_bytes_or_table(ids: &Bound<'_, PyAny>) -> bool {
-    // What has been released has neither.
+    // A view that was released has neither.
     let has = |name: &str| ids.getattr(name).and_then(|size| size.extract::<usize>()).ok();
     ids.is_instance_of::<PyMemoryView>() && (has("itemsize").is_none_or(|bytes| bytes == 1) || has("ndim") != Some(1))
 }
 
-/// A copy of NumPy's other integers, each of which would be an object of 200 ns; beyond 2 ** 63 they come as negative.
+/// A copy of an array of NumPy's other integers, each of which would cost 200 ns as an object; those beyond 2 ** 63
+/// become negative.
 fn wide<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
     // A subclass may give other items than those that lie there, such as one with a mask.
     match ids.cast_exact::<PyUntypedArray>() {

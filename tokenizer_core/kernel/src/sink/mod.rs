@@ -1,9 +1,9 @@
-//! Where ids go, and what a sink can learn about where they came from.
+//! Where ids go, and what a sink is told about where they came from.
 
 pub mod count;
 pub mod inline;
 pub mod offsets;
-pub(crate) mod ruler;
+pub(crate) mod unit_index;
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub struct Stretch<'a> {
     pub(crate) alignment: Option<&'a Alignment>,
     /// Where the stretch began in the normalizer's text.
     pub(crate) inner: usize,
-    /// Of the prefix space.
+    /// The alignment of the prefix space.
     pub(crate) spaced: Option<&'a Alignment>,
 }
 
@@ -31,7 +31,7 @@ impl Stretch<'_> {
         range.start + self.start..range.end + self.start
     }
 
-    /// Where the stretch begins in the caller's text, if it is a part of that text as it stands.
+    /// Where the stretch begins in the caller's text, if nothing in it was rewritten.
     pub fn verbatim(&self) -> Option<usize> {
         (self.alignment.is_none() && self.spaced.is_none()).then_some(self.start + self.inner)
     }

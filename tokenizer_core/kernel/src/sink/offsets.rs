@@ -6,10 +6,10 @@ use std::ops::Range;
 use crate::decode::TokenBytes;
 use crate::decode::steps::{Step, Steps, Unit};
 use crate::machine::buffer::Buffer;
-use crate::sink::ruler::Ruler;
+use crate::sink::unit_index::UnitIndex;
 use crate::sink::{Sink, Stretch};
 
-/// Ids that wait for their spans: enough to be worked on together, and few enough to be still in cache.
+/// Ids whose spans are made together: many enough to be worth it, and few enough to be still in cache.
 const WAITING: usize = 1024;
 
 /// Sink for ids with the span of each.
@@ -20,28 +20,29 @@ const WAITING: usize = 1024;
 pub struct Offsets<'a> {
     tokens: &'a TokenBytes,
     text: &'a str,
-    /// Bytes where a character is one.
+    /// Bytes if the text is ASCII.
     unit: Unit,
     steps: Steps<'a>,
-    /// Where tokens have led to: always the border of a character, but for `units` between the ids of a stretch.
+    /// Where the last token ended, in bytes and in units: a border of characters, except for `units` between the ids of a
+    /// stretch.
     position: usize,
     units: u32,
-    /// Units of the last character that was begun.
+    /// Units of the last character that began.
     open: u32,
-    /// The ids that come tile the text.
+    /// Whether the ids of this stretch tile the text.
     is_tiling: bool,
-    /// Laid along the text once a place is looked up.
-    ruler: Option<Ruler<'a>>,
+    /// Made when a place is first looked up.
+    index: Option<UnitIndex<'a>>,
     /// The ids.
     pub ids: Buffer<u32>,
     /// Half-open spans, one an id, each the smallest that covers the id's bytes. The text is shorter than 4 GiB. Starts
-    /// and ends never decrease but for the end of an empty span, which is that of an inserted space or text: it may lie
-    /// within what a normalizer replaced as a whole, which the span before covers to its end.
+    /// and ends never decrease, except the end of an empty span, that of an inserted space or text: it may lie within what
+    /// a normalizer replaced as a whole, and the span before covers that to its end.
     pub spans: Buffer<[u32; 2]>,
 }
 
 impl<'a> Offsets<'a> {
-    /// An empty sink for ids of these tokens, which are to come from `text`.
+    /// An empty sink for the ids of `text`.
     pub fn new(tokens: &'a TokenBytes, text: &'a str, unit: Unit) -> Self {
         let unit = if text.is_ascii() { Unit::Byte } else { unit };
         Self {
@@ -53,13 +54,13 @@ impl<'a> Offsets<'a> {
             units: 0,
             open: 0,
             is_tiling: false,
-            ruler: None,
+            index: None,
             ids: Buffer::for_text(text.len()),
             spans: Buffer::for_text(text.len()),
         }
     }
 
-    /// Units before the character at a byte, and those up to its end; on a border both are the units before.
+    /// The units before the character that holds a byte, and up to its end; on a border both are the units before.
     fn around(&mut self, position: usize) -> [u32; 2] {
         if position == self.position {
             [self.units; 2]
@@ -67,7 +68,7 @@ impl<'a> Offsets<'a> {
             [position as u32; 2]
         } else {
             let (text, unit) = (self.text.as_bytes(), self.unit);
-            self.ruler.get_or_insert_with(|| Ruler::new(text, unit == Unit::Utf16)).around(position)
+            self.index.get_or_insert_with(|| UnitIndex::new(text, unit == Unit::Utf16)).around(position)
         }
     }
 
@@ -76,7 +77,7 @@ impl<'a> Offsets<'a> {
         [start, if source.is_empty() { start } else { self.around(source.end)[1] }]
     }
 
-    /// The spans of the ids of a stretch that tiles the text, as far as they have come.
+    /// Make the spans of the ids that have come, of a stretch that tiles the text.
     fn tile(&mut self) {
         let ids = &self.ids[self.spans.len()..];
         self.spans.reserve(ids.len());
@@ -86,12 +87,12 @@ impl<'a> Offsets<'a> {
         } else {
             self.units = self.steps.tile(ids, self.units, spans);
         }
-        // SAFETY: both ways have written the span of every id: `spans` has as many as there are ids.
+        // SAFETY: both branches have written the span of every id: `spans` has as many as there are ids.
         unsafe { self.spans.grow(ids.len()) };
     }
 }
 
-/// As [`Steps::tile`], where a character can be two units: with those of the last that was begun.
+/// As [`Steps::tile`] where a character can be two units: also takes and returns the units of the last one that began.
 fn tile_pairs(
     steps: &Steps<'_>,
     ids: &[u32],

@@ -186,7 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sink::ruler::Ruler;
+    use crate::sink::unit_index::UnitIndex;
     use crate::vocabulary::Vocabulary;
 
     /// Tokens of all lengths around what a byte holds, whole characters and parts of them; every seventh id is a hole.
@@ -238,8 +238,8 @@ mod tests {
             unit in prop::sample::select(vec![Unit::Byte, Unit::Char, Unit::Utf16]),
         ) {
             let text = parts.concat();
-            let ruler = Ruler::new(text.as_bytes(), unit == Unit::Utf16);
-            let around = |at: usize| if unit == Unit::Byte { [at as u32; 2] } else { ruler.around(at) };
+            let index = UnitIndex::new(text.as_bytes(), unit == Unit::Utf16);
+            let around = |at: usize| if unit == Unit::Byte { [at as u32; 2] } else { index.around(at) };
             let (mut position, mut units, mut open) = (0, 0, 0);
             for length in lengths.into_iter().cycle() {
                 let next = text.len().min(position + length);

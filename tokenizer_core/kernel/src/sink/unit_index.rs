@@ -1,26 +1,27 @@
-//! How many code points or UTF-16 units stand before any byte of a text, by one lookup.
+//! How many code points or UTF-16 units come before any byte of a text, by one lookup: a bit for each unit, and the
+//! number of bits before each word, as in succinct data structures.
 
-/// Bytes that one word of marks stands for.
+/// Bytes for each word of bits.
 const BLOCK: usize = 64;
 
-/// Counts before every block, and marks in it.
+/// The index of one text.
 #[derive(Debug)]
-pub struct Ruler<'a> {
+pub struct UnitIndex<'a> {
     text: &'a [u8],
     blocks: Vec<Block>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// A bit for the first byte of each character, and where units are those of UTF-16, for the second byte of those
-    /// that are two units.
+    /// A bit for the first byte of each character, and if units are those of UTF-16, for the second byte of characters of
+    /// two units.
     marks: u64,
-    /// The marks of all blocks before.
+    /// How many bits all blocks before have.
     before: u32,
 }
 
-impl<'a> Ruler<'a> {
-    /// Lay a ruler along valid UTF-8 of less than 4 GiB.
+impl<'a> UnitIndex<'a> {
+    /// Index valid UTF-8 of less than 4 GiB.
     pub fn new(text: &'a [u8], utf16: bool) -> Self {
         let mut blocks = Vec::with_capacity(text.len() / BLOCK + 1);
         let (mut before, mut carried) = (0, 0);
@@ -101,11 +102,11 @@ mod tests {
             utf16 in any::<bool>(),
         ) {
             let text = parts.concat();
-            let ruler = Ruler::new(text.as_bytes(), utf16);
+            let index = UnitIndex::new(text.as_bytes(), utf16);
             for position in 0..=text.len() {
                 let (start, end) = (text.floor_char_boundary(position), text.ceil_char_boundary(position));
                 let expected = [units(&text[..start], utf16), units(&text[..end], utf16)];
-                prop_assert_eq!(ruler.around(position), expected, "{}", position);
+                prop_assert_eq!(index.around(position), expected, "{}", position);
             }
         }
     }
