@@ -1,4 +1,4 @@
-//! Rendered chats: which bytes the caller wrote, and how none of them becomes part of a control token.
+//! Rendered chats: which bytes the caller wrote, and how none of these becomes part of a control token.
 
 use std::ops::Range;
 
@@ -6,24 +6,24 @@ use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::expression::StepBudget;
 use crate::sink::Stretch;
 
-/// How the literals of one text are read, and which were refused.
+/// What one encoding call carries along: how literals are read, and what they may still cost.
 #[derive(Debug)]
-pub struct Reading<'c> {
+pub struct EncodeContext<'c> {
     /// What literals of special tokens mean.
     pub policy: SpecialPolicy,
     /// How many threads may work on it; 0 means one a core.
     pub threads: usize,
     /// Present for a chat.
     pub guard: Option<Guard<'c>>,
-    /// What expressions may still take.
+    /// The steps that expressions may still take.
     pub steps: StepBudget,
 }
 
 /// The caller's bytes in a rendered chat.
 ///
-/// A literal without a byte of the caller lies wholly in one stretch between them, so the stretches are searched one by
-/// one: what the caller begins can neither be completed by the template nor hide a literal of it, and every byte
-/// is read once.
+/// A literal without a byte of the caller lies wholly within one range of the template, between two of the caller's, so
+/// these ranges are searched one by one. What the caller begins can then neither be completed by the template nor hide
+/// one of its literals, and every byte is read once.
 #[derive(Debug)]
 pub struct Guard<'c> {
     /// Half-open ranges in bytes of the text, in order and disjoint.
@@ -32,7 +32,7 @@ pub struct Guard<'c> {
     refused: Vec<(Range<usize>, u32)>,
 }
 
-impl<'c> Reading<'c> {
+impl<'c> EncodeContext<'c> {
     /// A text by one author.
     pub fn plain(policy: SpecialPolicy, threads: usize) -> Self {
         Self { policy, threads, guard: None, steps: StepBudget::default() }
@@ -52,15 +52,15 @@ impl<'c> Reading<'c> {
 }
 
 impl<'c> Guard<'c> {
-    /// Guard the caller's ranges: on borders of characters, in order and disjoint.
+    /// Guard the caller's ranges, which are on borders of characters, in order and disjoint.
     pub fn new(caller: &'c [Range<usize>]) -> Self {
         Self { caller, refused: Vec::new() }
     }
 
     /// Cut a whole text at the literals of the first pass.
     pub fn split_raw(&mut self, added: &AddedTokens, text: &str, segments: &mut Vec<Segment>) {
-        let free = self.free(0..text.len());
-        added.split_within(text, Pass::Raw, &free, segments);
+        let ranges = self.template_ranges(0..text.len());
+        added.split_within(text, Pass::Raw, &ranges, segments);
         self.refuse(added.literals(text, Pass::Raw));
     }
 
@@ -72,37 +72,37 @@ impl<'c> Guard<'c> {
         stretch: &Stretch<'_>,
         segments: &mut Vec<Segment>,
     ) {
-        let free = self.free_of_normalized(text, stretch);
-        added.split_within(text, Pass::Normalized, &free, segments);
+        let ranges = self.normalized_template_ranges(text, stretch);
+        added.split_within(text, Pass::Normalized, &ranges, segments);
         let source = |(bytes, id): (Range<usize>, u32)| (stretch.source(bytes), id);
         self.refuse(added.literals(text, Pass::Normalized).map(source));
     }
 
     fn refuse(&mut self, literals: impl Iterator<Item = (Range<usize>, u32)>) {
         let caller = self.caller;
-        self.refused.extend(literals.filter(|(bytes, _)| touched(caller, bytes)));
+        self.refused.extend(literals.filter(|(bytes, _)| overlap(caller, bytes)));
     }
 
     /// The parts of `whole` that the caller did not write.
-    fn free(&self, whole: Range<usize>) -> Vec<Range<usize>> {
-        let mut free = Vec::with_capacity(self.caller.len() + 1);
+    fn template_ranges(&self, whole: Range<usize>) -> Vec<Range<usize>> {
+        let mut ranges = Vec::with_capacity(self.caller.len() + 1);
         let mut start = whole.start;
         for range in self.caller.iter().filter(|range| !range.is_empty()) {
             if range.start > start {
-                free.push(start..range.start);
+                ranges.push(start..range.start);
             }
             start = start.max(range.end);
         }
         if whole.end > start {
-            free.push(start..whole.end);
+            ranges.push(start..whole.end);
         }
-        free
+        ranges
     }
 
-    /// The parts of a normalized text that came from the template alone. They end before each character that a byte of
-    /// the caller went into, and wherever the normalizer dropped such a byte.
-    fn free_of_normalized(&self, text: &str, stretch: &Stretch<'_>) -> Vec<Range<usize>> {
-        let mut free: Vec<Range<usize>> = Vec::new();
+    /// The parts of a normalized text that came from the template alone. They end before each character that was made
+    /// with a byte of the caller, and wherever the normalizer dropped such a byte.
+    fn normalized_template_ranges(&self, text: &str, stretch: &Stretch<'_>) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut open = false;
         let mut source_end = stretch.source(0..0).start;
         for (at, character) in text.char_indices() {
@@ -110,23 +110,23 @@ impl<'c> Guard<'c> {
             let source = stretch.source(bytes.clone());
             // The bytes of the source between the character before and this one were dropped.
             let dropped = source_end.min(source.start)..source.start;
-            let caller = !source.is_empty() && touched(self.caller, &source);
-            if open && !caller && !touched(self.caller, &dropped) {
-                if let Some(last) = free.last_mut() {
+            let caller = !source.is_empty() && overlap(self.caller, &source);
+            if open && !caller && !overlap(self.caller, &dropped) {
+                if let Some(last) = ranges.last_mut() {
                     last.end = bytes.end;
                 }
             } else if !caller {
-                free.push(bytes);
+                ranges.push(bytes);
             }
             open = !caller;
             source_end = source_end.max(source.end);
         }
-        free
+        ranges
     }
 }
 
-/// Whether `bytes` share one with the ranges, which are in order and disjoint.
-fn touched(ranges: &[Range<usize>], bytes: &Range<usize>) -> bool {
+/// Whether `bytes` overlap any of the ranges, which are in order and disjoint.
+fn overlap(ranges: &[Range<usize>], bytes: &Range<usize>) -> bool {
     let first = ranges.partition_point(|range| range.end <= bytes.start);
     ranges[first..]
         .iter()

@@ -31,7 +31,7 @@ pub struct IdsRequest<'a> {
 }
 
 impl<'a> IdsRequest<'a> {
-    /// Read a body; `None` is not ours.
+    /// Read a body; `None` if the service has to handle it.
     pub fn read(body: &'a [u8], limits: IdsLimits) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
         let mut seen = Seen::default();
@@ -87,7 +87,7 @@ impl<'a> IdsRequest<'a> {
     /// Answer; `head` is what every answer of the pipeline begins with, up to a comma.
     ///
     /// # Errors
-    /// `unknown_token_id`; the place is of no use to anybody.
+    /// `unknown_token_id`; its place is not used.
     pub fn answer(&self, pipeline: &Pipeline, head: &[u8]) -> Result<Answer> {
         let mut json = head.to_vec();
         let mut start = 0;

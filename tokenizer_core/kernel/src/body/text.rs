@@ -49,7 +49,7 @@ pub struct TextRequest<'a> {
 }
 
 impl<'a> TextRequest<'a> {
-    /// Read a body with at most `max_items` texts; `None` is not ours.
+    /// Read a body with at most `max_items` texts; `None` if the service has to handle it.
     pub fn read(body: &'a [u8], route: Route, max_items: usize) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
         let mut seen = Seen::default();
@@ -157,7 +157,7 @@ impl<'a> TextRequest<'a> {
     /// Answer; `head` is what every answer of the pipeline begins with, up to a comma. `threads` share a list out.
     ///
     /// # Errors
-    /// As [`Pipeline::encode`]; the place is of no use to anybody.
+    /// As [`Pipeline::encode`]; its place is not used.
     pub fn answer(&self, pipeline: &Pipeline, head: &[u8], threads: usize) -> Result<Option<Answer>> {
         let Some(texts) = self.texts() else { return Ok(None) };
         let mut json = head.to_vec();

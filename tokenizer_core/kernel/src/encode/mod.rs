@@ -12,7 +12,7 @@ use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
-use crate::guard::{Guard, Reading};
+use crate::guard::{EncodeContext, Guard};
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch;
 use crate::normalize::{Normalizer, prefix_space};
@@ -141,7 +141,7 @@ impl Pipeline {
         options: EncodeOptions,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        self.encode_as(text, &mut Reading::plain(options.policy, 1), options.add_special_tokens, scratch, sink)
+        self.encode_as(text, &mut EncodeContext::plain(options.policy, 1), options.add_special_tokens, scratch, sink)
     }
 
     /// Encode `text` over `threads` threads, 0 being one a core; what `sink` gets does not depend on how many there
@@ -156,8 +156,8 @@ impl Pipeline {
         threads: usize,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let mut reading = Reading::plain(options.policy, threads);
-        self.scratch.with(|scratch| self.encode_as(text, &mut reading, options.add_special_tokens, scratch, sink))
+        let mut context = EncodeContext::plain(options.policy, threads);
+        self.scratch.with(|scratch| self.encode_as(text, &mut context, options.add_special_tokens, scratch, sink))
     }
 
     /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
@@ -173,15 +173,15 @@ impl Pipeline {
         add_special_tokens: bool,
         sink: &mut impl Sink,
     ) -> Result<Vec<(Range<usize>, u32)>> {
-        let mut reading = Reading::guarded(Guard::new(caller));
-        self.scratch.with(|scratch| self.encode_as(text, &mut reading, add_special_tokens, scratch, sink))?;
-        Ok(reading.refused())
+        let mut context = EncodeContext::guarded(Guard::new(caller));
+        self.scratch.with(|scratch| self.encode_as(text, &mut context, add_special_tokens, scratch, sink))?;
+        Ok(context.refused())
     }
 
     fn encode_as(
         &self,
         text: &str,
-        reading: &mut Reading<'_>,
+        context: &mut EncodeContext<'_>,
         add_special_tokens: bool,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
@@ -194,7 +194,7 @@ impl Pipeline {
         if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }
-        self.encode_text(text, reading, scratch, sink)?;
+        self.encode_text(text, context, scratch, sink)?;
         if add_special_tokens {
             self.suffix_ids.iter().for_each(|id| sink.added(*id, text.len()..text.len()));
         }
@@ -219,22 +219,22 @@ impl Pipeline {
     fn encode_text(
         &self,
         text: &str,
-        reading: &mut Reading<'_>,
+        context: &mut EncodeContext<'_>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if !self.added_tokens.may_be_in(text, Pass::Raw, reading.policy) {
-            return self.encode_raw_segment(text, 0, reading, scratch, sink);
+        if !self.added_tokens.may_be_in(text, Pass::Raw, context.policy) {
+            return self.encode_raw_segment(text, 0, context, scratch, sink);
         }
         let mut segments = Vec::new();
-        match &mut reading.guard {
-            None => self.added_tokens.split(text, Pass::Raw, reading.policy, &mut segments)?,
+        match &mut context.guard {
+            None => self.added_tokens.split(text, Pass::Raw, context.policy, &mut segments)?,
             Some(guard) => guard.split_raw(&self.added_tokens, text, &mut segments),
         }
         for Segment { bytes, id } in segments {
             match id {
                 Some(id) => sink.added(id, bytes),
-                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, reading, scratch, sink)?,
+                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, context, scratch, sink)?,
             }
         }
         Ok(())
@@ -245,25 +245,25 @@ impl Pipeline {
         &self,
         text: &str,
         start: usize,
-        reading: &mut Reading<'_>,
+        context: &mut EncodeContext<'_>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
         let normalized = self
             .normalizer
-            .normalize(text, &mut reading.steps)
+            .normalize(text, &mut context.steps)
             .map_err(|error| error.moved(|range| shift(range, start)))?;
         let alignment = normalized.as_ref().map(|normalized| &normalized.alignment);
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let whole = Stretch { start, alignment, inner: 0, spaced: None };
-        if !self.added_tokens.may_be_in(text, Pass::Normalized, reading.policy) {
-            return self.encode_stretch(text, whole, reading, scratch, sink);
+        if !self.added_tokens.may_be_in(text, Pass::Normalized, context.policy) {
+            return self.encode_stretch(text, whole, context, scratch, sink);
         }
         let mut segments = Vec::new();
-        match &mut reading.guard {
+        match &mut context.guard {
             None => self
                 .added_tokens
-                .split(text, Pass::Normalized, reading.policy, &mut segments)
+                .split(text, Pass::Normalized, context.policy, &mut segments)
                 .map_err(|error| error.moved(|range| whole.source(range)))?,
             Some(guard) => guard.split_normalized(&self.added_tokens, text, &whole, &mut segments),
         }
@@ -272,7 +272,7 @@ impl Pipeline {
                 Some(id) => sink.added(id, whole.source(bytes)),
                 None => {
                     let stretch = Stretch { inner: bytes.start, ..whole };
-                    self.encode_stretch(&text[bytes], stretch, reading, scratch, sink)?;
+                    self.encode_stretch(&text[bytes], stretch, context, scratch, sink)?;
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Pipeline {
         &self,
         text: &str,
         stretch: Stretch<'_>,
-        reading: &mut Reading<'_>,
+        context: &mut EncodeContext<'_>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -292,8 +292,8 @@ impl Pipeline {
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
         sink.stretch_begins(&stretch, text.len());
-        if !self.encode_in_shares(text, reading.threads, scratch, sink)? {
-            self.encode_cut(text, &mut reading.steps, scratch, sink)
+        if !self.encode_in_shares(text, context.threads, scratch, sink)? {
+            self.encode_cut(text, &mut context.steps, scratch, sink)
                 .map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
         sink.stretch_ended(&stretch);

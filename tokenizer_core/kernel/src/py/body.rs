@@ -13,26 +13,26 @@ use crate::error::Result;
 /// Answers up to this size are copied into `bytes`; a larger one is handed over as the array that it lies in.
 const COPIED: usize = 64 * 1024;
 
-/// What became of a body.
+/// The outcome of a body.
 pub enum Outcome {
-    /// It is for the service's models.
-    NotOurs,
+    /// The service's models have to handle it.
+    Unhandled,
     /// It names another tokenizer.
-    Elsewhere(String),
-    /// Done.
+    OtherTokenizer(String),
+    /// It is answered.
     Answered(Answer),
 }
 
-/// Who answers, and how an answer begins.
-pub struct Asked<'a> {
+/// Answers bodies with one tokenizer: `head` is how each answer begins, `reference` the name that the body may use.
+pub struct Responder<'a> {
     pub pipeline: &'a Pipeline,
     pub head: &'a [u8],
     pub reference: Option<&'a str>,
 }
 
-impl Asked<'_> {
-    fn elsewhere(&self, tokenizer: Option<&str>) -> Option<Outcome> {
-        tokenizer.filter(|name| Some(*name) != self.reference).map(|name| Outcome::Elsewhere(name.to_owned()))
+impl Responder<'_> {
+    fn other_tokenizer(&self, tokenizer: Option<&str>) -> Option<Outcome> {
+        tokenizer.filter(|name| Some(*name) != self.reference).map(|name| Outcome::OtherTokenizer(name.to_owned()))
     }
 
     /// Answer a request with texts.
@@ -54,29 +54,29 @@ impl Asked<'_> {
             }
         };
         Ok(outcome(run_on(py, self.pipeline, body.len(), || {
-            let Some(request) = TextRequest::read(body, route, max_items) else { return Ok(Outcome::NotOurs) };
-            if let Some(elsewhere) = self.elsewhere(request.tokenizer()) {
-                return Ok(elsewhere);
+            let Some(request) = TextRequest::read(body, route, max_items) else { return Ok(Outcome::Unhandled) };
+            if let Some(other_tokenizer) = self.other_tokenizer(request.tokenizer()) {
+                return Ok(other_tokenizer);
             }
-            Ok(request.answer(self.pipeline, self.head, threads)?.map_or(Outcome::NotOurs, Outcome::Answered))
+            Ok(request.answer(self.pipeline, self.head, threads)?.map_or(Outcome::Unhandled, Outcome::Answered))
         })))
     }
 
     /// Answer a request with ids.
     pub fn ids(&self, py: Python<'_>, body: &[u8], limits: IdsLimits) -> Outcome {
         outcome(run(py, body.len(), || {
-            let Some(request) = IdsRequest::read(body, limits) else { return Ok(Outcome::NotOurs) };
-            if let Some(elsewhere) = self.elsewhere(request.tokenizer()) {
-                return Ok(elsewhere);
+            let Some(request) = IdsRequest::read(body, limits) else { return Ok(Outcome::Unhandled) };
+            if let Some(other_tokenizer) = self.other_tokenizer(request.tokenizer()) {
+                return Ok(other_tokenizer);
             }
             request.answer(self.pipeline, self.head).map(Outcome::Answered)
         }))
     }
 }
 
-/// An error is worded by the models, which know the place in the request.
+/// Leave errors to the models, which know the place in the request.
 fn outcome(result: Result<Outcome>) -> Outcome {
-    result.unwrap_or(Outcome::NotOurs)
+    result.unwrap_or(Outcome::Unhandled)
 }
 
 impl<'py> IntoPyObject<'py> for Outcome {
@@ -86,8 +86,8 @@ impl<'py> IntoPyObject<'py> for Outcome {
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         match self {
-            Self::NotOurs => Ok(py.None().into_bound(py)),
-            Self::Elsewhere(name) => Ok(PyString::new(py, &name).into_any()),
+            Self::Unhandled => Ok(py.None().into_bound(py)),
+            Self::OtherTokenizer(name) => Ok(PyString::new(py, &name).into_any()),
             Self::Answered(Answer { json, tokens }) if json.len() <= COPIED => {
                 (PyBytes::new(py, &json), tokens).into_bound_py_any(py)
             }

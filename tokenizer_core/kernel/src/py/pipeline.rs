@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
-use super::body::{Asked, Outcome};
+use super::body::{Outcome, Responder};
 use super::raise::{exception, invalid_option, run, run_on};
 use super::text::{self, utf8};
 use super::{arguments, array, chat, decode, vocabulary::PyVocabulary};
@@ -118,8 +118,8 @@ impl PyPipeline {
         max_items: usize,
         threads: usize,
     ) -> PyResult<Outcome> {
-        let asked = Asked { pipeline: &self.0, head, reference };
-        asked.texts(body.py(), route, body.as_bytes(), max_items, threads)
+        let responder = Responder { pipeline: &self.0, head, reference };
+        responder.texts(body.py(), route, body.as_bytes(), max_items, threads)
     }
 
     #[pyo3(signature = (body, head, reference, *, max_ids, max_rows, max_values))]
@@ -133,7 +133,7 @@ impl PyPipeline {
         max_values: usize,
     ) -> Outcome {
         let limits = IdsLimits { ids: max_ids, rows: max_rows, values: max_values };
-        Asked { pipeline: &self.0, head, reference }.ids(body.py(), body.as_bytes(), limits)
+        Responder { pipeline: &self.0, head, reference }.ids(body.py(), body.as_bytes(), limits)
     }
 
     #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]
