@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use crate::config::AddedToken;
 use crate::error::Result;
-use crate::machine::pages::{Table, Zeroed};
+use crate::machine::pages::{Table, Zeroable};
 use crate::machine::prefetch::prefetch;
 use crate::piece_cache::{KEY_LIMIT, Key};
 use crate::vocabulary::{Vocabulary, arena_offset};
@@ -32,7 +32,7 @@ pub(crate) const ROOM: usize = 2 * CELL;
 pub(crate) struct Cell([u8; CELL]);
 
 // SAFETY: integers alone.
-unsafe impl Zeroed for Cell {}
+unsafe impl Zeroable for Cell {}
 
 const _: () = assert!(size_of::<Cell>() == CELL && SHORT == KEY_LIMIT);
 

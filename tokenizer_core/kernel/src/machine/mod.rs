@@ -3,10 +3,10 @@
 pub(crate) mod branch;
 pub mod buffer;
 pub(crate) mod byte_vector;
-pub(crate) mod greatest;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes;
 pub(crate) mod lock;
+pub(crate) mod maximum;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;

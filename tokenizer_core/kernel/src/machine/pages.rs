@@ -1,18 +1,18 @@
-//! Zeroed tables straight from the system: a page costs nothing until it is touched, and is large where the system has
-//! large pages. Those made a first text in English 15 % faster.
+//! Zeroed tables straight from the system: a page costs nothing until it is touched, and is a large page where the system
+//! has them, which made the first text in English 15 % faster.
 
 use std::ops::{Deref, DerefMut};
 
-/// Plain data for which zeros are a value.
+/// Plain data that may be all zeros, as `Zeroable` of the crate `bytemuck`.
 ///
 /// # Safety
 /// The bit pattern of all zeros is a valid value.
-pub(crate) unsafe trait Zeroed: Copy {}
+pub(crate) unsafe trait Zeroable: Copy {}
 
 // SAFETY: an integer.
-unsafe impl Zeroed for u16 {}
+unsafe impl Zeroable for u16 {}
 // SAFETY: as above.
-unsafe impl Zeroed for u32 {}
+unsafe impl Zeroable for u32 {}
 
 /// Size and alignment of a large page.
 #[cfg(target_os = "linux")]
@@ -23,13 +23,13 @@ mod mapped {
     use std::ptr::NonNull;
     use std::sync::{Arc, Mutex, Weak};
 
-    use super::{LARGE, Zeroed};
+    use super::{LARGE, Zeroable};
     use crate::machine::lock::lock_briefly;
 
-    /// Tables smaller than this have small pages of their own.
+    /// Smaller tables have small pages of their own.
     const SHARED: usize = LARGE / 16;
 
-    /// Address space for an arena: tables that would not fill large pages of their own lie there side by side.
+    /// The address space of an arena, in which tables lie side by side that would not fill large pages of their own.
     const ARENA_BYTES: usize = 16 * LARGE;
 
     const CACHE_LINE: usize = 64;
@@ -67,7 +67,7 @@ mod mapped {
             // SAFETY: the offset is below `LARGE`, by which the mapping is longer than what was asked for.
             let start = unsafe { mapping.byte_add(offset) };
             if large {
-                // SAFETY: the range lies in the mapping. A system that knows no large pages refuses, which is no error.
+                // SAFETY: the range lies in the mapping. A system without large pages refuses, which is harmless.
                 unsafe { libc::madvise(start.as_ptr(), bytes, libc::MADV_HUGEPAGE) };
             }
             Some(Self { start, mapping, mapped })
@@ -81,8 +81,8 @@ mod mapped {
 
     impl Drop for Mapping {
         fn drop(&mut self) {
-            // SAFETY: this is the whole mapping that `new` made. Whoever uses its memory owns it or shares it by an
-            // `Arc`, so nobody does any more.
+            // SAFETY: this is the whole mapping that `new` made. All users of its memory own it or share it by an `Arc`,
+            // so there is none any more.
             unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
         }
     }
@@ -105,7 +105,7 @@ mod mapped {
         Some((mapping, start))
     }
 
-    /// Entries in a mapping of their own or in a part of an arena that is theirs alone.
+    /// Entries in a mapping of their own, or in a part of an arena that no other table has.
     #[derive(Debug)]
     pub struct Table<T> {
         start: NonNull<T>,
@@ -125,7 +125,7 @@ mod mapped {
     // SAFETY: a shared reference only gives out shared references to entries.
     unsafe impl<T: Sync> Sync for Table<T> {}
 
-    impl<T: Zeroed> Table<T> {
+    impl<T: Zeroable> Table<T> {
         /// `None` if the system refuses.
         pub fn new(length: usize) -> Option<Self> {
             const { assert!(align_of::<T>() <= CACHE_LINE) };
@@ -161,7 +161,7 @@ mod mapped {
     impl<T> Drop for Table<T> {
         fn drop(&mut self) {
             if let Memory::Shared { .. } = &self.memory {
-                // Only whole pages, since others are shared with neighbours. The place in the arena is not used again.
+                // Only whole pages, since the others are shared with neighbours. This part of the arena is not used again.
                 let (start, end) = (self.start.addr().get(), self.start.addr().get() + self.length * size_of::<T>());
                 let (first, end) = (start.next_multiple_of(PAGE), end / PAGE * PAGE);
                 if first < end {
@@ -190,20 +190,20 @@ pub(crate) enum Table<T> {
     Boxed(Box<[T]>),
 }
 
-impl<T: Zeroed> Table<T> {
+impl<T: Zeroable> Table<T> {
     /// `length` entries of zeros.
     pub fn new(length: usize) -> Self {
         #[cfg(target_os = "linux")]
         if let Some(table) = mapped::Table::new(length) {
             return Self::Mapped(table);
         }
-        // SAFETY: `T: Zeroed`.
+        // SAFETY: `T: Zeroable`.
         let zero = unsafe { std::mem::zeroed() };
         Self::Boxed(vec![zero; length].into_boxed_slice())
     }
 }
 
-impl<T: Zeroed> Deref for Table<T> {
+impl<T: Zeroable> Deref for Table<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -216,7 +216,7 @@ impl<T: Zeroed> Deref for Table<T> {
     }
 }
 
-impl<T: Zeroed> DerefMut for Table<T> {
+impl<T: Zeroable> DerefMut for Table<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
@@ -234,9 +234,9 @@ mod tests {
     use super::*;
 
     // SAFETY: integers alone.
-    unsafe impl Zeroed for u64 {}
+    unsafe impl Zeroable for u64 {}
 
-    /// Sizes on both sides of those of tables that share their pages, made and lost on several threads at once.
+    /// Sizes below, among and above those of tables that share pages, made and dropped on several threads at once.
     #[test]
     fn tables_are_zeros_and_each_has_its_own() {
         let sizes = [1, 500, 131_071, 131_072, 131_080, 700_000, 2_097_144, 2_097_152, 3_000_000];

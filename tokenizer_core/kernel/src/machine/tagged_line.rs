@@ -1,6 +1,6 @@
 //! A cache line of sixteen entries of four bytes, each with a tag in its upper bits.
 
-use crate::machine::pages::Zeroed;
+use crate::machine::pages::Zeroable;
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512};
@@ -8,7 +8,7 @@ use crate::machine::path::{Avx2, Avx512};
 /// Entries of a line.
 pub(crate) const WAYS: usize = 16;
 
-/// Entries filled from the first on; zero is free.
+/// The entries of a line, filled from the first on; zero is free.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Line(pub(crate) [u32; WAYS]);
@@ -16,7 +16,7 @@ pub(crate) struct Line(pub(crate) [u32; WAYS]);
 const _: () = assert!(size_of::<Line>() == 64);
 
 // SAFETY: integers alone.
-unsafe impl Zeroed for Line {}
+unsafe impl Zeroable for Line {}
 
 impl Line {
     /// Whether no entry is free.
@@ -32,19 +32,19 @@ impl Line {
     }
 }
 
-/// How each path looks for a tag.
-pub(crate) trait Look {
-    /// A bit for each entry that has a tag, in the bits of `mask`; free entries have the tag zero.
+/// How each path finds a tag in a line.
+pub(crate) trait FindTag {
+    /// A bit for each entry whose bits in `mask` are the tag; free entries have the tag zero.
     ///
     /// # Safety
     /// The machine has the path.
-    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32;
+    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32;
 }
 
-impl Look for Portable {
+impl FindTag for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
         use core::arch::x86_64::{
             __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
             _mm_packs_epi32, _mm_set1_epi32,
@@ -63,15 +63,15 @@ impl Look for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
         (0..).zip(&line.0).fold(0, |all, (at, entry)| all | u32::from(entry & mask == tag) << at)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Look for Avx2 {
+impl FindTag for Avx2 {
     #[inline(always)]
-    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
         use core::arch::x86_64::{
             __m256i, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
             _mm256_set1_epi32,
@@ -90,9 +90,9 @@ impl Look for Avx2 {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Look for Avx512 {
+impl FindTag for Avx512 {
     #[inline(always)]
-    unsafe fn tagged(line: &Line, tag: u32, mask: u32) -> u32 {
+    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
         use core::arch::x86_64::{_mm512_loadu_si512, _mm512_set1_epi32, _mm512_testn_epi32_mask, _mm512_xor_si512};
         // SAFETY: the caller's promise; there are sixteen entries of four bytes.
         unsafe {

@@ -1,7 +1,7 @@
 //! Several short pieces are merged in turns, so that the loads that one waits for overlap with the work on the others.
 //!
 //! A symbol stays where its first byte was, and a bit says whether its place is still taken: nothing is ever moved. A
-//! step is finding the greatest number, two lookups and a few operations on bits, without a branch that depends on the
+//! step is finding the highest number, two lookups and a few operations on bits, without a branch that depends on the
 //! text.
 
 #[cfg(target_arch = "x86_64")]
@@ -12,7 +12,7 @@ use self::plain::Plain;
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Path};
-use crate::machine::tagged_line::Look;
+use crate::machine::tagged_line::FindTag;
 use crate::machine::words::{highest_bit, lowest_bit};
 use crate::merging::pair_table::Address;
 use crate::merging::ranks::{MergeTable, NEVER};
@@ -23,7 +23,7 @@ use crate::merging::ranks::{MergeTable, NEVER};
 #[repr(C, align(64))]
 struct Lane<const N: usize> {
     /// The precedence of the symbol of a place and the next one, in the bits above the distance of the place from the
-    /// last one: the greatest key is that of the leftmost merge of the lowest rank.
+    /// last one: the highest key is that of the leftmost merge of the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
     /// A bit for each place that begins a symbol.
@@ -38,9 +38,9 @@ struct Lane<const N: usize> {
     before: u32,
     /// How many ids are at the front when all merges are made.
     count: usize,
-    /// The greatest of all keys but those of what [changed](Self::changed).
+    /// The highest of all keys but those of what [changed](Self::changed).
     rest: u32,
-    /// The greater key of these two.
+    /// The higher key of these two.
     last: u32,
 }
 
@@ -51,7 +51,7 @@ const PLACE_BITS: u32 = 6;
 const LAST: u32 = (1 << PLACE_BITS) - 1;
 
 /// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: every machine has
-/// one instruction for the greater of two of them.
+/// one instruction for the higher of two of them.
 const FLOAT: u32 = 1 << 30;
 
 /// The key of no merge at the first place.
@@ -106,13 +106,13 @@ impl<const N: usize> Lane<N> {
         [self.before as usize % N, self.made as usize % N]
     }
 
-    /// Look up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its
+    /// FindTag up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its
     /// neighbours.
     ///
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    unsafe fn precedences<L: Look>(&self, table: &MergeTable) -> [u32; 2] {
+    unsafe fn precedences<L: FindTag>(&self, table: &MergeTable) -> [u32; 2] {
         let pair = |which: usize| {
             let left = self.changed()[which];
             // SAFETY: it is the place of a symbol or of the first border, and the last border stays taken behind it.
@@ -163,7 +163,7 @@ trait LaneOps {
     /// As [`Self::begin`].
     unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool;
 
-    /// Look up what the last merge led to.
+    /// FindTag up what the last merge led to.
     ///
     /// # Safety
     /// As [`Self::begin`].

@@ -1,10 +1,11 @@
-//! From a pair of ids to how early it merges, in cache lines of sixteen entries.
+//! From a pair of ids to how early it merges: a hash table of cache lines with sixteen entries, which stores the part of a
+//! key that its place does not imply, as compact hash tables do (Cleary, 1984: quotienting).
 //!
-//! A pair is one word with twice the bits of an id. Multiplied by an odd number, its upper bits depend on all of it,
-//! while its lowest bits still depend on the lowest of the pair alone. The upper bits choose the line and, with those
-//! that remain, the tag within the line; so the line, the tag and the pair's own lowest bits are the pair, without
-//! loss. An entry is the tag and the precedence, in four bytes. The lowest bits lie in a second table, by precedence:
-//! most lookups find no entry with their tag, and the others need to be checked only if the merge is about to be made.
+//! A pair is one word with twice the bits of an id. When it is multiplied by an odd number, its upper bits depend on all
+//! of it, while its lowest bits depend only on the lowest bits of the pair. The upper bits choose the line, and the next
+//! ones are the tag within the line; so the line, the tag and the pair's own lowest bits identify the pair. An entry is
+//! the tag and the precedence, in four bytes. The lowest bits are in a second table, by precedence: most lookups find
+//! no entry with their tag, and the others need to be checked only if the merge is about to be made.
 
 use std::hint::select_unpredictable;
 
@@ -13,25 +14,25 @@ use rustc_hash::FxHashMap;
 use crate::machine::pages::Table;
 use crate::machine::path::Portable;
 use crate::machine::prefetch::prefetch;
-use crate::machine::tagged_line::{Line, Look, WAYS};
+use crate::machine::tagged_line::{FindTag, Line, WAYS};
 use crate::machine::words::places;
 
-/// Entries that a line has on average, at most: then one line in a hundred is full.
+/// The most entries that a line has on average: then one line in a hundred is full.
 const LOAD: usize = 8;
 
 /// The lowest bits of a pair, which are not in its line.
 type Lowest = u16;
 
-/// Where the table has the precedence of a pair.
+/// Where in the table the precedence of a pair is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     line: u32,
-    /// In the bits that it has in an entry.
+    /// In the same bits as in an entry.
     tag: u32,
 }
 
 impl Address {
-    /// That of no pair.
+    /// The address of no pair.
     pub const NOWHERE: Self = Self { line: 0, tag: 0 };
 }
 
@@ -41,15 +42,15 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 /// From pairs to precedences, which are numbers from 1 up; of each at most one pair.
 #[derive(Debug)]
 pub(crate) struct PairTable {
-    /// Behind the last one an empty one, for [`Self::address_between`].
+    /// The last one is followed by an empty one, for [`Self::address_between`].
     lines: Table<Line>,
     line_count: u32,
     /// By precedence.
     lowest: Table<Lowest>,
     /// The pairs that found their line full, by address and lowest bits.
-    apart: FxHashMap<(Address, Lowest), u32>,
+    overflow: FxHashMap<(Address, Lowest), u32>,
     id_bits: u32,
-    /// Brings the mixed pair to the top of a word.
+    /// An odd number, shifted so that the mixed pair is at the top of a word.
     factor: u64,
     /// The bits of an entry that are its tag; those below are the precedence.
     tags: u32,
@@ -70,7 +71,7 @@ impl PairTable {
             lines: Table::new(lines + 1),
             line_count: lines as u32,
             lowest: Table::new(count + 1),
-            apart: FxHashMap::default(),
+            overflow: FxHashMap::default(),
             id_bits,
             factor: FACTOR << (u64::BITS - pair_bits),
             tags: u32::MAX << (u32::BITS - tag_bits),
@@ -87,7 +88,7 @@ impl PairTable {
         Address { line: (scaled >> 64) as u32, tag: (scaled >> 32) as u32 & self.tags }
     }
 
-    /// As [`Self::address`]; for a pair with a border, which never merges, it is a line that stays in cache.
+    /// As [`Self::address`]; a pair with a border, which never merges, gets an empty line, which stays in cache.
     #[inline(always)]
     pub fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
         let Address { line, tag } = self.address(left, right);
@@ -101,7 +102,7 @@ impl PairTable {
         prefetch(&self.lowest, precedence as usize);
     }
 
-    /// Begin to load what is at an address.
+    /// Prefetch the line of an address.
     #[inline(always)]
     pub fn prefetch(&self, address: Address) {
         prefetch(&self.lines, address.line as usize);
@@ -116,16 +117,16 @@ impl PairTable {
         if found == 0 || self.holds(found, left, right) { found } else { 0 }
     }
 
-    /// The precedence of a pair whose address this is, or 0; or that of another pair, which does not
-    /// [hold](Self::holds): the pair has none then.
+    /// The precedence of the pair with this address, or 0. It may be the precedence of another pair, which then does not
+    /// [hold](Self::holds): in that case the pair has none.
     ///
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    pub unsafe fn look<L: Look>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
+    pub unsafe fn look<L: FindTag>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
         let line = self.line(address);
         // SAFETY: the caller's promise.
-        let tagged = unsafe { L::tagged(line, address.tag, self.tags) };
+        let tagged = unsafe { L::find_tag(line, address.tag, self.tags) };
         // Hardly ever taken: of lines of [`LOAD`] entries one in a hundred is full, or has a tag twice.
         if line.is_full() {
             return self.get_slowly(address, pair());
@@ -147,11 +148,11 @@ impl PairTable {
         let line = self.line(address);
         match self.way(line, address, pair) {
             Some(way) => line.0[way] ^ address.tag,
-            None => self.apart.get(&(address, pair as Lowest)).copied().unwrap_or(0),
+            None => self.overflow.get(&(address, pair as Lowest)).copied().unwrap_or(0),
         }
     }
 
-    /// Add a pair of a precedence that no pair has. What its precedence was before is forgotten.
+    /// Give a pair a precedence that no other pair has; it replaces the one that the pair had.
     pub fn insert(&mut self, left: u32, right: u32, precedence: u32) {
         let (address, pair) = (self.address(left, right), self.pair(left, right));
         let mut line = *self.line(address);
@@ -159,11 +160,11 @@ impl PairTable {
         let way = match self.way(&line, address, pair) {
             Some(way) => way,
             None if line.is_full() => {
-                self.apart.insert((address, pair as Lowest), precedence);
+                self.overflow.insert((address, pair as Lowest), precedence);
                 return;
             }
             None if self.of_tag(&line, address.tag).next().is_none() => line.taken(),
-            // So that only a line that counts as full has a tag twice.
+            // A second entry with this tag goes to the end, so that the line counts as full.
             None => WAYS - 1,
         };
         line.0[way] = address.tag | precedence;
@@ -180,7 +181,7 @@ impl PairTable {
     #[inline(always)]
     fn of_tag(&self, line: &Line, tag: u32) -> impl Iterator<Item = usize> {
         // SAFETY: every machine has it.
-        let tagged = unsafe { Portable::tagged(line, tag, self.tags) };
+        let tagged = unsafe { Portable::find_tag(line, tag, self.tags) };
         places(tagged).filter(|way| line.0[*way] != 0)
     }
 

@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::machine::pages::Table;
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch;
-use crate::machine::tagged_line::Look;
+use crate::machine::tagged_line::FindTag;
 use crate::merging::pair_table::{Address, PairTable};
 use crate::vocabulary::{Merge, Vocabulary};
 
@@ -20,22 +20,21 @@ pub(crate) const AHEAD: usize = 16;
 
 /// From a pair of ids to its merge.
 ///
-/// Internally a merge is known by its precedence: how many ranks there are from its own on, so that of two merges the
-/// one with the greater precedence is made first, and 0 is not a merge.
+/// Internally a merge has a precedence: the number of ranks from its own on. So of two merges the one with the higher
+/// precedence is made first, and 0 is no merge.
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
-    /// The same, where all of them fit.
+    /// The same in a byte each, if all of them fit.
     #[cfg(target_arch = "x86_64")]
     narrow_byte_ids: Option<[u8; 256]>,
-    /// Precedences by the two bytes as a little-endian word: every piece begins with as many of these as it has
-    /// neighbours.
+    /// Precedences by two bytes as a little-endian word: each piece begins by looking up all its pairs of bytes.
     byte_pairs: Table<u32>,
     pairs: PairTable,
-    /// By precedence; empty where the products are [in a row](Self::last_product).
+    /// By precedence; empty where the products are [consecutive](Self::last_product).
     products: Vec<u32>,
-    /// One more than that of the highest rank, where each product is one more than that of the rank below: nothing has
-    /// to be loaded then.
+    /// One more than the product of the highest rank, if products are consecutive ids in the order of ranks: then a
+    /// product is computed and not loaded.
     last_product: Option<u32>,
     /// How many ranks there are.
     ranks: u32,
@@ -45,8 +44,8 @@ pub struct MergeTable {
 
 impl MergeTable {
     /// Index the merges of a vocabulary except those whose product is one of `never`: text must not merge into a
-    /// control token. Of two merges of one pair the later counts, as in Hugging Face. They are made on the best path
-    /// that there is.
+    /// control token. Of two merges of one pair the later counts, as in Hugging Face. The table is for the best path of
+    /// the machine.
     ///
     /// # Errors
     /// `missing_byte`; `invalid_file` for more merges than a rank can tell.
@@ -54,8 +53,8 @@ impl MergeTable {
         Self::with_tags(vocabulary, never, u32::BITS)
     }
 
-    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::merging::pair_table), if
-    /// so few are enough: the fewer, the more often another pair is found first.
+    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::merging::pair_table), if so
+    /// few are enough. For tests: the fewer bits, the more often the entry of another pair is found.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -188,7 +187,7 @@ impl MergeTable {
         }
     }
 
-    /// Prefetch what making the merges of [found](Self::look) precedences will read.
+    /// Prefetch what making the merges of these [found](Self::look) precedences will read.
     #[inline(always)]
     pub(crate) fn prefetch_merges(&self, precedences: [u32; 2]) {
         precedences.iter().for_each(|precedence| self.pairs.prefetch_lowest(*precedence));
@@ -197,7 +196,7 @@ impl MergeTable {
         }
     }
 
-    /// Begin to load the rank of `left` and `right`.
+    /// Prefetch the rank of `left` and `right`.
     #[inline]
     pub fn prefetch(&self, left: u32, right: u32) {
         self.pairs.prefetch(self.pairs.address(left, right));
@@ -220,13 +219,13 @@ impl MergeTable {
         address
     }
 
-    /// The precedence of two tokens whose address this is, or 0; or that of others, which does not [hold](Self::holds):
-    /// these two do not merge then.
+    /// The precedence of the two tokens with this address, or 0. It may be that of two others, which then does not
+    /// [hold](Self::holds): in that case these two do not merge.
     ///
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    pub(crate) unsafe fn look<L: Look>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
+    pub(crate) unsafe fn look<L: FindTag>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
         // SAFETY: the caller's promise.
         unsafe { self.pairs.look::<L>(address, pair) }
     }

@@ -1,4 +1,4 @@
-//! Pieces that are a single token: most of those that a cache has never seen.
+//! A hash table of all tokens: most pieces that a cache has never seen are a single token.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::merging::lineage::Lineage;
 use crate::piece_cache::{Key, WideKey};
 use crate::vocabulary::Vocabulary;
 
-/// The slot of a line with a tag, or 0; no two slots have the same tag. All are looked at, since a branch on which one
-/// it is would be unpredictable.
+/// The slot of a line that has a tag, or 0; no two slots have the same tag. All slots are looked at, since a branch on
+/// which one it is would be unpredictable.
 #[inline(always)]
 fn slot(Line(slots): &Line, tag: u32, tags: u32) -> u32 {
     slots.iter().fold(0, |all, slot| all | if slot & tags == tag { *slot } else { 0 })
@@ -27,26 +27,27 @@ struct Address {
     tag: u32,
 }
 
-/// From bytes to the token that is exactly them.
+/// From bytes to the token that has exactly these bytes.
 ///
-/// A token of up to 31 bytes lies in the line of its hash, by its id and a tag, or in the neighbour of that line if it
-/// found its own full: its bytes are in its cell, which a piece is compared with. Longer ones, and those that find both
-/// lines full or their tag in one of them, are in an open-addressed table under a keyed hash, at most half full.
+/// A token of up to 31 bytes is in the line of its hash, as its id and a tag, or in the neighbour of that line if its own
+/// is full. The bytes, which a piece is compared with, are in the token's cell. Longer tokens, and those that find both
+/// lines full or their tag in one of them, are in an overflow table: open addressing under a keyed hash, at most half
+/// full.
 #[derive(Debug)]
 pub struct TokenIndex {
     cells: Arc<Cells>,
-    /// For each token a few bits of its hash, then a bit that is set unless merges make it, then its id.
+    /// For each token a few bits of its hash, then a bit that is set if merges do not make it, then its id.
     lines: Table<Line>,
     line_bits: u32,
     /// The bits of an id.
     ids: u32,
-    rest: Box<[Slot]>,
+    overflow: Box<[Slot]>,
     hash: KeyedHash,
     distinct: usize,
     has_whole_only: bool,
 }
 
-/// A token in the second table.
+/// A token in the overflow table.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// As in a line, without a tag.
@@ -61,12 +62,12 @@ const NO_TOKEN: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Candidate(u32);
 
-/// If the piece is a token at all, it is not in this line. No slot has this value, since the lowest bit of each tag is
-/// set.
+/// If the piece is a token at all, it is not in its own line. No slot has this value, since the lowest bit of each tag
+/// is set.
 const ELSEWHERE: u32 = 1;
 
-/// The bit in which the numbers of a line and its neighbour differ.
-const BESIDE: usize = 1;
+/// The bit in which the indices of a line and its neighbour differ.
+const NEIGHBOUR: usize = 1;
 
 const FREE: Slot = Slot { token: NO_TOKEN, tag: 0 };
 
@@ -79,10 +80,10 @@ impl TokenIndex {
         Ok(Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])?), None, &HashSet::new(), true))
     }
 
-    /// Index the tokens that pieces can be taken for, but for those in `never`; opaque entries are not text. A token
-    /// that merges make of its bytes stands for any piece; another one only for whole pieces, and only where
-    /// `ignore_merges` says so. Without a lineage nothing is known about what merges make. `cells` are those of the
-    /// vocabulary, with added tokens or without.
+    /// Index the tokens that a piece can become, except those in `never` and opaque entries, which are not text. A token
+    /// that merges make of its bytes is found for any piece; any other one only for whole pieces, and only with
+    /// `ignore_merges`. Without a lineage, what merges make is unknown. `cells` are those of the vocabulary, with added
+    /// tokens or without.
     pub fn new(
         vocabulary: &Vocabulary,
         cells: Arc<Cells>,
@@ -103,7 +104,7 @@ impl TokenIndex {
             lines: Table::new(1 << line_bits),
             line_bits,
             ids: vocabulary.id_limit().next_power_of_two() - 1,
-            rest: Box::default(),
+            overflow: Box::default(),
             hash: KeyedHash::new(),
             distinct: 0,
             has_whole_only: false,
@@ -117,7 +118,7 @@ impl TokenIndex {
                 rest.push(token);
             }
         }
-        index.rest = vec![FREE; (rest.len().max(4) * 2).next_power_of_two()].into_boxed_slice();
+        index.overflow = vec![FREE; (rest.len().max(4) * 2).next_power_of_two()].into_boxed_slice();
         for token in rest {
             let id = token & index.ids;
             let bytes = index.cells.get(id).unwrap_or_default();
@@ -125,7 +126,7 @@ impl TokenIndex {
             if index.get(key, bytes, false).is_none() {
                 let hash = index.hash.of(bytes);
                 let at = index.find(hash, bytes);
-                index.rest[at] = Slot { token, tag: tag(hash) };
+                index.overflow[at] = Slot { token, tag: tag(hash) };
                 index.distinct += 1;
             }
         }
@@ -137,12 +138,12 @@ impl TokenIndex {
         self.distinct
     }
 
-    /// Whether some token stands for whole pieces only.
+    /// Whether some token is found for whole pieces only.
     pub fn has_whole_only(&self) -> bool {
         self.has_whole_only
     }
 
-    /// The bit of a token that only whole pieces are taken for, since merges make something else out of its bytes.
+    /// The bit of a token that is found for whole pieces only, since merges make something else of its bytes.
     #[inline(always)]
     fn whole_only(&self) -> u32 {
         self.ids + 1
@@ -155,19 +156,19 @@ impl TokenIndex {
         short().or_else(|| WideKey::new(bytes, 0, bytes.len(), false).map(WideKey::hash))
     }
 
-    /// Put a token into its line or the neighbour; `false` if it has no room there, or is too long.
+    /// Put a token into its line or the neighbour; `false` if there is no room, or it is too long.
     fn put(&mut self, token: u32) -> bool {
         let (id, tags) = (token & self.ids, self.tags());
         let key = self.cells.key(id);
         let short = key.is_short().then(|| key.hash());
         let Some(hash) = short.or_else(|| Self::hash_of(self.cells.get(id)?)) else { return false };
         let Address { line, tag } = self.address(hash);
-        // Of two with one tag the second lies elsewhere, so that the slots of a line tell one token at the most, and
-        // one that is not what its own line tells is not in the neighbour.
+        // Of two tokens with one tag the second goes to the overflow, so that at most one slot of a line has a tag, and a
+        // piece that is not the token with its tag in its own line is not in the neighbour.
         if slot(&self.lines[line], tag, tags) != 0 {
             return false;
         }
-        let line = if self.lines[line].is_full() { line ^ BESIDE } else { line };
+        let line = if self.lines[line].is_full() { line ^ NEIGHBOUR } else { line };
         let line = &mut self.lines[line];
         if line.is_full() || slot(line, tag, tags) != 0 {
             return false;
@@ -177,24 +178,24 @@ impl TokenIndex {
         true
     }
 
-    /// Prefetch the line of a piece that has a [hash](Self::hash_of).
+    /// Prefetch the line of a [hash](Self::hash_of).
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
         prefetch(&self.lines, self.address(hash).line);
     }
 
-    /// What the line of a piece says, which should have been prefetched. Prefetches the bytes of its token, and the
+    /// What the line of a hash says, which should have been prefetched. Prefetches the bytes of the token, and the
     /// neighbouring line if the token can be there.
     #[inline(always)]
     pub fn candidate(&self, hash: u64) -> Candidate {
         let candidate = self.in_line(hash);
         self.cells.prefetch(candidate.0 & self.ids);
-        let other = if candidate.0 == ELSEWHERE { BESIDE } else { 0 };
+        let other = if candidate.0 == ELSEWHERE { NEIGHBOUR } else { 0 };
         prefetch(&self.lines, self.address(hash).line ^ other);
         candidate
     }
 
-    /// The token that a short piece, or a part of one, is taken for; `key` is the key of `bytes` as a whole piece.
+    /// The token that a short piece, or a part of one, is; `key` is the key of `bytes` as a whole piece.
     #[inline(always)]
     pub fn confirm(&self, candidate: Candidate, key: Key, bytes: &[u8], part: bool) -> Option<u32> {
         self.settle(candidate, bytes, part, |id| self.cells.key(id) == key)
@@ -216,9 +217,9 @@ impl TokenIndex {
     ) -> Option<u32> {
         let token = match slot {
             0 => return None,
-            ELSEWHERE => self.beside(bytes),
+            ELSEWHERE => self.find_in_neighbour(bytes),
             slot if is_same(slot & self.ids) => slot & !self.tags(),
-            _ => self.apart(bytes),
+            _ => self.find_in_overflow(bytes),
         };
         self.id_of(token, part)
     }
@@ -230,37 +231,37 @@ impl TokenIndex {
             Some(key) => self.confirm(self.in_line(key.hash()), key, bytes, part),
             None => match Self::hash_of(bytes) {
                 Some(hash) => self.confirm_wide(self.in_line(hash), bytes, part),
-                None => self.id_of(self.apart(bytes), part),
+                None => self.id_of(self.find_in_overflow(bytes), part),
             },
         }
     }
 
-    /// The token whose own line says that it is elsewhere.
+    /// The token of a piece whose own line is full without it.
     #[inline(never)]
-    fn beside(&self, bytes: &[u8]) -> u32 {
+    fn find_in_neighbour(&self, bytes: &[u8]) -> u32 {
         let Some(Address { line, tag }) = Self::hash_of(bytes).map(|hash| self.address(hash)) else {
-            return self.apart(bytes);
+            return self.find_in_overflow(bytes);
         };
         if self.lines[line].is_full() {
-            let beside = &self.lines[line ^ BESIDE];
-            let slot = slot(beside, tag, self.tags());
-            if slot == 0 && !beside.is_full() {
+            let neighbour = &self.lines[line ^ NEIGHBOUR];
+            let slot = slot(neighbour, tag, self.tags());
+            if slot == 0 && !neighbour.is_full() {
                 return NO_TOKEN;
             }
             if slot != 0 && self.cells.get(slot & self.ids) == Some(bytes) {
                 return slot & !self.tags();
             }
         }
-        self.apart(bytes)
+        self.find_in_overflow(bytes)
     }
 
-    /// The token that is in no line.
+    /// The token of a piece that is in no line.
     #[inline(never)]
-    fn apart(&self, bytes: &[u8]) -> u32 {
-        self.rest[self.find(self.hash.of(bytes), bytes)].token
+    fn find_in_overflow(&self, bytes: &[u8]) -> u32 {
+        self.overflow[self.find(self.hash.of(bytes), bytes)].token
     }
 
-    /// The id of a token, if it stands for a part or for a whole piece.
+    /// The id of a token, unless it is found for whole pieces only and the piece is a part.
     #[inline(always)]
     fn id_of(&self, token: u32, part: bool) -> Option<u32> {
         let known = token != NO_TOKEN && !(part && token & self.whole_only() != 0);
@@ -305,10 +306,10 @@ impl TokenIndex {
     }
 
     fn find(&self, hash: u64, bytes: &[u8]) -> usize {
-        let mask = self.rest.len() - 1;
+        let mask = self.overflow.len() - 1;
         let mut at = hash as usize & mask;
         loop {
-            let Slot { token, tag: other } = self.rest[at];
+            let Slot { token, tag: other } = self.overflow[at];
             if token == NO_TOKEN || other == tag(hash) && self.cells.get(token & self.ids) == Some(bytes) {
                 return at;
             }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::key::{MULTIPLIERS, mix};
-use crate::machine::pages::{Table, Zeroed};
+use crate::machine::pages::{Table, Zeroable};
 use crate::machine::prefetch::prefetch;
 use crate::machine::words::{padded, sixteen};
 
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 // SAFETY: integers alone.
-unsafe impl Zeroed for Entry {}
+unsafe impl Zeroable for Entry {}
 
 /// The hash of a piece: where it is looked for, and a tag that tells it from most others there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::few_ids::{FewIds, IDS_LIMIT};
 use super::key::Key;
 use super::long::StoredIds;
-use crate::machine::pages::{Table, Zeroed};
+use crate::machine::pages::{Table, Zeroable};
 use crate::machine::prefetch::prefetch_at;
 
 /// The most ids that a piece can have if another one shares its line.
@@ -32,7 +32,7 @@ pub(crate) struct Bucket {
 const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, ids) == 0);
 
 // SAFETY: integers alone.
-unsafe impl Zeroed for Bucket {}
+unsafe impl Zeroable for Bucket {}
 
 impl Bucket {
     /// How many ids the piece in the first or the second half has; 0 if they are stored in the `LongCache`.

@@ -3,7 +3,7 @@
 use super::few_ids::{FewIds, IDS_LIMIT};
 use super::key::WideKey;
 use super::long::StoredIds;
-use crate::machine::pages::{Table, Zeroed};
+use crate::machine::pages::{Table, Zeroable};
 use crate::machine::prefetch::prefetch;
 
 /// Most ids that an entry holds.
@@ -37,7 +37,7 @@ struct Entry {
 const _: () = assert!(size_of::<Entry>() == 64);
 
 // SAFETY: integers alone.
-unsafe impl Zeroed for Entry {}
+unsafe impl Zeroable for Entry {}
 
 /// Four neighbouring places for each hash; the second two are used when the first two are taken. The size is fixed.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
-//! Threads that help one call and then wait a while for the next: starting a thread and waiting for its end took a
-//! twentieth of a batch of 2 MB.
+//! A pool of threads that help one call and then wait a while for the next: starting a thread and joining it took a
+//! twentieth of the time of a batch of 2 MB.
 //!
 //! A helper serves only callers with its own [scheduling attributes](crate::threads::scheduling). It knows nothing of
-//! Python and holds nothing of a tokenizer between calls, so either may end while it waits. A task that no helper has
-//! begun when the caller is done is taken back: no call waits for a thread that the system has not run yet, nor for one
+//! Python and holds nothing of a tokenizer between calls, so either may end while it waits. When the caller is done, it
+//! takes back tasks that no helper has begun: no call waits for a thread that the system has not run yet, nor for one
 //! that does not exist in the child of a fork. A child starts helpers of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,11 +17,11 @@ use crate::machine::lock::lock_briefly;
 use crate::threads::scheduling::Scheduling;
 
 /// How long a helper waits for the next call.
-const PATIENCE: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
-/// How often a caller that is done checks whether all helpers are, before it sleeps: mostly they are done soon, and
-/// waking up takes 30 microseconds.
-const LOOKS: usize = 2000;
+/// How often a caller that is done checks whether all helpers are done, before it sleeps: mostly they soon are, and waking
+/// up takes 30 microseconds.
+const SPINS: usize = 2000;
 
 /// Run `work` here, and meanwhile `help(1)`, `help(2)`, ... on up to `helpers` other threads. All calls have ended when
 /// this returns; calls that no thread has begun by then are left out.
@@ -52,7 +52,7 @@ struct Call {
     caller: Thread,
 }
 
-/// One helper's part in it.
+/// The part of one helper in a call.
 struct Task {
     call: Arc<Call>,
     number: usize,
@@ -107,7 +107,7 @@ impl Worker {
     /// Wait for the next task; `None` if it is time to end.
     fn wait(&self) -> Option<Task> {
         let is_empty = |slot: &mut Slot| slot.task.is_none() && !slot.closed;
-        let waited = self.given.wait_timeout_while(self.slot(), PATIENCE, is_empty);
+        let waited = self.given.wait_timeout_while(self.slot(), IDLE_TIME, is_empty);
         let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
         slot.closed |= slot.task.is_none();
         slot.task.take()
@@ -119,7 +119,7 @@ impl Worker {
     }
 }
 
-/// Workers that wait, the one that came last at the end.
+/// Workers that wait; the last one to come is at the end.
 type Idle = Vec<(Scheduling, Arc<Worker>)>;
 
 static IDLE: Mutex<Idle> = Mutex::new(Vec::new());
@@ -128,7 +128,7 @@ fn idle_workers() -> Option<MutexGuard<'static, Idle>> {
     lock_briefly(&IDLE)
 }
 
-/// Take the idle worker with these attributes that came last.
+/// Take the last idle worker with these attributes.
 fn take_idle(scheduling: &Scheduling) -> Option<Arc<Worker>> {
     let mut idle = idle_workers()?;
     idle.retain(|(other, _)| other.process == scheduling.process);
@@ -136,12 +136,12 @@ fn take_idle(scheduling: &Scheduling) -> Option<Arc<Worker>> {
     Some(idle.remove(at).1)
 }
 
-/// Put a worker with the idle ones; returns whether the lock could be had.
+/// Add a worker to the idle ones; returns whether the lock could be taken.
 fn put_idle(scheduling: &Scheduling, worker: &Arc<Worker>) -> bool {
     idle_workers().map(|mut idle| idle.push((scheduling.clone(), Arc::clone(worker)))).is_some()
 }
 
-/// The loop of a worker's thread: one task after the other, until it has waited for one in vain.
+/// The loop of a worker's thread: one task after the other, until none has come for a while.
 fn worker_loop(scheduling: Option<&Scheduling>, worker: &Arc<Worker>) {
     while let Some(task) = worker.wait() {
         task.run();
@@ -170,7 +170,7 @@ impl<'a> Helpers<'a> {
         for number in 1..=count {
             call.left.fetch_add(1, Ordering::Relaxed);
             let Some(worker) = helpers.start(Task { call: Arc::clone(call), number }) else {
-                // A thread that the system refuses is no error.
+                // If the system refuses a thread, the call has one helper fewer.
                 call.left.fetch_sub(1, Ordering::Relaxed);
                 break;
             };
@@ -207,7 +207,7 @@ impl Drop for Helpers<'_> {
             }
         }
         let all_have_ended = || self.call.left.load(Ordering::Acquire) == 0;
-        for _ in 0..LOOKS {
+        for _ in 0..SPINS {
             if all_have_ended() {
                 return;
             }

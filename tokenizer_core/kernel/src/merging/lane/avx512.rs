@@ -46,8 +46,8 @@ impl LaneOps for Vectors {
             for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
                 *keys = _mm512_load_si512(from.add(at));
             }
-            let greatest = greatest::<N>(keys);
-            next(lane, table, keys, greatest)
+            let highest = highest::<N>(keys);
+            next(lane, table, keys, highest)
         }
     }
 
@@ -62,15 +62,15 @@ impl LaneOps for Vectors {
         let [before, at] = lane.changed();
         // One in eight or so comes before all others: where none does, the next merge waits for nothing.
         let last = key(found[0], before).max(key(found[1], at));
-        let mut greatest = lane.rest;
-        if last > greatest {
+        let mut highest = lane.rest;
+        if last > highest {
             cold_path();
-            greatest = last;
+            highest = last;
         }
         // SAFETY: the caller's promise.
         unsafe {
             let keys = keys(lane, found);
-            next(lane, table, keys, greatest)
+            next(lane, table, keys, highest)
         }
     }
 
@@ -189,19 +189,19 @@ unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, ids: &[u
     }
 }
 
-/// The greatest of all keys.
+/// The highest of all keys.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
-unsafe fn greatest<const N: usize>(keys: [__m512i; VECTORS]) -> u32 {
+unsafe fn highest<const N: usize>(keys: [__m512i; VECTORS]) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
         _mm512_reduce_max_epu32(keys[1..N / WORDS].iter().fold(keys[0], |all, keys| _mm512_max_epu32(all, *keys)))
     }
 }
 
-/// Make the leftmost merge of the lowest rank, whose key is the greatest; `false` if none is left.
+/// Make the leftmost merge of the lowest rank, whose key is the highest; `false` if none is left.
 ///
 /// # Safety
 /// The machine has AVX-512.
@@ -226,14 +226,14 @@ unsafe fn next<const N: usize>(
                     *keys = _mm512_maskz_mov_epi32(within(kept, at), *keys);
                     _mm512_store_si512(to.add(at), *keys);
                 }
-                lane.rest = greatest::<N>(keys);
+                lane.rest = highest::<N>(keys);
                 return true;
             }
             // What was found belongs to another pair, so this one does not merge.
             for (vector, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
                 *keys = _mm512_mask_set1_epi32(*keys, within(1 << at, vector), 0);
             }
-            key = greatest::<N>(keys);
+            key = highest::<N>(keys);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A turn of a lane without AVX-512. The greatest of all keys but the two that the last merge changed is found while
+//! A turn of a lane without AVX-512. The highest of all keys but the two that the last merge changed is found while
 //! these are looked up. The two are written one by one, and all keys are read a turn later, when those stores are long
 //! done.
 
@@ -7,13 +7,13 @@ use std::marker::PhantomData;
 
 use super::{Lane, LaneOps, key, merge_of};
 use crate::machine::branch::cold_path;
-use crate::machine::greatest::Greatest;
-use crate::machine::tagged_line::Look;
+use crate::machine::maximum::Maximum;
+use crate::machine::tagged_line::FindTag;
 use crate::merging::ranks::MergeTable;
 
 pub(super) struct Plain<P>(PhantomData<P>);
 
-impl<P: Look + Greatest> LaneOps for Plain<P> {
+impl<P: FindTag + Maximum> LaneOps for Plain<P> {
     #[inline(always)]
     unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]) {
         let length = piece.len().min(N - 2);
@@ -35,13 +35,13 @@ impl<P: Look + Greatest> LaneOps for Plain<P> {
     #[inline(always)]
     unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { next::<N, P>(lane, table, P::greatest(&lane.keys)) }
+        unsafe { next::<N, P>(lane, table, P::maximum(&lane.keys)) }
     }
 
     #[inline(always)]
     unsafe fn look<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) {
         // SAFETY: the caller's promise.
-        let (rest, found) = unsafe { (P::greatest(&lane.keys), lane.precedences::<P>(table)) };
+        let (rest, found) = unsafe { (P::maximum(&lane.keys), lane.precedences::<P>(table)) };
         let [before, at] = lane.changed();
         let found = [key(found[0], before), key(found[1], at)];
         (lane.keys[before], lane.keys[at]) = (found[0], found[1]);
@@ -50,16 +50,16 @@ impl<P: Look + Greatest> LaneOps for Plain<P> {
 
     #[inline(always)]
     unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, others: bool) -> bool {
-        let (mut greatest, last) = (lane.rest, lane.last);
+        let (mut highest, last) = (lane.rest, lane.last);
         if others {
-            greatest = select_unpredictable(last > greatest, last, greatest);
-        } else if last > greatest {
+            highest = select_unpredictable(last > highest, last, highest);
+        } else if last > highest {
             // One in eight or so comes before all others: where none does, the next merge waits for nothing.
             cold_path();
-            greatest = last;
+            highest = last;
         }
         // SAFETY: the caller's promise.
-        unsafe { next::<N, P>(lane, table, greatest) }
+        unsafe { next::<N, P>(lane, table, highest) }
     }
 
     #[inline(always)]
@@ -78,12 +78,12 @@ impl<P: Look + Greatest> LaneOps for Plain<P> {
     }
 }
 
-/// Make the leftmost merge of the lowest rank, whose key is the greatest; `false` if none is left.
+/// Make the leftmost merge of the lowest rank, whose key is the highest; `false` if none is left.
 ///
 /// # Safety
 /// The machine has the path.
 #[inline(always)]
-unsafe fn next<const N: usize, P: Greatest>(lane: &mut Lane<N>, table: &MergeTable, mut key: u32) -> bool {
+unsafe fn next<const N: usize, P: Maximum>(lane: &mut Lane<N>, table: &MergeTable, mut key: u32) -> bool {
     loop {
         let Some((at, precedence)) = merge_of(key) else { return false };
         // SAFETY: only the place of a symbol has a key above `NONE`, and the last border stays taken behind it.
@@ -98,6 +98,6 @@ unsafe fn next<const N: usize, P: Greatest>(lane: &mut Lane<N>, table: &MergeTab
         // What was found belongs to another pair, so this one does not merge.
         lane.keys[at] = 0;
         // SAFETY: the caller's promise.
-        key = unsafe { P::greatest(&lane.keys) };
+        key = unsafe { P::maximum(&lane.keys) };
     }
 }

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::{Look, PairTable, Portable};
+use super::{FindTag, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
 
 const ID_BITS: u32 = 9;
 
 /// What a pair has, by path: 0 for none, whatever was found first.
-fn looked_up<L: Look>(table: &PairTable, left: u32, right: u32) -> u32 {
+fn looked_up<L: FindTag>(table: &PairTable, left: u32, right: u32) -> u32 {
     // SAFETY: asked for on a path that the machine has.
     let found = unsafe { table.look::<L>(table.address(left, right), || (left, right)) };
     if found != 0 && table.holds(found, left, right) { found } else { 0 }
@@ -95,7 +95,7 @@ fn a_pair_set_apart_is_hidden_by_no_entry_of_its_tag() {
         let rounds = order.map(|round| by_tag.iter().filter_map(move |pairs| pairs.get(round)));
         let pairs: Vec<(u32, u32)> = rounds.into_iter().flatten().copied().collect();
         let table = check_pairs(PairTable::new(ID_BITS, count, tag_bits), &pairs, &line[..200]).unwrap();
-        assert_eq!(table.apart.len(), pairs.len() - 16);
+        assert_eq!(table.overflow.len(), pairs.len() - 16);
     }
 }
 

@@ -1,22 +1,22 @@
-//! The greatest of some numbers.
+//! The maximum of some numbers.
 
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::Avx2;
 use crate::machine::path::Portable;
 
-/// How each path finds the greatest of `N` numbers, whole vectors of them, each zero or the bits of an ordinary
-/// positive floating-point number: the greatest of such bits is that of the numbers.
-pub(crate) trait Greatest {
+/// How each path finds the maximum of `N` numbers, which fill whole vectors. Each is zero or the bits of a normal
+/// positive floating-point number, since the order of such bits is that of the numbers.
+pub(crate) trait Maximum {
     /// # Safety
     /// The machine has the path.
-    unsafe fn greatest<const N: usize>(numbers: &[u32; N]) -> u32;
+    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32;
 }
 
-impl Greatest for Portable {
-    /// SSE2 has no greater one of two integers of 32 bits.
+impl Maximum for Portable {
+    /// SSE2 has no maximum of unsigned integers of 32 bits, but one of floating-point numbers.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn greatest<const N: usize>(numbers: &[u32; N]) -> u32 {
+    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32 {
         use core::arch::x86_64::{_mm_cvtss_f32, _mm_loadu_ps, _mm_max_ps, _mm_movehl_ps, _mm_shuffle_ps};
         const { assert!(N.is_multiple_of(16)) };
         // SAFETY: every machine of this kind has SSE2; there are as many vectors of four numbers.
@@ -33,15 +33,15 @@ impl Greatest for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn greatest<const N: usize>(numbers: &[u32; N]) -> u32 {
+    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32 {
         numbers.iter().copied().fold(0, u32::max)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Greatest for Avx2 {
+impl Maximum for Avx2 {
     #[inline(always)]
-    unsafe fn greatest<const N: usize>(numbers: &[u32; N]) -> u32 {
+    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32 {
         use core::arch::x86_64::{
             _mm_cvtsi128_si32, _mm_max_epu32, _mm_shuffle_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256,
             _mm256_loadu_si256, _mm256_max_epu32,
@@ -71,27 +71,27 @@ mod tests {
         let numbers: [u32; N] = std::array::from_fn(|at| numbers[at]);
         let truth = numbers.iter().copied().max().unwrap_or(0);
         // SAFETY: every machine has it.
-        prop_assert_eq!(unsafe { Portable::greatest(&numbers) }, truth);
+        prop_assert_eq!(unsafe { Portable::maximum(&numbers) }, truth);
         #[cfg(target_arch = "x86_64")]
         if Path::Avx2.is_available() {
             // SAFETY: just asked for.
-            prop_assert_eq!(unsafe { Avx2::greatest(&numbers) }, truth);
+            prop_assert_eq!(unsafe { Avx2::maximum(&numbers) }, truth);
         }
         Ok(())
     }
 
     proptest! {
-        /// The greatest in any place, and as often as it likes; the smallest and the greatest ordinary numbers among
+        /// The maximum in any place, and as often as it likes; the smallest and the maximum ordinary numbers among
         /// them.
         #[test]
         fn it_is_the_greatest_on_every_path(
             (least, most) in (1_u32 << 23..f32::INFINITY.to_bits(), 1_u32 << 23..f32::INFINITY.to_bits()),
             mut numbers in prop::collection::vec(0..5_u32, 64),
-            greatest in prop::collection::vec(0..64_usize, 0..3),
+            maximum in prop::collection::vec(0..64_usize, 0..3),
         ) {
             let values = [0, 1 << 23, least, least.min(most), f32::INFINITY.to_bits() - 2];
             numbers.iter_mut().for_each(|number| *number = values[*number as usize]);
-            greatest.into_iter().for_each(|at| numbers[at] = f32::INFINITY.to_bits() - 1);
+            maximum.into_iter().for_each(|at| numbers[at] = f32::INFINITY.to_bits() - 1);
             check::<16>(&numbers)?;
             check::<32>(&numbers)?;
             check::<64>(&numbers)?;
