@@ -66,7 +66,7 @@ impl Pipeline {
             return self.encode_rows(texts, 0, options, scratch, &mut batch).map(|()| batch);
         }
         let begin = |run: Range<usize>| match run.start {
-            // All others are put behind the first.
+            // All others are put after the first.
             0 => Ok(Batch::with_room(texts.len(), bytes)),
             first => {
                 let rows = &texts[shares[first].start..shares[run.end - 1].end];

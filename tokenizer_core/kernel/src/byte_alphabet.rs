@@ -1,6 +1,6 @@
-//! GPT-2's bijection between bytes and printable characters.
+//! GPT-2's bijection between bytes and printable characters (`bytes_to_unicode` in its `encoder.py`).
 //!
-//! Printable bytes of Latin-1 stand for themselves; the other 68, in order, for the characters from U+0100 on.
+//! The printable bytes of Latin-1 are themselves; the other 68 are, in order, the characters from U+0100 on.
 
 /// One more than the last character of the alphabet.
 const CHAR_LIMIT: usize = 0x100 + 68;
@@ -28,13 +28,13 @@ const fn build() -> ([char; 256], [u16; CHAR_LIMIT]) {
     (chars, bytes)
 }
 
-/// The bytes behind a string of the byte alphabet, or `None` if a character is outside it.
+/// The bytes of a string in the byte alphabet, or `None` if a character is outside it.
 pub fn text_to_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     append_bytes(text, &mut bytes).then_some(bytes)
 }
 
-/// Append the bytes behind a string of the byte alphabet; `false`, and nothing appended, if a character is outside it.
+/// Append the bytes of a string in the byte alphabet; `false`, and nothing appended, if a character is outside it.
 pub fn append_bytes(text: &str, bytes: &mut Vec<u8>) -> bool {
     let start = bytes.len();
     for char in text.chars() {

@@ -1,4 +1,4 @@
-//! Places where a literal may begin, by its first two bytes: most texts have the first, few the second behind it.
+//! Places where a literal may begin, by its first two bytes: most texts have the first, few the second after it.
 
 use memchr::{memchr, memchr2, memchr3};
 
@@ -27,7 +27,7 @@ impl Candidates {
         (firsts.len() <= 3).then_some(Self { firsts, pairs })
     }
 
-    /// The first place at or behind `at` where a literal may begin.
+    /// The first place at or after `at` where a literal may begin.
     pub(super) fn next(&self, text: &[u8], mut at: usize) -> Option<usize> {
         loop {
             let rest = text.get(at..)?;

@@ -157,7 +157,7 @@ fn cut<'t>(
 ) -> Result<()> {
     // Where the text between tokens begins.
     let mut rest = 0;
-    // White space behind a token with `rstrip`, looked at once however many tokens end in it.
+    // White space after a token with `rstrip`, looked at once however many tokens end in it.
     let mut space_end = 0;
     let first = segments.len();
     for Found { token, bytes: Range { mut start, mut end } } in found {

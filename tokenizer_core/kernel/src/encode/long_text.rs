@@ -1,9 +1,9 @@
-//! One long text over several threads, cut only where every scanner cuts, whatever stands before and behind.
+//! One long text over several threads, cut only where every scanner cuts, whatever comes before and after.
 //!
-//! No match of a scanner holds a newline and the letter behind it. The letter begins a match, so what follows is cut as
-//! if the text began there; and a newline behind a visible character ends its match there in any case, also at the end
-//! of a text. So where an ASCII letter follows a newline that follows a visible ASCII character, both sides can be cut
-//! on their own.
+//! No match of a scanner holds a newline and the letter after it. So the letter begins a match, and what follows is cut as
+//! if the text began there. A newline after a visible character always ends its match, also at the end of a text. So
+//! between a newline that follows a visible ASCII character and an ASCII letter a text can be cut, and both sides be
+//! encoded on their own.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::machine::buffer::Buffer;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
 
-/// Text that is worth a thread, in bytes: large against a cache that has to learn it.
+/// Text that is worth a thread, in bytes: enough to be worth filling the thread's caches.
 const WORTHWHILE: usize = 256 * 1024;
 
-/// Text that a thread takes at a time, in bytes: so small that all end at about the same time, and so large that places
-/// to cut at, which are looked for before anybody begins, are few.
+/// Text that a thread takes at a time, in bytes: small enough that all threads end at about the same time, and large
+/// enough that there are few places to cut, which are looked for before any thread begins.
 const SHARE: usize = 128 * 1024;
 
 impl Pipeline {

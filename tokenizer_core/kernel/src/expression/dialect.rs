@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::expression::{Expression, StepBudget};
 
-    /// The text with `_` for every match; an empty match right behind another does not count.
+    /// The text with `_` for every match; an empty match right after another does not count.
     fn replaced(expression: &Expression, text: &str) -> String {
         let mut steps = StepBudget::default();
         let (mut from, mut last, mut kept, mut new) = (0, None, 0, String::new());

@@ -4,7 +4,7 @@ use super::special::specials;
 use crate::machine::byte_vector::WINDOW;
 use crate::machine::words::bytes_at;
 
-/// What is looked at together: a window, and behind it another for an escape or a copy that begins in the first.
+/// What is looked at together: a window, and after it another for an escape or a copy that begins in the first.
 type Windows = [u8; 2 * WINDOW];
 
 /// The highest value of a digit.
@@ -48,13 +48,13 @@ static SHORT: [u8; 256] = {
 };
 
 /// Read a string from `start` on to its quotation mark, and append what it stands for to `text`. Returns where it ends,
-/// behind the mark; `None` if it does not, or is not a string. Then `text` may end within a character.
+/// after the mark; `None` if it does not, or is not a string. Then `text` may end within a character.
 pub(super) fn unescape(body: &str, start: usize, text: &mut Vec<u8>) -> Option<usize> {
     let body = body.as_bytes();
     let mut at = start;
     while at < body.len() {
         let mut copy: Windows = [0; 2 * WINDOW];
-        // Behind the body are zeros, which are special and end no string.
+        // After the body are zeros, which are special and end no string.
         let seen = bytes_at(body, at, &mut copy);
         let special = seen.first_chunk().map_or(0, specials);
         // An escape is longer than what it stands for, and the last copy ends in a third window.

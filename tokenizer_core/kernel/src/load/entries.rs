@@ -143,7 +143,7 @@ struct Splits {
 }
 
 impl Splits {
-    /// Note the next merge behind `merges`; `false` if it is among them.
+    /// Add the merge that comes after `merges`; `false` if it is among them.
     fn insert(&mut self, merges: &[Merge], merge: Merge) -> bool {
         let product = merge.product as usize;
         if self.last.len() <= product {

@@ -1,12 +1,12 @@
-//! The merge behind every token of a rank file.
+//! The merge that makes each token of a rank file; minbpe's `recover_merges` does the same, one token at a time.
 //!
 //! tiktoken merges any two neighbours whose joined bytes are a token. Only one pair can ever become a given token: the
 //! last one when the token's own bytes are merged alone, because what happens inside its bytes does not depend on what
-//! lies outside. A token that its own bytes never become has no merge, and is found only as a whole piece.
+//! is outside. A token that its own bytes never become has no merge, and is found only as a whole piece.
 //!
-//! Where every token is made of earlier ones, that pair is the one way to cut the token into halves that stand side by
-//! side until then (`lineage`). So that cut is searched for first. A token without one is merged alone; if that makes
-//! it out of later tokens, all tokens are merged alone.
+//! Where every token is made of earlier ones, that pair is the only cut of the token into halves that stay side by side
+//! until they merge (`lineage`). So that cut is looked for first. A token without one is merged alone; if that makes it
+//! out of later tokens, all tokens are merged alone.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -17,7 +17,7 @@ use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
 use crate::vocabulary::{Merge, Vocabulary};
 
-/// Halves of tokens are prefetched this many tokens ahead: waiting for them was more than half of the time.
+/// Halves of tokens are prefetched this many tokens ahead: waiting for them took more than half of the time.
 const AHEAD: usize = 4;
 
 /// Cuts of a token whose halves are prefetched: in OpenAI's vocabularies the third cut finds the merge, on average.
@@ -50,7 +50,7 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
         let halves = if token.len() <= LONG {
             cuts(token.len()).find_map(|cut| {
                 let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
-                // Where the merge will go, if this is it.
+                // The entry of the merge, if this is it.
                 table.prefetch(left, right);
                 are_halves(left, right).then_some((left, right))
             })
@@ -87,7 +87,7 @@ struct Part {
     previous: u32,
     /// Where the next part begins, which is where this one ends.
     next: u32,
-    /// What this part and the next become, or `NONE`; also how a stale entry of the queue is known.
+    /// What this part and the next become, or `NONE`; a queue entry with another product is stale.
     product: u32,
 }
 
@@ -118,12 +118,12 @@ impl<'a> Recovery<'a> {
         long.filter_map(|(rank, bytes)| self.merge_of(rank, bytes)).collect()
     }
 
-    /// The merge behind a token of more than one byte, if its bytes become it.
+    /// The merge that makes a token of more than one byte, if its bytes become it.
     fn merge_of(&mut self, rank: u32, bytes: &[u8]) -> Option<Merge> {
         self.last_merge(bytes).filter(|merge| merge.product == rank)
     }
 
-    /// The merge after which nothing of `token` is left to merge, if it makes the whole of it.
+    /// The last merge of the bytes of `token`, if they become one token.
     fn last_merge(&mut self, token: &[u8]) -> Option<Merge> {
         self.parts.clear();
         self.queue.clear();

@@ -10,15 +10,14 @@ use crate::error::{Code, Error, Result};
 use crate::merging::token_index::TokenIndex;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
-/// Read a rank file and recover the merge behind every token. Lines may end in CRLF; the last needs no newline.
+/// Read a rank file and recover the merge that makes each token. Lines may end in CRLF; the last needs no newline.
 ///
 /// # Errors
 /// `invalid_file`, `duplicate_id`, `duplicate_token`, `id_out_of_range`, each with its line; `missing_byte`.
 pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
     let body = data.strip_suffix(b"\n").unwrap_or(data);
     let lines = || body.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    // All in one place, as long as the longest token allows: a vector for each took a tenth of the time and of the
-    // memory.
+    // All tokens are in one vector: a vector for each took a tenth of the time and of the memory.
     let mut bytes = Vec::with_capacity(data.len());
     let mut ranks = Vec::new();
     for (index, line) in lines().enumerate() {
@@ -42,7 +41,7 @@ fn place(index: usize) -> String {
     format!("line {}", index + 1)
 }
 
-/// Read a line: its token goes behind `bytes`, its rank is returned.
+/// Read a line: append its token to `bytes`, and return its rank.
 fn parse(line: &[u8], bytes: &mut Vec<u8>) -> Result<u32> {
     let invalid = |message: &str| Error::new(Code::InvalidFile, message);
     let mut parts = line.split(|byte| *byte == b' ');

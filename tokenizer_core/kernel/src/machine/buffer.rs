@@ -14,10 +14,10 @@ pub fn keep(bytes: usize) {
     let _ = bytes;
 }
 
-/// Room for ids beyond a third of the text's bytes, since very short texts have fewer than three bytes a token.
+/// Room for ids in addition to a third of the text's bytes, since very short texts have fewer than three bytes a token.
 const SHORT: usize = 16;
 
-/// Items one behind the other, as in a vector.
+/// Items one after the other, as in a vector.
 #[derive(Debug)]
 pub enum Buffer<T> {
     /// As long as they are few.
@@ -74,7 +74,7 @@ impl<T: Copy> Buffer<T> {
         *self = other;
     }
 
-    /// The room behind the items; at least what was reserved.
+    /// The room after the items; at least what was reserved.
     #[inline]
     pub fn spare(&mut self) -> &mut [MaybeUninit<T>] {
         match self {
@@ -241,7 +241,7 @@ mod mapped {
         items: PhantomData<T>,
     }
 
-    // SAFETY: it alone owns the memory behind `start`, as a vector owns its own.
+    // SAFETY: it alone owns the memory at `start`, as a vector owns its own.
     unsafe impl<T: Send> Send for Mapped<T> {}
     // SAFETY: a shared reference only gives out shared references to items.
     unsafe impl<T: Sync> Sync for Mapped<T> {}
@@ -273,7 +273,7 @@ mod mapped {
             unsafe { std::slice::from_raw_parts(self.start, self.length) }
         }
 
-        /// Give the pages behind the items back to the system, if they are more than a third of what is in use.
+        /// Give the pages after the items back to the system, if they are more than a third of what is in use.
         pub fn trim(&mut self) {
             let used = self.length * size_of::<T>();
             if let Some(region) = &mut self.region {
@@ -281,7 +281,7 @@ mod mapped {
                 let end = used.next_multiple_of(PAGE).min(region.touched);
                 if (region.touched - end) * 3 > used {
                     // SAFETY: `end` is a multiple of a page and `touched` at most the region's size, so the range lies
-                    // in the region; it is behind all items, so nothing in it is ever read.
+                    // in the region; it is after all items, so nothing in it is ever read.
                     unsafe {
                         let from = region.mapping.start().as_ptr().byte_add(end);
                         libc::madvise(from, region.touched - end, libc::MADV_DONTNEED);

@@ -59,7 +59,7 @@ pub(crate) trait ByteVector: Copy {
     /// As above.
     unsafe fn high_bits(self) -> u64;
 
-    /// Write the place of every bit of `bits`, counted from `at`. What is written behind the last means nothing.
+    /// Write the place of every bit of `bits`, counted from `at`. What is written after the last means nothing.
     ///
     /// # Safety
     /// As above.

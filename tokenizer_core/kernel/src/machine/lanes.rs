@@ -26,7 +26,7 @@ static LANES: Table = {
     Table(lanes)
 };
 
-/// The numbers of the lanes that have a bit, in order, with zeros behind them.
+/// The numbers of the lanes that have a bit, in order, with zeros after them.
 ///
 /// # Safety
 /// The machine has AVX2.

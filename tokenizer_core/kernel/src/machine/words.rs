@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-/// Sixteen bytes from `start` on, with zeros behind the end of the text.
+/// Sixteen bytes from `start` on, with zeros after the end of the text.
 #[inline(always)]
 pub fn sixteen(text: &[u8], start: usize) -> u128 {
     match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
@@ -11,7 +11,7 @@ pub fn sixteen(text: &[u8], start: usize) -> u128 {
     }
 }
 
-/// `BYTES` bytes from `at` on; near the end of the text a copy of them, with zeros behind the end.
+/// `BYTES` bytes from `at` on; near the end of the text a copy of them, with zeros after the end.
 #[inline(always)]
 pub(crate) fn bytes_at<'w, const BYTES: usize>(
     text: &'w [u8],

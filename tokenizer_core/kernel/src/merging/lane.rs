@@ -17,7 +17,7 @@ use crate::machine::words::{highest_bit, lowest_bit};
 use crate::merging::pair_table::Address;
 use crate::merging::ranks::{MergeTable, NEVER};
 
-/// One piece being merged, of at most `N - 2` bytes: before the first symbol and behind the last is a border, which
+/// One piece being merged, of at most `N - 2` bytes: before the first symbol and after the last is a border, which
 /// never merges.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
@@ -88,7 +88,7 @@ impl<const N: usize> Lane<N> {
     unsafe fn make(&mut self, table: &MergeTable, at: usize, right: usize, precedence: u32) -> [usize; 2] {
         self.taken &= !(1 << right);
         let behind = self.taken >> at >> 1;
-        // SAFETY: the border before the first symbol has place 0 and the other one the place behind the last symbol;
+        // SAFETY: the border before the first symbol has place 0 and the other one the place after the last symbol;
         // both stay taken, since no merge has a border in it. So there is a bit below `at`, and one above.
         let (before, after) = unsafe { (highest_bit(self.taken & ((1 << at) - 1)), lowest_bit(behind) + at + 1) };
         let product = table.made_by(precedence);
@@ -115,7 +115,7 @@ impl<const N: usize> Lane<N> {
     unsafe fn precedences<L: FindTag>(&self, table: &MergeTable) -> [u32; 2] {
         let pair = |which: usize| {
             let left = self.changed()[which];
-            // SAFETY: it is the place of a symbol or of the first border, and the last border stays taken behind it.
+            // SAFETY: it is the place of a symbol or of the first border, and the last border stays taken after it.
             (self.ids[left], self.ids[unsafe { self.after(left) } % N])
         };
         // SAFETY: the caller's promise.

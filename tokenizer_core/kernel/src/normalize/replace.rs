@@ -54,7 +54,7 @@ impl Replace {
                 break;
             };
             if start == end && last_end == Some(end) {
-                // An empty match right behind a match does not count, as in every engine.
+                // An empty match right after a match does not count, as in every engine.
                 at += text[at..].chars().next().map_or(1, char::len_utf8);
                 continue;
             }
@@ -73,7 +73,7 @@ impl Replace {
         Ok(rewriter.finish())
     }
 
-    /// The leftmost match at or behind `at`.
+    /// The leftmost match at or after `at`.
     fn find(&self, text: &str, at: usize, steps: &mut StepBudget) -> Result<Option<(usize, usize)>> {
         match &self.needle {
             // An empty literal would be found inside a character; it matches between any two.

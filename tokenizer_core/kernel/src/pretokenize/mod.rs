@@ -85,7 +85,7 @@ enum Cut<'t> {
 }
 
 impl Pieces<'_> {
-    /// Write the ends (byte positions in the text) of the next pieces into `ends`, and return how many: 0 behind the
+    /// Write the ends (byte positions in the text) of the next pieces into `ends`, and return how many: 0 after the
     /// last piece, and it need not fill all of `ends` before. Pieces tile the text: each begins where the one before
     /// ended, the first at 0, and none is empty. Scanners are fastest with room for 160 ends or more.
     ///

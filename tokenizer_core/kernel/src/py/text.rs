@@ -50,7 +50,7 @@ pub fn utf8<'a>(text: &'a Bound<'_, PyString>, path: Path) -> PyResult<Text<'a>>
     made.map_or_else(|| kept(text, None).map(Text::Kept), |made| Ok(Text::Made(made)))
 }
 
-/// Texts as UTF-8, one made behind the other.
+/// Many texts as UTF-8; those that had to be made are in one buffer.
 pub struct Texts<'a> {
     made: Option<Utf8>,
     rows: Vec<Row<'a>>,

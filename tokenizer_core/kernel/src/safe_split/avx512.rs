@@ -42,7 +42,7 @@ pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
     let (mut beyond, mut far) = (0, 0);
     for first in (0..text.len()).step_by(WINDOW) {
         let left = lowest_bits((text.len() - first).min(WINDOW));
-        // SAFETY: the caller's promise; no byte behind the text is loaded.
+        // SAFETY: the caller's promise; no byte after the text is loaded.
         unsafe {
             let bytes = _mm512_maskz_loadu_epi8(left, text.as_ptr().add(first).cast());
             beyond += _mm512_movepi8_mask(bytes).count_ones() as usize;
@@ -145,7 +145,7 @@ unsafe fn full_lanes(leads: u64, whole: usize) -> usize {
     if full > 0 { next.trailing_zeros() as usize } else { whole }
 }
 
-/// Those of `ends` from `next` on that lie within `length` bytes from `at` on, a bit each; `next` moves behind them.
+/// Those of `ends` from `next` on that lie within `length` bytes from `at` on, a bit each; `next` moves after them.
 ///
 /// # Safety
 /// The machine has AVX-512.
@@ -247,7 +247,7 @@ unsafe fn characters(bytes: __m512i, before: __m512i, places: __m512i) -> (__m51
         let places = _mm512_shuffle_epi8(places, _mm512_loadu_si512(FOUR_TIMES.as_ptr().cast()));
         let places = _mm512_add_epi8(places, all(0x00FF_FEFD));
         let four = _mm512_permutex2var_epi8(bytes, places, before);
-        // Of the bytes behind the first none has the second bit from above.
+        // Of the bytes after the first none has the second bit from above.
         let two_or_one = _mm512_test_epi32_mask(four, all(0x40_0000));
         let three = _mm512_test_epi32_mask(four, all(0x4000));
         let one = _mm512_testn_epi32_mask(four, all(0x8000_0000));

@@ -1,7 +1,7 @@
 //! The pairs of neighbouring characters that some token spans, as a set that errs on one side only: it misses none, and
 //! it may contain pairs that no token spans, which are then not cut though they could be.
 //!
-//! Behind a space nothing is cut: some token goes from there to nearly every script, and some of them end within a
+//! After a space nothing is cut: some token goes from there to nearly every script, and some of them end within a
 //! character.
 //!
 //! A character is its bytes as one number: the four bytes up to its end, the last one highest, with zeros in the place
@@ -26,7 +26,7 @@ const FULL: usize = MOST * 32 / 4;
 /// What a character of four bytes has and no other; next to such a one nothing is cut.
 pub(super) const FAR: u32 = 0xFF;
 
-/// The space, behind which nothing is cut either.
+/// The space, after which nothing is cut either.
 pub(super) const BLANK: u32 = 0x20 << 24;
 
 /// An odd number whose products are mixed in the upper bits.
@@ -41,7 +41,7 @@ pub(super) struct Crossings {
     /// word.
     pub(super) shift: u32,
     /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
-    /// behind it, a bit for the low half of each.
+    /// after it, a bit for the low half of each.
     pub(super) first_bytes: [u16; 64],
 }
 
@@ -56,7 +56,7 @@ enum Left {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Right {
     Whole(u32),
-    /// Any character that has one byte behind these, whose place is free.
+    /// Any character that has one byte after these, whose place is free.
     But(u32),
     /// Any character of three bytes that begins with this one.
     First(u8),
@@ -131,7 +131,7 @@ impl Crossings {
         word >> (bit & 31) & 1 != 0
     }
 
-    /// Whether a token may end with the first byte of `right`, which has three, behind `left`.
+    /// Whether a token may end with the first byte of `right`, which has three, after `left`.
     #[inline(always)]
     fn has_partly(&self, left: u32, right: u32) -> bool {
         self.first_bytes[(left >> 24 & 0x3F) as usize] >> (right >> 8 & 0x0F) & 1 != 0
@@ -197,7 +197,7 @@ impl Right {
         let length = 1 + bytes[1..].iter().take_while(|byte| is_continuation(**byte)).count();
         match expected(bytes[0])? {
             expected if length == expected => Some(Self::Whole(character(&bytes[..length]))),
-            // No valid text goes on behind a part of a character.
+            // No valid text goes on after a part of a character.
             _ if length < bytes.len() => None,
             expected if length + 1 == expected => Some(Self::But(character(bytes) >> 8)),
             3 => Some(Self::First(bytes[0])),

@@ -76,7 +76,7 @@ proptest! {
         ends.sort_unstable();
         ends.dedup();
         let start = ends.remove(0);
-        // What stands behind the last piece is not cut.
+        // What stands after the last piece is not cut.
         ends.truncate(ends.len().saturating_sub(rest));
         let ends: Vec<u32> = ends.into_iter().map(|end| end as u32).collect();
         let vocabulary = vocabulary(&text, &draws);

@@ -129,7 +129,7 @@ struct Characters {
 }
 
 impl Characters {
-    /// Of 64 bytes of `text` from `at` on; behind its end all seem to be of one byte.
+    /// Of 64 bytes of `text` from `at` on; after its end all seem to be of one byte.
     ///
     /// # Safety
     /// The machine has `V`.

@@ -119,7 +119,7 @@ mod avx512 {
         (carried == 0).then_some(count)
     }
 
-    /// Up to 64 bytes, with zeros behind them.
+    /// Up to 64 bytes, with zeros after them.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn load(bytes: &[u8]) -> __m512i {
         let mask = u64::MAX.unbounded_shr(WINDOW.saturating_sub(bytes.len()) as u32);

@@ -116,7 +116,7 @@ mod avx512 {
         Some(count)
     }
 
-    /// Up to 16 characters, with zeros behind them.
+    /// Up to 16 characters, with zeros after them.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn load(characters: &[u32]) -> __m512i {
         let lanes = u16::MAX.unbounded_shr(LANES.saturating_sub(characters.len()) as u32);

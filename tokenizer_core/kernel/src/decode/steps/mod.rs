@@ -72,7 +72,7 @@ impl Step {
     }
 }
 
-/// Bytes behind the last step, so that four can be loaded from any on.
+/// Bytes after the last step, so that four can be loaded from any on.
 const BEHIND: usize = 3;
 
 /// The steps of all tokens in each unit, made when the first text is measured in it. `OnceBox` and not `OnceLock`:
@@ -98,7 +98,7 @@ const fn twice(number: u32) -> u64 {
 }
 
 /// For each packed step without pairs, what it adds to both ends of the place before: once for its span, and once for
-/// the place behind it.
+/// the place after it.
 static SUMS: [[u64; 2]; 256] = sums();
 
 const fn sums() -> [[u64; 2]; 256] {

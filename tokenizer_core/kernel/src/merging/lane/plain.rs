@@ -86,7 +86,7 @@ impl<P: FindTag + Maximum> LaneOps for Plain<P> {
 unsafe fn next<const N: usize, P: Maximum>(lane: &mut Lane<N>, table: &MergeTable, mut key: u32) -> bool {
     loop {
         let Some((at, precedence)) = merge_of(key) else { return false };
-        // SAFETY: only the place of a symbol has a key above `NONE`, and the last border stays taken behind it.
+        // SAFETY: only the place of a symbol has a key above `NONE`, and the last border stays taken after it.
         let (at, right) = (at % N, unsafe { lane.after(at % N) } % N);
         if table.holds(precedence, lane.ids[at], lane.ids[right]) {
             // SAFETY: a precedence that holds is that of two symbols: no pair with the border is in the table.

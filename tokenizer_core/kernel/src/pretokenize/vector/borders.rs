@@ -59,8 +59,8 @@ pub(super) struct Borders {
     pub(super) next: Option<Carry>,
 }
 
-/// The borders among the first `count` characters; `last` if the text ends behind them. `contractions` tells for quotes
-/// whether one, and whether two of the characters behind each belong to a contraction. Where a character has a bit for
+/// The borders among the first `count` characters; `last` if the text ends after them. `contractions` tells for quotes
+/// whether one, and whether two of the characters after each belong to a contraction. Where a character has a bit for
 /// each of its bytes, `inside` are all but the first of them, and counts are those of bytes; else it is zero.
 #[inline(always)]
 pub(super) fn borders<R: Rules>(
@@ -92,7 +92,7 @@ pub(super) fn borders<R: Rules>(
         Contraction::AnyCase | Contraction::Lower => contractions(quote & leading_other),
     };
 
-    // Newlines behind others belong to them; white space is cut behind its last newline and before its last character.
+    // Newlines after others belong to them; white space is cut after its last newline and before its last character.
     let mut newline_left = newline;
     if R::NEWLINE_TAIL {
         newline_left &= newline.wrapping_add(other << 1 & newline);
@@ -141,7 +141,7 @@ pub(super) fn borders<R: Rules>(
     let at_end = |bits: u64| bits >> (count - 1) & 1;
     let (mut small_end, mut word_end) = (0, word);
     if R::CASED {
-        // A mark among others is one of them, and they go on behind it.
+        // A mark among others is one of them, and they go on after it.
         known &= below(masks.mark & (other & !leading_other) << 1);
         let apart = !((one | two) << 1 | two << 2);
         let (upper, lower) = (masks.upper & apart, masks.lower & apart);
@@ -151,7 +151,7 @@ pub(super) fn borders<R: Rules>(
         starts |= upper & small << 1;
         let mut doubtful = upper & open << 1;
         while doubtful != 0 {
-            // Capitals behind one without case begin a word if neither another such nor a small letter follows them.
+            // Capitals after one without case begin a word if neither another such nor a small letter follows them.
             let at = doubtful.trailing_zeros() as usize;
             let end = at + (upper >> at).trailing_ones() as usize;
             if end >= count && !last {
@@ -184,7 +184,7 @@ fn below(bits: u64) -> u64 {
 #[inline(always)]
 fn behind_last_newline(newline: u64, space: u64) -> u64 {
     let mut starts = newline << 1 & space;
-    // Newlines behind a run that begins with one of `starts`.
+    // Newlines after a run that begins with one of `starts`.
     let mut newlines = space.wrapping_add(starts) & newline;
     while newlines != 0 {
         let before = starts & below(newlines);

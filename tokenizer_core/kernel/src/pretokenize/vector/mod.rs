@@ -169,7 +169,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
     if count > 0 { count } else { scan::fill::<R>(text, start, ends) }
 }
 
-/// Where white space ends, and where behind its last newline.
+/// Where white space ends, and where after its last newline.
 struct WhiteSpace {
     end: usize,
     newline_end: usize,
@@ -211,7 +211,7 @@ unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Bor
     // SAFETY: the caller's promise.
     unsafe {
         if let Some(bytes) = rest.first_chunk() {
-            // What is known of most windows, that the text goes on behind them, makes their code shorter.
+            // What is known of most windows, that the text goes on after them, makes their code shorter.
             look_at::<R, B>(text, at, bytes, READ, carry)
         } else {
             let mut copy = [0; READ];
@@ -275,7 +275,7 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
     if last + length > WINDOW { last } else { last + length }
 }
 
-/// Where one and where two characters, or bytes, behind the quotes, which are bytes counted from `at`, belong to a
+/// Where one and where two characters, or bytes, after the quotes, which are bytes counted from `at`, belong to a
 /// contraction.
 #[inline(always)]
 fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
@@ -284,7 +284,7 @@ fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> 
         let bit = quotes & quotes.wrapping_neg();
         let quote = at + quotes.trailing_zeros() as usize;
         quotes ^= bit;
-        // Right behind another a quote begins a piece, so that it ends no word.
+        // Right after another a quote begins a piece, so that it ends no word.
         if R::CONTRACTION == Contraction::Suffix && before == Some(quote) {
             continue;
         }

@@ -32,7 +32,7 @@ pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> O
         let to = unsafe { bytes.as_mut_ptr().add(count) }.cast::<u8>();
         // Whether a character has two, three or four bytes shows in its bits, and so in those of all together.
         let bits = window.iter().fold(0, |bits, character| bits | character);
-        // SAFETY: as above, and behind each character there is room for those that follow.
+        // SAFETY: as above, and after each character there is room for those that follow.
         count += unsafe {
             match bits {
                 0..0x80 => {
