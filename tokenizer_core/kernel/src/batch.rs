@@ -1,4 +1,4 @@
-//! Many texts at once over threads; ids do not depend on how many there are.
+//! Many texts at once over threads; ids do not depend on the number of threads.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::scratch::Scratch;
 /// Text that is worth a thread, in bytes.
 const WORTHWHILE: usize = 64 * 1024;
 
-/// Text that a thread takes at a time, in bytes: large against the taking, and so small that all end at about the same
-/// time.
+/// Text that a thread takes at a time, in bytes: enough to be worth taking, and small enough that all threads end at
+/// about the same time.
 const SHARE: usize = 16 * 1024;
 
 /// The ids of all rows one after the other, and where each row begins (one entry more than rows).
@@ -56,7 +56,7 @@ impl Pipeline {
     ) -> Result<Batch> {
         let bytes = bytes_of(texts);
         let shares = if bytes > WORTHWHILE && threads != 1 { shares(texts) } else { Vec::new() };
-        // To ask how many cores there are would take longer than a short text does.
+        // Asking for the number of cores would take longer than a short text does.
         let threads = match shares.len() {
             0 | 1 => 1,
             several => self.scratch().threads_for(threads, several.min(bytes.div_ceil(WORTHWHILE))),
@@ -66,7 +66,7 @@ impl Pipeline {
             return self.encode_rows(texts, 0, options, scratch, &mut batch).map(|()| batch);
         }
         let begin = |run: Range<usize>| match run.start {
-            // All others are put after the first.
+            // All other parts are appended to the first.
             0 => Ok(Batch::with_room(texts.len(), bytes)),
             first => {
                 let rows = &texts[shares[first].start..shares[run.end - 1].end];

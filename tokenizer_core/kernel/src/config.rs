@@ -1,13 +1,12 @@
 //! The frozen description of a pipeline, as JSON: what `tokenizer_core/config.py` writes and `encode` runs.
 //!
-//! Everything that can change an id stands here or in the vocabulary, so the two together are what a tokenizer's hash
-//! covers.
+//! Everything that can change an id is here or in the vocabulary, so a tokenizer's hash covers these two.
 
 use serde::Deserialize;
 
 use crate::error::{Code, Error, Result};
 
-/// A whole pipeline but for its vocabulary.
+/// A whole pipeline except its vocabulary.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -20,7 +19,7 @@ pub struct Config {
     /// Cuts, each refining the one before.
     #[serde(default)]
     pub pretokenizer: Vec<PretokenizerStage>,
-    /// A piece that is itself a token is taken whole.
+    /// A piece that is itself a token becomes that token, without merges.
     #[serde(default)]
     pub ignore_merges: bool,
     /// Literals that are matched before everything else.
@@ -43,7 +42,7 @@ impl Config {
         serde_json::from_str(json).map_err(|error| Error::new(Code::InvalidOption, error.to_string()))
     }
 
-    /// Whether a stage looks for a regular expression that has no scanner.
+    /// Whether a stage has a regular expression without a scanner.
     pub fn has_expressions(&self) -> bool {
         let replaces =
             |stage: &NormalizerStage| matches!(stage, NormalizerStage::Replace { pattern: Pattern::Regex(_), .. });
@@ -71,7 +70,7 @@ pub enum NormalizerStage {
     Replace {
         /// What is looked for.
         pattern: Pattern,
-        /// What stands in its place, taken literally.
+        /// What replaces it, taken literally.
         content: String,
     },
     /// `prefix` is put before a text that is not empty.
@@ -102,11 +101,11 @@ pub enum Pattern {
     String(String),
 }
 
-/// What becomes of the matches of a split.
+/// What a split does with its matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
-    /// Dropped; here refused as uncovered text, since text is never lost.
+    /// Dropped in Hugging Face; refused here as uncovered text, since no text may be lost.
     Removed,
     /// A piece of its own.
     Isolated,
@@ -114,7 +113,7 @@ pub enum Behavior {
     MergedWithPrevious,
     /// Joined to the piece after.
     MergedWithNext,
-    /// As `Isolated`, but neighbouring matches are one piece.
+    /// As `Isolated`, but adjacent matches are one piece.
     Contiguous,
 }
 

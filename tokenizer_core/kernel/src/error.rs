@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What went wrong, by its stable name; `tokenizer_core/errors.py` has one exception class a group.
+/// What went wrong, by its stable name; `tokenizer_core/errors.py` has an exception class for each group of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// The caller stopped the work.
     Cancelled,
-    /// A corpus is more than the trainer can count.
+    /// A corpus is too large for the trainer to count.
     CorpusTooLarge,
     /// Two entries share an id.
     DuplicateId,
@@ -46,7 +46,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The code as it stands in every API answer.
+    /// The code as it appears in every API answer.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cancelled => "cancelled",
@@ -119,7 +119,7 @@ impl Error {
         Self { place: Place::Bytes(bytes), ..self }
     }
 
-    /// The same error with its byte range taken to another text, such as from a stretch to the whole.
+    /// The same error with its byte range mapped to another text, such as from a stretch to the whole.
     #[must_use]
     pub fn moved(self, map: impl FnOnce(std::ops::Range<usize>) -> std::ops::Range<usize>) -> Self {
         match self.place {

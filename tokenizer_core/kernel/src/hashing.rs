@@ -1,4 +1,5 @@
-//! A hash of bytes with random keys: no file and no text can be made to collide.
+//! A hash of bytes with random keys, so that no file and no text can be made to collide: a folded multiply, as in the
+//! crates `ahash` and `foldhash`.
 
 use std::hash::{BuildHasher, RandomState};
 

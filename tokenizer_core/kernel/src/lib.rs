@@ -1,14 +1,14 @@
 //! The engine of tokd: text to token ids and back, exactly as the model's own tokenizer does.
 //!
-//! A text passes through the rooms in this order. `load` has read a [`vocabulary`]. `added_tokens` cuts out literals
+//! A text passes through the modules in this order. `load` has read a [`vocabulary`]. `added_tokens` cuts out literals
 //! (in a chat, `guard` keeps the caller from writing any), `normalize` rewrites the text between them, and
-//! `pretokenize` cuts it into pieces. `safe_split` cuts long pieces into parts, `portion` looks many of them up at once
-//! in a `piece_cache`, `merging` turns the ones that are not found into ids, and a `sink` takes the ids. [`encode`]
-//! drives all of this with the `tables` of a vocabulary and the `scratch` of a call, [`batch`] for many texts.
+//! `pretokenize` cuts it into pieces. `safe_split` cuts long pieces into parts, `portion` looks up many of them at once
+//! in a `piece_cache`, `merging` turns those that are not found into ids, and a `sink` takes the ids. [`encode`] drives
+//! all of this with the `tables` of a vocabulary and the `scratch` of a call, [`batch`] for many texts.
 //!
-//! `decode` is the way back, `body` goes from the bytes of a request to those of an answer with the help of `json`, and
+//! `decode` is the way back, `body` turns the bytes of a request into those of an answer with the help of `json`, and
 //! `train` makes vocabularies. `unicode`, `transcode`, `expression`, `byte_alphabet` and `hashing` serve all of them,
-//! `machine` hides what depends on the machine, `threads` share out work. Only `py` knows Python.
+//! `machine` hides what depends on the machine, `threads` share work. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;

@@ -1,4 +1,4 @@
-//! What a vocabulary says about pieces, in the shapes that encoding asks for.
+//! The tables that encoding needs, made once from a vocabulary.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::vocabulary::Vocabulary;
 /// From this many tokens on, a second thread is worth its start.
 const LARGE: u32 = 10_000;
 
-/// All of them; made once, shared between threads.
+/// All tables of a vocabulary, shared between threads.
 #[derive(Debug)]
 pub struct Tables {
     pub(crate) merges: MergeTable,
     lineage: Option<Lineage>,
-    /// Absent where long pieces go by the queue.
+    /// Absent where long pieces are merged with the queue.
     lengths: Option<Lengths>,
     pub(crate) tokens: TokenIndex,
     pub(crate) safe_split: Option<SafeSplit>,
@@ -36,8 +36,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Read a vocabulary for the instructions of `path`; no text becomes one of `never`. With `ignore_merges` a piece
-    /// that is a token is taken whole.
+    /// Make the tables of a vocabulary for the instructions of `path`; no text becomes one of `never`. With
+    /// `ignore_merges` a piece that is a token is that token.
     ///
     /// # Errors
     /// `missing_byte`.

@@ -1,4 +1,5 @@
-//! Places where a literal may begin, by its first two bytes: most texts have the first, few the second after it.
+//! Places where a literal may begin, by its first two bytes: most texts have the first, but few with the second after
+//! it.
 
 use memchr::{memchr, memchr2, memchr3};
 
@@ -13,7 +14,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Collect the beginnings of literals; `None` when there are too many to be looked for, or a literal is one byte.
+    /// Collect the beginnings of literals; `None` if there are too many to look for, or a literal is one byte.
     pub(super) fn new<'l>(literals: impl Iterator<Item = &'l str>) -> Option<Self> {
         let (mut firsts, mut pairs) = (Vec::new(), Box::new([0; WORDS]));
         for literal in literals {

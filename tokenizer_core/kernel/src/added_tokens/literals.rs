@@ -1,4 +1,4 @@
-//! The literals of one pass, and where they stand in a text.
+//! The literals of one pass, and where they are in a text.
 
 use std::ops::Range;
 
@@ -10,8 +10,9 @@ use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::unicode::is_word;
 
-/// A literal longer than this, in bytes, makes the search go from the end of the text to its beginning. Forward, a
-/// search may read on in vain as far as the longest literal is, at every byte: with 1,000 bytes that is 5 s a megabyte.
+/// With a literal longer than this, in bytes, the search goes from the end of the text to its beginning. A forward
+/// search may at every byte read on in vain for the length of the longest literal: with 1,000 bytes that is 5 s a
+/// megabyte.
 const MAX_FORWARD: usize = 64;
 
 /// Literals that are looked for together.
@@ -87,7 +88,7 @@ impl Literals {
         self.has_ordinary
     }
 
-    /// Whether a literal may stand in `text`; a glance, which says yes of some texts that have none.
+    /// Whether a literal may be in `text`: a quick check, which is true for some texts that have none.
     #[inline]
     pub(super) fn may_be_in(&self, text: &str) -> bool {
         match &self.search {
@@ -97,8 +98,8 @@ impl Literals {
         }
     }
 
-    /// The literals of `text` that stand inside `within`, leftmost-longest, none overlapping. One that ought to be a
-    /// single word and is not hides what it overlaps, as in Hugging Face; words go beyond `within`.
+    /// The literals of `text` inside `within`, leftmost-longest, none overlapping. One that has to be a single word and
+    /// is not hides what it overlaps, as in Hugging Face; the words may reach beyond `within`.
     pub(super) fn find<'t>(&'t self, text: &'t str, within: Range<usize>) -> impl Iterator<Item = Found<'t>> {
         let part = &text[within.clone()];
         let matches = match &self.search {

@@ -54,8 +54,8 @@ pub struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Compile the literals of both passes. Readers of files refuse most of what is refused here before; parts that
-    /// somebody put together come here first.
+    /// Compile the literals of both passes. Readers of files have refused most of what is refused here; parts that a
+    /// caller put together have not been checked.
     ///
     /// # Errors
     /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal, `unsupported` for one that the

@@ -17,7 +17,8 @@ const CELL: usize = 16;
 /// The longest token that a cell holds.
 const SHORT: usize = CELL - 1;
 
-/// The longest token whose length is in its cell: in English and Chinese one token in 20 to 30 is longer than [`SHORT`].
+/// The longest token whose length is in its cell: in English and Chinese one token in 20 to 30 is longer than
+/// [`SHORT`].
 pub(crate) const MIDDLE: usize = 2 * CELL - 1;
 
 /// How many bytes are written at once for a token of up to [`MIDDLE`].

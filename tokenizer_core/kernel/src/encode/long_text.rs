@@ -1,7 +1,7 @@
 //! One long text over several threads, cut only where every scanner cuts, whatever comes before and after.
 //!
-//! No match of a scanner holds a newline and the letter after it. So the letter begins a match, and what follows is cut as
-//! if the text began there. A newline after a visible character always ends its match, also at the end of a text. So
+//! No match of a scanner holds a newline and the letter after it. So the letter begins a match, and what follows is cut
+//! as if the text began there. A newline after a visible character always ends its match, also at the end of a text. So
 //! between a newline that follows a visible ASCII character and an ASCII letter a text can be cut, and both sides be
 //! encoded on their own.
 

@@ -1,4 +1,4 @@
-//! The pipeline: added tokens, normalizer, pretokenizer, merges; one pass over the text, into any sink.
+//! The pipeline: added tokens, normalizer, pretokenizer, merges, in one pass over the text and into any sink.
 
 mod long_text;
 
@@ -36,7 +36,7 @@ pub struct EncodeOptions {
     pub add_special_tokens: bool,
 }
 
-/// A whole tokenizer but for its files: immutable, shared between threads.
+/// A whole tokenizer except its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
     tokens: TokenBytes,
@@ -100,7 +100,7 @@ impl Pipeline {
         self.tables.path
     }
 
-    /// Whether an expression without a scanner looks at every text; then even a short text may take long.
+    /// Whether a regular expression without a scanner is run on every text; then even a short text may take long.
     pub fn has_expressions(&self) -> bool {
         self.has_expressions
     }
@@ -115,7 +115,7 @@ impl Pipeline {
         &self.added_tokens
     }
 
-    /// The statistics of the piece caches, without calls that have not ended.
+    /// The statistics of the piece caches, except of calls that have not ended.
     pub fn cache_statistics(&self) -> CacheStatistics {
         self.scratch.statistics()
     }
@@ -133,7 +133,7 @@ impl Pipeline {
         self.encode_with_threads(text, options, 1, sink)
     }
 
-    /// As [`Self::encode`], with a scratch that the caller has.
+    /// As [`Self::encode`], with the caller's scratch.
     pub(crate) fn encode_with(
         &self,
         scratch: &mut Scratch,
@@ -144,8 +144,7 @@ impl Pipeline {
         self.encode_as(text, &mut EncodeContext::plain(options.policy, 1), options.add_special_tokens, scratch, sink)
     }
 
-    /// Encode `text` over `threads` threads, 0 being one a core; what `sink` gets does not depend on how many there
-    /// are.
+    /// Encode `text` over `threads` threads, 0 meaning one a core; what `sink` gets does not depend on their number.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -201,7 +200,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The pretokenizer's cut of the normalized text, added tokens not looked for.
+    /// The pieces that the pretokenizer cuts the normalized text into; added tokens are not looked for.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -325,7 +324,7 @@ impl Pipeline {
         }
     }
 
-    /// Give the ids of the pieces from `start` on, of which the scratch has the ends at `places`, to `sink`, and return
+    /// Give `sink` the ids of the pieces from `start` on, whose ends are those of the scratch at `places`, and return
     /// where the last of them ends.
     fn encode_pieces(
         &self,
@@ -359,9 +358,9 @@ fn shift(range: Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
 }
 
-/// Added tokens are real ids and agree with the vocabulary about literals that both have.
+/// Check that added tokens have valid ids and agree with the vocabulary about literals that both have.
 fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
-    // As in Hugging Face the literal is compared with the entry as it is written, in the byte alphabet.
+    // As in Hugging Face, a literal is compared with an entry as it is written, in the byte alphabet.
     let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
     let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
     // Nearly all literals begin with the same byte, and few entries do.
@@ -383,8 +382,8 @@ fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
             let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
             return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
         }
-        // A literal that is spelled like the entry of other bytes, such as `é` like the byte 0xE9, would be decoded to
-        // what was not encoded.
+        // A literal that is spelled like the entry of other bytes, as `é` is like the byte 0xE9, would be decoded to
+        // something else than was encoded.
         let is_other = |entry: String| entry != *content || vocabulary.bytes(*id) != Some(content.as_bytes());
         if vocabulary.entry(*id).is_some_and(is_other) {
             let message = format!("the id {id} of {content:?} is another token of the vocabulary");

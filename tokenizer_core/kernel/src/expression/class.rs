@@ -33,8 +33,8 @@ impl CharSet {
         Self::parse_as_regex(&class, ignore_case)
     }
 
-    /// The set with the other cases of its characters; if the class is `negated`, of those it leaves out. Oniguruma folds
-    /// a class as a whole, other engines fold each of its parts.
+    /// The set with the other cases of its characters; if the class is `negated`, of those it leaves out. Oniguruma
+    /// folds a class as a whole, other engines fold each of its parts.
     fn folded(&self, negated: bool) -> Self {
         let range = |(start, end)| Some(ClassUnicodeRange::new(char::from_u32(start)?, char::from_u32(end)?));
         let mut class = ClassUnicode::new(self.ranges().into_iter().filter_map(range));

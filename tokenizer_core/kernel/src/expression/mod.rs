@@ -2,9 +2,10 @@
 //! work.
 //!
 //! `fancy-regex` parses them and `regex-syntax` knows the classes. They run on a backtracking machine of our own (as in
-//! Russ Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009), because neither crate counts steps over
-//! a whole text: one search may take a million steps on a harmless text, and each of the next ones as many. The bound
-//! is on the text and not on the search, and in steps and not in seconds, so a text has the same outcome everywhere.
+//! Russ Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009), because neither crate counts steps
+//! over a whole text: one search may take a million steps on a harmless text, and each of the next ones as many. The
+//! bound is on the text and not on the search, and in steps and not in seconds, so a text has the same outcome
+//! everywhere.
 
 mod class;
 mod compile;

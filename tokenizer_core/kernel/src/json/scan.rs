@@ -1,4 +1,4 @@
-//! A strict reader of JSON that never recurses, and that gives up without an explanation.
+//! A strict reader of JSON that never recurses, and gives up without an error message.
 
 use std::ops::Range;
 

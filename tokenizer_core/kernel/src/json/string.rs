@@ -1,4 +1,4 @@
-//! Strings with escapes. What is between two escapes is copied as whole vectors, which may copy more than is needed.
+//! Strings with escapes. The text between two escapes is copied in chunks of 64 bytes, needed or not.
 
 use super::special::specials;
 use crate::machine::byte_vector::WINDOW;
@@ -33,7 +33,7 @@ static ESCAPED: [u8; 256] = {
         escaped[ESCAPES[at].0 as usize] = ESCAPES[at].1;
         at += 1;
     }
-    // It need not be escaped.
+    // A slash may be escaped, but need not be.
     escaped[b'/' as usize] = b'/';
     escaped
 };
@@ -58,7 +58,7 @@ pub(super) fn unescape(body: &str, start: usize, text: &mut Vec<u8>) -> Option<u
         let seen = bytes_at(body, at, &mut copy);
         let special = seen.first_chunk().map_or(0, specials);
         // An escape is longer than what it stands for, and the last copy ends in a third window.
-        let mut end = End::of(text, 3 * WINDOW);
+        let mut end = Appender::of(text, 3 * WINDOW);
         let mut place = 0;
         while place < WINDOW {
             let plain = ((special >> place).trailing_zeros() as usize).min(WINDOW - place);
@@ -91,7 +91,7 @@ fn character(seen: &Windows, place: usize) -> Option<(u32, usize)> {
     }
     match unit(seen, place)? {
         high @ 0xD800..0xDC00 => {
-            // A high surrogate that another one follows stands alone.
+            // A high surrogate that is followed by another high one is alone.
             let low = unit(seen, place + 6)?.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
             Some((0x10000 + ((high - 0xD800) << 10) + low, 12))
         }
@@ -122,7 +122,7 @@ pub fn write_string(text: &str, json: &mut Vec<u8>) {
         let special = seen.first_chunk().map_or(0, specials);
         let (mut place, stop) = (0, (text.len() - at).min(WINDOW));
         // A byte becomes six at the most, of eight that are copied.
-        let mut end = End::of(json, 8 * WINDOW);
+        let mut end = Appender::of(json, 8 * WINDOW);
         while place < stop {
             let plain = ((special >> place).trailing_zeros() as usize).min(stop - place);
             end.put_run(seen, place, plain);
@@ -137,14 +137,14 @@ pub fn write_string(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
 }
 
-/// The end of some bytes, to which chunks of fixed size are copied that the next ones overlap: cheaper than copies of
-/// as many bytes as count.
-struct End<'a> {
+/// Appends chunks of fixed size, each of which overwrites the unused end of the last: cheaper than copies of variable
+/// length.
+struct Appender<'a> {
     bytes: &'a mut Vec<u8>,
     at: usize,
 }
 
-impl<'a> End<'a> {
+impl<'a> Appender<'a> {
     /// The end of `bytes`, with room for `room` more.
     #[inline(always)]
     fn of(bytes: &'a mut Vec<u8>, room: usize) -> Self {
@@ -196,7 +196,7 @@ impl<'a> End<'a> {
     }
 }
 
-impl Drop for End<'_> {
+impl Drop for Appender<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: `at` began at the length and grew only by bytes that `put` has written, within the capacity.

@@ -1,4 +1,4 @@
-//! From entries as text and merges as text to a vocabulary; what `tokenizer.json` and `vocab.json` have in common.
+//! From entries and merges as text to a vocabulary: what `tokenizer.json` and `vocab.json` have in common.
 
 use std::borrow::Cow;
 
@@ -115,7 +115,7 @@ impl Entries<'_, '_> {
 
 /// The bytes of all entries one after the other, where each ends, and the ids of those outside the byte alphabet.
 ///
-/// All in one place: a vector for each took a fifth of the time.
+/// All bytes are in one vector: a vector for each entry took a fifth of the time.
 fn bytes_of(vocab: &[(Cow<'_, str>, u32)]) -> (Vec<u8>, Vec<usize>, Vec<u32>) {
     let mut bytes = Vec::with_capacity(vocab.iter().map(|(entry, _)| entry.len()).sum());
     let (mut ends, mut opaque) = (Vec::with_capacity(vocab.len()), Vec::new());
@@ -133,7 +133,7 @@ fn bytes_of(vocab: &[(Cow<'_, str>, u32)]) -> (Vec<u8>, Vec<usize>, Vec<u32>) {
 const BATCH: usize = 64;
 
 /// The merges of each product, as chains from the last to the first. A pair has one product, and a product has at most
-/// as many pairs as it has places to cut it, so a chain is short.
+/// as many pairs as there are places to cut it, so chains are short.
 #[derive(Default)]
 struct Splits {
     /// One more than the index of the last merge of each product.

@@ -39,7 +39,7 @@ pub enum Step<'de> {
     Index(usize),
 }
 
-/// Where the reader stands, and the error that made it stop.
+/// The path that is being read, and the error that made reading stop.
 #[derive(Debug, Default)]
 pub struct Reader<'de> {
     path: Vec<Step<'de>>,
@@ -66,7 +66,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Note an error at the current path; what it returns only makes serde stop.
+    /// Keep an error at the current path; the returned one only makes serde stop.
     pub fn fail<E: de::Error>(&mut self, code: Code, message: impl Into<String>) -> E {
         let error = Error::new(code, message).at_field(render(&self.path));
         self.failure.get_or_insert(error);
@@ -148,11 +148,11 @@ where
     }
 }
 
-/// How many values a tree may have, since a list of zeros takes 16 times its size in memory. Llama 3's file has 2,100
-/// beside its entries and merges.
+/// The most values in a tree, since a list of zeros takes 16 times its size in memory. Llama 3's file has 2,100 besides
+/// its entries and merges.
 const MAX_VALUES: usize = 2_000_000;
 
-/// Reads any value into a tree in which no key is lost.
+/// Reads any value into a tree, and refuses an object that has a key twice.
 pub struct Checked<'r, 'de>(pub &'r mut Reader<'de>);
 
 impl<'de> DeserializeSeed<'de> for Checked<'_, 'de> {

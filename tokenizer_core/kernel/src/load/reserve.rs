@@ -1,9 +1,9 @@
-//! Added tokens against the vocabulary: where they disagree, and which entries are only the literals of added tokens.
+//! Added tokens compared with the vocabulary: where they disagree, and which entries are only literals of added tokens.
 //!
-//! Hugging Face keeps the literals of special tokens among the entries or not, as the file likes. An entry that no
-//! merge makes and that is the literal of an added token is left out here. So the same tokenizer has the same
-//! vocabulary whichever way its file was written, and `ignore_merges` can never take such a literal for a piece of
-//! ordinary text. Where it may, as with a token that is not special, the entry stays.
+//! A file of Hugging Face may or may not have the literals of special tokens among its entries. An entry that no merge
+//! makes and that is the literal of an added token is left out here. So a tokenizer has the same vocabulary whichever
+//! way its file was written, and `ignore_merges` can never take a piece of ordinary text for such a literal. Where it
+//! may do so, as for a token that is not special, the entry stays.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,8 +13,8 @@ use crate::byte_alphabet::text_to_bytes;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
-/// The longest literal, and the most of all together, in bytes. The search for literals takes some 60 times their size:
-/// one of 5 MB took 9 seconds and 300 MB to prepare.
+/// The longest literal and the most for all together, in bytes. The search for literals takes about 60 times their
+/// size: one literal of 5 MB took 9 seconds and 300 MB to prepare.
 const MAX_LITERAL: usize = 4096;
 const MAX_LITERALS: usize = 1 << 23;
 

@@ -60,11 +60,11 @@ struct Model<'de> {
     rest: Map<String, Value>,
 }
 
-/// The entries; other models have a list in their place, which must not hide the better error about their type.
+/// The entries. Other models have a list here, which must not hide the better error about their type.
 pub enum Vocab<'de> {
     /// `(entry, id)` in the order of the file.
     Entries(Vec<(Cow<'de, str>, u32)>),
-    /// No object of entries.
+    /// Not an object of entries.
     Other,
 }
 

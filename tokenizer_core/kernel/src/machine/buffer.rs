@@ -1,6 +1,6 @@
-//! Room for what texts become: ids, spans and UTF-8.
+//! Buffers for results: ids, spans and UTF-8.
 //!
-//! The results of a long text lie in memory of their own, in large pages where the system has them, and freed memory is
+//! The results of a long text get memory of their own, in large pages where the system has them, and freed memory is
 //! kept for the next call: touching new pages took longer than encoding some texts.
 
 use std::mem::MaybeUninit;
@@ -20,15 +20,15 @@ const SHORT: usize = 16;
 /// Items one after the other, as in a vector.
 #[derive(Debug)]
 pub enum Buffer<T> {
-    /// As long as they are few.
+    /// For few items.
     Heap(Vec<T>),
-    /// For many.
+    /// For many items.
     #[cfg(target_os = "linux")]
     Mapped(mapped::Mapped<T>),
 }
 
 impl<T: Copy> Buffer<T> {
-    /// An empty buffer for about `expected` items and hardly more than `most`. If there are more, it grows.
+    /// An empty buffer for about `expected` items and rarely more than `most`. If there are more, it grows.
     pub fn new(expected: usize, most: usize) -> Self {
         #[cfg(target_os = "linux")]
         if let Some(mapped) = mapped::Mapped::new(most) {
@@ -127,7 +127,7 @@ impl<T: Copy> Buffer<T> {
         }
     }
 
-    /// Free most of the unused room, before somebody keeps the buffer for long.
+    /// Free most of the unused room, before the buffer is kept for long.
     pub fn trim(&mut self) {
         #[cfg(target_os = "linux")]
         if let Self::Mapped(mapped) = self {
@@ -189,7 +189,7 @@ mod mapped {
             Some(Self { mapping: Mapping::new(bytes)?, bytes, touched: 0 })
         }
 
-        /// Keep it for a later call, and forget the oldest kept ones to make room for it.
+        /// Keep it for a later call, and free the oldest kept ones to make room for it.
         fn give_back(self) {
             let most = MOST.load(Ordering::Relaxed);
             if self.touched > most {

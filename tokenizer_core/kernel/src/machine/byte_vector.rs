@@ -1,4 +1,4 @@
-//! Vectors of bytes, compared all at once: what scanners ask of the instructions of a path.
+//! Vectors of bytes that are compared all at once: the few operations that scanners need, on each path.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -12,7 +12,7 @@ mod sse2;
 /// Bytes in a window, of which a word has a bit each.
 pub(crate) const WINDOW: usize = u64::BITS as usize;
 
-/// Places that are written at once, wanted or not.
+/// Places that are written at once, needed or not.
 const STRIDE: usize = 8;
 
 /// As many bytes as one register holds. Comparisons give 0xFF where they hold and 0 elsewhere.
@@ -35,7 +35,7 @@ pub(crate) trait ByteVector: Copy {
     /// As above.
     unsafe fn or(self, other: Self) -> Self;
 
-    /// Sums without what they carry.
+    /// Wrapping sums.
     ///
     /// # Safety
     /// As above.

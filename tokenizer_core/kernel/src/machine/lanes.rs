@@ -1,11 +1,11 @@
-//! Which of eight lanes have a bit.
+//! The numbers of the set bits of a byte, as eight lanes, from a table.
 
 use core::arch::x86_64::{__m256i, _mm_loadl_epi64, _mm256_cvtepu8_epi32};
 
-/// Lanes that are told at once.
+/// Lanes for each byte.
 const COUNT: usize = 8;
 
-/// By a bit for each lane: those that have one. In whole cache lines.
+/// By byte: the numbers of its set bits, then zeros. Aligned to cache lines.
 #[repr(align(64))]
 struct Table([[u8; COUNT]; 1 << COUNT]);
 
@@ -26,7 +26,7 @@ static LANES: Table = {
     Table(lanes)
 };
 
-/// The numbers of the lanes that have a bit, in order, with zeros after them.
+/// The numbers of the set bits, in order, with zeros after them.
 ///
 /// # Safety
 /// The machine has AVX2.

@@ -1,11 +1,11 @@
-//! Locks that nobody waits for long, because after a fork the thread that held one may not exist any more.
+//! Locks that are never waited for long, because after a fork the thread that held one may no longer exist.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Attempts before giving up. Whoever holds one of these locks releases it after a few instructions.
 const TRIES: usize = 1000;
 
-/// Lock, or give up: in the child of a fork nobody will ever release a lock that another thread held.
+/// Lock, or give up: in the child of a fork, a lock that another thread held is never released.
 ///
 /// The lock is taken even if a thread panicked while it held it, so what it guards must be valid at every moment.
 pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {

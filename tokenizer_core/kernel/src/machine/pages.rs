@@ -1,5 +1,5 @@
-//! Zeroed tables straight from the system: a page costs nothing until it is touched, and is a large page where the system
-//! has them, which made the first text in English 15 % faster.
+//! Zeroed tables straight from the system: a page costs nothing until it is touched, and is a large page where the
+//! system has them, which made the first text in English 15 % faster.
 
 use std::ops::{Deref, DerefMut};
 
@@ -81,8 +81,8 @@ mod mapped {
 
     impl Drop for Mapping {
         fn drop(&mut self) {
-            // SAFETY: this is the whole mapping that `new` made. All users of its memory own it or share it by an `Arc`,
-            // so there is none any more.
+            // SAFETY: this is the whole mapping that `new` made. All users of its memory own it or share it by an
+            // `Arc`, so there is none any more.
             unsafe { libc::munmap(self.mapping.as_ptr(), self.mapped) };
         }
     }
@@ -161,7 +161,8 @@ mod mapped {
     impl<T> Drop for Table<T> {
         fn drop(&mut self) {
             if let Memory::Shared { .. } = &self.memory {
-                // Only whole pages, since the others are shared with neighbours. This part of the arena is not used again.
+                // Only whole pages, since the others are shared with neighbours. This part of the arena is not used
+                // again.
                 let (start, end) = (self.start.addr().get(), self.start.addr().get() + self.length * size_of::<T>());
                 let (first, end) = (start.next_multiple_of(PAGE), end / PAGE * PAGE);
                 if first < end {

@@ -1,4 +1,5 @@
-//! Which instructions the kernel uses: the best that the machine has, or those that `TOKD_KERNEL` names.
+//! Which instructions the kernel uses: the best that the machine has, or those that the environment variable
+//! `TOKD_KERNEL` names.
 
 use std::env;
 

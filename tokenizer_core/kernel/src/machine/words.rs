@@ -1,4 +1,4 @@
-//! Text as words.
+//! Bytes of a text loaded as words, and the set bits of a word.
 
 use std::num::NonZeroU64;
 
@@ -41,7 +41,7 @@ pub fn padded(bytes: &[u8]) -> u128 {
     }
 }
 
-/// The places of the bits of a word, the lowest first.
+/// The positions of the set bits of a word, the lowest first.
 #[inline(always)]
 pub(crate) fn places(mut word: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -53,7 +53,7 @@ pub(crate) fn places(mut word: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The place of the lowest bit of a word.
+/// The position of the lowest set bit of a word.
 ///
 /// # Safety
 /// The word is not zero. (Without BMI1, checking that would take as long as the answer.)
@@ -63,7 +63,7 @@ pub(crate) unsafe fn lowest_bit(word: u64) -> usize {
     unsafe { NonZeroU64::new_unchecked(word) }.trailing_zeros() as usize
 }
 
-/// The place of the highest bit of a word.
+/// The position of the highest set bit of a word.
 ///
 /// # Safety
 /// The word is not zero.

@@ -1,7 +1,7 @@
-//! Several short pieces are merged in turns, so that the loads that one waits for overlap with the work on the others.
+//! Several short pieces are merged in turns, so that the loads that one waits for overlap with work on the others.
 //!
-//! A symbol stays where its first byte was, and a bit says whether its place is still taken: nothing is ever moved. A
-//! step is finding the highest number, two lookups and a few operations on bits, without a branch that depends on the
+//! A symbol stays where its first byte was, and a bit says whether a symbol still begins there: nothing is ever moved.
+//! A step finds the highest key, does two lookups and a few operations on bits, and has no branch that depends on the
 //! text.
 
 #[cfg(target_arch = "x86_64")]
@@ -22,44 +22,44 @@ use crate::merging::ranks::{MergeTable, NEVER};
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Lane<const N: usize> {
-    /// The precedence of the symbol of a place and the next one, in the bits above the distance of the place from the
-    /// last one: the highest key is that of the leftmost merge of the lowest rank.
+    /// By place: the precedence of its symbol and the next one, above the distance of the place from the last one. So
+    /// the highest key is that of the leftmost merge of the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
-    /// A bit for each place that begins a symbol.
+    /// A bit for each place at which a symbol begins.
     taken: u64,
     /// The place of the symbol that was made last.
     made: u32,
-    /// The addresses in the table of what it becomes with either neighbour.
+    /// The addresses in the table of its pairs with either neighbour.
     left: Address,
     right: Address,
     /// The place of the symbol before the one that was made last; not next to `made`, since the compiler would load
     /// both as one word, which would wait for two stores.
     before: u32,
-    /// How many ids are at the front when all merges are made.
+    /// How many ids are at the front once all merges are made.
     count: usize,
-    /// The highest of all keys but those of what [changed](Self::changed).
+    /// The highest key, except those of what [changed](Self::changed).
     rest: u32,
     /// The higher key of these two.
     last: u32,
 }
 
-/// Bits of a key that tell the place.
+/// Bits of a key for the place.
 const PLACE_BITS: u32 = 6;
 
 /// The last place.
 const LAST: u32 = (1 << PLACE_BITS) - 1;
 
-/// Set in every key that is not zero, so that keys are the bits of ordinary floating-point numbers: every machine has
-/// one instruction for the higher of two of them.
+/// Set in every key that is not zero, so that keys are the bits of normal floating-point numbers: every machine has one
+/// instruction for the higher of two of these.
 const FLOAT: u32 = 1 << 30;
 
-/// The key of no merge at the first place.
+/// The key of the first place without a merge.
 const NONE: u32 = FLOAT | LAST;
 
 const _: () = assert!(((NEVER - 1) << PLACE_BITS | NONE) < f32::INFINITY.to_bits(), "an ordinary number");
 
-/// The key of a place; one that is not above [`NONE`] stands for no merge.
+/// The key of a place; one that is not above [`NONE`] is not a merge.
 #[inline(always)]
 fn key(precedence: u32, place: usize) -> u32 {
     (precedence << PLACE_BITS) + (NONE - place as u32)
@@ -79,8 +79,8 @@ impl<const N: usize> Lane<N> {
         last: 0,
     };
 
-    /// Merge the symbols of two places, and begin to load what their neighbours become with them. Returns what
-    /// [`Self::changed`] does.
+    /// Merge the symbols of two places, and prefetch their pairs with both neighbours. Returns what [`Self::changed`]
+    /// does.
     ///
     /// # Safety
     /// They are the places of two symbols.
@@ -106,8 +106,7 @@ impl<const N: usize> Lane<N> {
         [self.before as usize % N, self.made as usize % N]
     }
 
-    /// FindTag up the precedences of what [changed](Self::changed): what the symbol that was made becomes with its
-    /// neighbours.
+    /// Look up the precedences of what [changed](Self::changed): those of the last symbol with its neighbours.
     ///
     /// # Safety
     /// The machine has the path.
@@ -124,7 +123,7 @@ impl<const N: usize> Lane<N> {
         found
     }
 
-    /// The next place that is taken.
+    /// The next place at which a symbol begins.
     ///
     /// # Safety
     /// There is one.
@@ -143,7 +142,7 @@ impl<const N: usize> Lane<N> {
     }
 }
 
-/// The place and the precedence of a key, if it stands for a merge.
+/// The place and the precedence of a key, if it is that of a merge.
 #[inline(always)]
 fn merge_of(key: u32) -> Option<(usize, u32)> {
     (key > NONE).then_some(((LAST - key % (LAST + 1)) as usize, (key % FLOAT) >> PLACE_BITS))
@@ -163,14 +162,14 @@ trait LaneOps {
     /// As [`Self::begin`].
     unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool;
 
-    /// FindTag up what the last merge led to.
+    /// Look up the pairs that the last merge led to.
     ///
     /// # Safety
     /// As [`Self::begin`].
     unsafe fn look<const N: usize>(lane: &mut Lane<N>, table: &MergeTable);
 
-    /// Make the next merge, when what the last one led to has been looked up; `false` if none is left. `others` says
-    /// whether enough lanes are at work that none waits for what it looks up.
+    /// Make the next merge, after the pairs that the last one led to were looked up; `false` if none is left. `others`
+    /// says whether so many lanes are at work that none waits for its lookups.
     ///
     /// # Safety
     /// As [`Self::begin`].
@@ -183,7 +182,7 @@ trait LaneOps {
     unsafe fn finish<const N: usize>(lane: &mut Lane<N>);
 }
 
-/// With up to this many lanes, each waits for what it looks up.
+/// With up to this many lanes, each waits for its lookups.
 const FEW: usize = 4;
 
 /// Pieces merged in turns: nearly all that a portion has, since each waits for memory.
@@ -256,7 +255,7 @@ impl<const N: usize> Lanes<N> {
             count += usize::from(unsafe { S::first(&mut lanes[at % LANES], table) });
         }
         while count != 0 {
-            // All lookups in a row: a processor sees a few hundred instructions ahead, and these are then several
+            // All lookups in a row: a processor looks a few hundred instructions ahead, which then cover several
             // lookups.
             for lane in left.iter().take(count) {
                 // SAFETY: the caller's promise.

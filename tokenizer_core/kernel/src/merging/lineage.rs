@@ -3,8 +3,8 @@
 //! Only one merge ever makes a given token. What is merged inside its bytes does not depend on what is outside, as long
 //! as no merge has crossed their borders; so it is the last merge when these bytes are merged alone. Two tokens can be
 //! neighbours exactly if merging the bytes of both, alone, gives these two: they are then a valid pair. And a sequence
-//! in which all neighbours are valid pairs is what merges make of its bytes, since the first merge across a border would
-//! be one between two neighbours.
+//! in which all neighbours are valid pairs is what merges make of its bytes, since the first merge across a border
+//! would be one between two neighbours.
 
 use std::ops::Range;
 

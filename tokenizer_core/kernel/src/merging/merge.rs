@@ -1,4 +1,5 @@
-//! Byte-pair merges inside one piece: lowest rank first, leftmost first among equals.
+//! Byte-pair merges inside one piece: lowest rank first, leftmost first among equals. Longer pieces use a priority
+//! queue over a linked list, as SentencePiece does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +7,7 @@ use std::collections::BinaryHeap;
 use crate::merging::lane::Lanes;
 use crate::merging::ranks::{MergeTable, NEVER};
 
-/// Up to this many bytes a scan for the least rank beats the queue, and the search from left to right.
+/// Up to this many bytes, lanes are faster than the queue and than the search from left to right.
 pub const SCAN_LIMIT: usize = Lanes::<64>::LIMIT;
 
 /// Buffers of the merge loops, kept between pieces.
@@ -63,7 +64,7 @@ impl Merger {
 
     /// A priority queue over a linked list: `O(n log n)` on any input.
     ///
-    /// A queued pair may have changed since; when popped it is compared with the rank that its place has now.
+    /// A queued pair may have changed since: when it is popped, it is compared with the current rank of its place.
     fn merge_by_queue(&mut self, table: &MergeTable) {
         let Self { ids, ranks, links, queue, .. } = self;
         let count = ids.len() as u32;

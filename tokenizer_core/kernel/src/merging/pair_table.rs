@@ -1,11 +1,11 @@
-//! From a pair of ids to how early it merges: a hash table of cache lines with sixteen entries, which stores the part of a
-//! key that its place does not imply, as compact hash tables do (Cleary, 1984: quotienting).
+//! From a pair of ids to how early it merges: a hash table of cache lines with sixteen entries, which stores the part
+//! of a key that its place does not imply, as compact hash tables do (Cleary, 1984: quotienting).
 //!
-//! A pair is one word with twice the bits of an id. When it is multiplied by an odd number, its upper bits depend on all
-//! of it, while its lowest bits depend only on the lowest bits of the pair. The upper bits choose the line, and the next
-//! ones are the tag within the line; so the line, the tag and the pair's own lowest bits identify the pair. An entry is
-//! the tag and the precedence, in four bytes. The lowest bits are in a second table, by precedence: most lookups find
-//! no entry with their tag, and the others need to be checked only if the merge is about to be made.
+//! A pair is one word with twice the bits of an id. When it is multiplied by an odd number, its upper bits depend on
+//! all of it, while its lowest bits depend only on the lowest bits of the pair. The upper bits choose the line, and the
+//! next ones are the tag within the line; so the line, the tag and the pair's own lowest bits identify the pair. An
+//! entry is the tag and the precedence, in four bytes. The lowest bits are in a second table, by precedence: most
+//! lookups find no entry with their tag, and the others need to be checked only if the merge is about to be made.
 
 use std::hint::select_unpredictable;
 
@@ -117,8 +117,8 @@ impl PairTable {
         if found == 0 || self.holds(found, left, right) { found } else { 0 }
     }
 
-    /// The precedence of the pair with this address, or 0. It may be the precedence of another pair, which then does not
-    /// [hold](Self::holds): in that case the pair has none.
+    /// The precedence of the pair with this address, or 0. It may be the precedence of another pair, which then does
+    /// not [hold](Self::holds): in that case the pair has none.
     ///
     /// # Safety
     /// The machine has the path.

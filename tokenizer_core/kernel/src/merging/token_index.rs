@@ -29,10 +29,10 @@ struct Address {
 
 /// From bytes to the token that has exactly these bytes.
 ///
-/// A token of up to 31 bytes is in the line of its hash, as its id and a tag, or in the neighbour of that line if its own
-/// is full. The bytes, which a piece is compared with, are in the token's cell. Longer tokens, and those that find both
-/// lines full or their tag in one of them, are in an overflow table: open addressing under a keyed hash, at most half
-/// full.
+/// A token of up to 31 bytes is in the line of its hash, as its id and a tag, or in the neighbour of that line if its
+/// own is full. The bytes, which a piece is compared with, are in the token's cell. Longer tokens, and those that find
+/// both lines full or their tag in one of them, are in an overflow table: open addressing under a keyed hash, at most
+/// half full.
 #[derive(Debug)]
 pub struct TokenIndex {
     cells: Arc<Cells>,
@@ -80,8 +80,8 @@ impl TokenIndex {
         Ok(Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])?), None, &HashSet::new(), true))
     }
 
-    /// Index the tokens that a piece can become, except those in `never` and opaque entries, which are not text. A token
-    /// that merges make of its bytes is found for any piece; any other one only for whole pieces, and only with
+    /// Index the tokens that a piece can become, except those in `never` and opaque entries, which are not text. A
+    /// token that merges make of its bytes is found for any piece; any other one only for whole pieces, and only with
     /// `ignore_merges`. Without a lineage, what merges make is unknown. `cells` are those of the vocabulary, with added
     /// tokens or without.
     pub fn new(
@@ -163,8 +163,8 @@ impl TokenIndex {
         let short = key.is_short().then(|| key.hash());
         let Some(hash) = short.or_else(|| Self::hash_of(self.cells.get(id)?)) else { return false };
         let Address { line, tag } = self.address(hash);
-        // Of two tokens with one tag the second goes to the overflow, so that at most one slot of a line has a tag, and a
-        // piece that is not the token with its tag in its own line is not in the neighbour.
+        // Of two tokens with one tag the second goes to the overflow, so that at most one slot of a line has a tag, and
+        // a piece that is not the token with its tag in its own line is not in the neighbour.
         if slot(&self.lines[line], tag, tags) != 0 {
             return false;
         }

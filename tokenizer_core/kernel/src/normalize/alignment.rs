@@ -1,4 +1,4 @@
-//! Where the bytes of a rewritten text came from.
+//! Where the bytes of a rewritten text came from: runs that were copied or replaced.
 
 use std::ops::Range;
 
@@ -27,9 +27,9 @@ impl Run {
     }
 }
 
-/// A map from byte ranges of a rewritten text to byte ranges of its source. For ranges that follow each other neither
-/// starts nor ends decrease, except those of an empty range within a run that was replaced as a whole: it has no place
-/// in the source.
+/// A map from byte ranges of a rewritten text to byte ranges of its source. For consecutive ranges neither starts nor
+/// ends decrease, except for an empty range within a run that was replaced as a whole, which has no place in the
+/// source.
 ///
 /// An unchanged stretch costs one run, however long it is.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use crate::unicode::is_word;
 
 /// Lowercase each character by itself: no rule looks at its neighbours, so a final sigma becomes `σ`.
 ///
-/// Every cased character is a word character; one that the pinned tables do not know is left alone, so that no id
-/// depends on the version of Unicode in the compiler's library.
+/// Every cased character is a word character. One that the pinned tables do not know is left alone, so that no id
+/// depends on the version of Unicode in the standard library.
 pub(super) fn lowercase(text: &str) -> Option<Normalized> {
     let mut rewriter = Rewriter::new(text);
     let mut lower = String::new();

@@ -1,6 +1,6 @@
-//! The four normalization forms of Unicode, with the way back to the source characters.
+//! The four normalization forms of Unicode (UAX #15), with the way back to the source characters.
 //!
-//! It uses the character tables of `unicode-normalization` and not its iterators, which do not tell where a character
+//! They use the character tables of `unicode-normalization` but not its iterators, which do not say where a character
 //! came from.
 
 use std::ops::Range;
@@ -48,7 +48,7 @@ struct Block {
     end: usize,
 }
 
-/// Buffers used again for every region of one text.
+/// Buffers that are reused for every region of one text.
 #[derive(Debug, Default)]
 struct Scratch {
     marks: Vec<Mark>,
@@ -129,7 +129,7 @@ impl FormRewrite {
         }
     }
 
-    /// Rewrite a stretch that nothing outside of it composes or changes places with.
+    /// Rewrite a region: nothing outside of it composes or changes places with anything in it.
     fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut Scratch) {
         let Scratch { marks, composed, blocks, text: block_text } = scratch;
         marks.clear();

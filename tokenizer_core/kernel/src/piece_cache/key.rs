@@ -78,8 +78,8 @@ impl Key {
         Self::clipped(sixteen(text, start), (end - start).min(KEY_LIMIT + 1)).or_part(part)
     }
 
-    /// The key of a piece of `clipped` bytes that begins with `bytes`. Lengths are clipped to 16, and 16 gives a key that
-    /// no piece has.
+    /// The key of a piece of `clipped` bytes that begins with `bytes`. Lengths are clipped to 16, and 16 gives a key
+    /// that no piece has.
     #[inline(always)]
     pub(crate) fn clipped(bytes: u128, clipped: usize) -> Self {
         let Shape { mask, tag } = SHAPES[clipped % SHAPES.len()];

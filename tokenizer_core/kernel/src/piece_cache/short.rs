@@ -15,8 +15,8 @@ pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
 
-/// A word of a bucket that never has a count in its upper bits. It is read instead of the ids for a piece that is not in
-/// the bucket.
+/// A word of a bucket that never has a count in its upper bits. It is read instead of the ids for a piece that is not
+/// in the bucket.
 pub(crate) const UNCOUNTED: usize = 1;
 
 /// Two pieces of up to four ids, or one of up to eight.

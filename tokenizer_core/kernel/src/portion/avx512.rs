@@ -143,9 +143,9 @@ impl LookUp for Avx512 {
     #[inline(always)]
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
         let count = pieces.count();
-        // The last place that has sixteen bytes of text. A piece that begins later is loaded from `last_bytes`, which are
-        // the last sixteen with zeros after them, and are written long before they are read, since a load that spans
-        // two stores waits for both. Texts are shorter than 4 GiB.
+        // The last place that has sixteen bytes of text. A piece that begins later is loaded from `last_bytes`, which
+        // are the last sixteen with zeros after them, and are written long before they are read, since a load that
+        // spans two stores waits for both. Texts are shorter than 4 GiB.
         let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
         let mut last_bytes = [0; 2 * BYTES];
         if let Some(bytes) = pieces.text.last_chunk::<BYTES>() {

@@ -63,8 +63,8 @@ fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     }
 }
 
-/// Compute the place of each piece and prefetch its bucket, and note those that are longer, or if `WHITE` may be runs of
-/// white space. Returns how many these are.
+/// Compute the place of each piece and prefetch its bucket, and note those that are longer, or if `WHITE` may be runs
+/// of white space. Returns how many these are.
 #[inline(always)]
 fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;

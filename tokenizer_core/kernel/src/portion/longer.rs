@@ -1,5 +1,5 @@
-//! Pieces that are not looked up in the `ShortCache`: runs of white space, wide pieces and long ones. They are looked up
-//! before any ids are copied, so that their ids can be put in order among the others.
+//! Pieces that are not looked up in the `ShortCache`: runs of white space, wide pieces and long ones. They are looked
+//! up before any ids are copied, so that their ids can be put in order among the others.
 
 use super::look_up::LookUp;
 use super::piece_ids::PieceIds;

@@ -16,8 +16,8 @@ use crate::tables::Tables;
 /// merges give the same ids.
 const FEW_MISSES: usize = 4;
 
-/// Places in a lane, two more than the bytes of the longest piece it takes. Pieces that fit the shorter lanes are merged
-/// together.
+/// Places in a lane, two more than the bytes of the longest piece it takes. Pieces that fit the shorter lanes are
+/// merged together.
 const SHORT: usize = 16;
 const MIDDLE: usize = 32;
 
@@ -300,8 +300,8 @@ impl MissResolver {
         let Some(key) = self.pieces[miss].key() else { return false };
         let last = &mut self.unknown[(self.pieces[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
         let before = usize::from(std::mem::replace(last, miss as u16));
-        // The bucket may hold any number from an earlier portion; it counts only if it is an earlier miss of this one with
-        // the same key.
+        // The bucket may hold any number from an earlier portion; it counts only if it is an earlier miss of this one
+        // with the same key.
         let is_repeat = before < miss && self.pieces[before].key() == Some(key);
         if is_repeat {
             self.repeats.push((miss as u16, before as u16));

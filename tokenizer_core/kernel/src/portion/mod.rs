@@ -1,7 +1,8 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
-//! Each step is done for all pieces of a portion before the next begins, so that many loads are under way at once: first
-//! the keys (`keys`, `avx2`, `avx512`), then what the caches have (`take`, `longer`), then what they miss (`misses`).
+//! Each step is done for all pieces of a portion before the next begins, so that many loads are under way at once:
+//! first the keys (`keys`, `avx2`, `avx512`), then what the caches have (`take`, `longer`), then what they miss
+//! (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -275,8 +276,8 @@ impl Portion {
             let next = known.next();
             let to = next.map_or(pieces.count(), |(place, _)| place);
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
-            // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a miss
-            // of each piece from `from` on.
+            // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a
+            // miss of each piece from `from` on.
             unsafe { L::take::<COUNTS>(from..to, caches, keys, found) };
             let Some(next) = next else { return };
             // SAFETY: the caller's promise.

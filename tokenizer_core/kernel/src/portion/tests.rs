@@ -198,7 +198,7 @@ proptest! {
                         few.ids[ids.len()..].fill(u32::MAX);
                         caches.short.insert(key, &few)
                     }
-                    // PieceIds, but not here: missed on every path.
+                    // Known, but not in the bucket: missed on every path.
                     None => caches.short.insert_stored(key, caches.long.store(&ids)),
                 };
             } else {

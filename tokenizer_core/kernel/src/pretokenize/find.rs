@@ -1,4 +1,4 @@
-//! What a split looks for, and the matches of it one after the other.
+//! What a split looks for, and its matches one after the other.
 
 use super::runs::{peek, run};
 use super::scanner::Scanner;

@@ -1,4 +1,4 @@
-//! Several stages at work on one text, each on the pieces of the one before.
+//! Several stages on one text, each of which cuts the pieces of the one before.
 
 use super::split::{Cursor, Split};
 use crate::error::{Error, Place, Result};
@@ -86,7 +86,8 @@ impl<'t> Levels<'t> {
     pub(super) fn fill(&mut self, text: &str, ends: &mut [u32]) -> Result<usize> {
         let last = self.levels.len() - 1;
         let mut count = self.levels[last].take(ends);
-        // Down for a piece to cut, up with its pieces: no more than about `WAITING` of them wait at any level.
+        // Down a level for a piece to cut, up again with what it was cut into: no level has more than about `WAITING`
+        // pieces that wait.
         let mut at = last;
         while count < ends.len() {
             let level = &mut self.levels[at];

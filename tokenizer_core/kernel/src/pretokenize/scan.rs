@@ -1,4 +1,4 @@
-//! The scanners, one character at a time: what those of 64 bytes are tested against, and what they fall back to.
+//! The scanners, one character at a time: the truth that those of 64 bytes are tested against, and their fallback.
 
 use super::rules::{Contraction, Rules};
 use super::runs::{peek, run, run_of_blanks, run_of_letters};

@@ -1,5 +1,4 @@
-//! One stage: the borders between the matches of a pattern and the gaps between them, as far as they are borders of
-//! pieces.
+//! One stage: it cuts at the borders between the matches of a pattern and the gaps between them, as its behavior says.
 
 use super::find::{Finder, Search};
 use super::scanner::Scanner;

@@ -1,4 +1,4 @@
-//! Arguments from Python: what cannot be one is an error that names it.
+//! Arguments from Python: a wrong one is an error that names it.
 
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;

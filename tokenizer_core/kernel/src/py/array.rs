@@ -1,4 +1,4 @@
-//! Ids and spans as arrays, in the memory that they were written to.
+//! Ids and spans as NumPy arrays over the memory that they were written to.
 
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -22,7 +22,7 @@ struct Spans {
     _spans: Buffer<[u32; 2]>,
 }
 
-/// Have numpy say what the first array asks of it, a fifth of a millisecond, if the program has loaded it before.
+/// Do what numpy does for the first array, which takes a fifth of a millisecond, if the program has loaded it already.
 pub fn prepare(py: Python<'_>) -> PyResult<()> {
     let loaded = py.import("sys")?.getattr("modules")?.contains("numpy")?;
     if loaded {

@@ -1,4 +1,4 @@
-//! Ids to `bytes` and `str`, written where Python reads them.
+//! Ids to `bytes` and `str`.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;

@@ -21,11 +21,11 @@ use crate::machine::buffer::Buffer;
 use crate::piece_cache::CacheStatistics;
 use crate::sink::offsets::Offsets;
 
-/// Default bound of one thread's piece cache: where English and Japanese stop to gain (`docs/kernel.md`).
+/// Default bound of one thread's piece cache: a larger one gains nothing in English and Japanese (`docs/kernel.md`).
 pub const CACHE_BYTES: usize = 8 << 20;
 
-/// The largest bound: more pieces than any text has, and memory that a system gives, where a larger one would end the
-/// process at its first text.
+/// The largest bound: enough for more pieces than any text has. The memory of a larger one might be refused, which
+/// would end the process at its first text.
 pub const MAX_CACHE_BYTES: usize = 1 << 30;
 
 /// See `_kernel.pyi`.
@@ -221,7 +221,7 @@ pub(super) fn encoded<T: Send>(
     .map_err(|error| exception(py, &error, Some(text)))
 }
 
-/// The texts of a batch; the first that is none ends it.
+/// The texts of a batch, or an error for the first that is not a string.
 fn strings<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
     let wrong = |message: String| invalid_option(texts.py(), message, "texts");
     if texts.is_instance_of::<PyString>() {

@@ -1,9 +1,9 @@
 //! Python's strings as UTF-8.
 //!
-//! An ASCII string is UTF-8 as it lies in memory. For any other string Python makes the UTF-8 when it is first asked
-//! for, one character at a time into new memory, and keeps it as long as the string. Most texts come once, so that
-//! would be a sixth of the time of a long one. Here it is made by blocks and freed at once, unless the same text comes
-//! again.
+//! An ASCII string is UTF-8 already. For any other string Python makes the UTF-8 when it is first needed, one character
+//! at a time into new memory, and keeps it as long as the string. Most texts come only once, and this would be a sixth
+//! of the time of a long one. So it is made here, in blocks, and freed at once, unless the same text comes twice in a
+//! row.
 
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};

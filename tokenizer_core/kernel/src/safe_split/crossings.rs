@@ -1,5 +1,5 @@
-//! The pairs of neighbouring characters that some token spans, as a set that errs on one side only: it misses none, and
-//! it may contain pairs that no token spans, which are then not cut though they could be.
+//! The pairs of neighbouring characters that some token spans: a Bloom filter with one hash. It misses none, and it may
+//! contain pairs that no token spans, which are then not cut although they could be.
 //!
 //! After a space nothing is cut: some token goes from there to nearly every script, and some of them end within a
 //! character.
@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::vocabulary::Vocabulary;
 
-/// Bits of the set for each pair that is in it: about one other pair in as many is left uncut by mistake.
+/// Bits of the set for each pair in it: about one other pair in as many is left uncut by mistake.
 const BITS_A_PAIR: usize = 32;
 
 /// Words of the smallest and of the largest set.
@@ -23,7 +23,7 @@ const MOST: usize = 1 << 16;
 /// With more bits than this in the largest set, too little would be cut.
 const FULL: usize = MOST * 32 / 4;
 
-/// What a character of four bytes has and no other; next to such a one nothing is cut.
+/// Bits that only a character of four bytes has; next to such a character nothing is cut.
 pub(super) const FAR: u32 = 0xFF;
 
 /// The space, after which nothing is cut either.

@@ -80,16 +80,16 @@ impl Cuts {
 }
 
 impl SafeSplit {
-    /// Learn the crossings of a vocabulary; `None` where there are too many of them. Cuts are made on the portable path
+    /// Collect the crossings of a vocabulary; `None` if there are too many of them. Cuts are made on the portable path
     /// if the machine lacks `path`.
     pub fn new(vocabulary: &Vocabulary, path: Path) -> Option<Self> {
         let path = if path.is_available() { path } else { Path::Portable };
         Crossings::new(vocabulary).map(|crossings| Self { crossings, path })
     }
 
-    /// Whether parts of pieces are more likely to be in a cache than whole ones: where there are characters from U+3000
-    /// on, in whose scripts words have no spaces between them, or a quarter of the bytes is beyond ASCII. Words with an
-    /// accent here and there come again as they are.
+    /// Whether parts of pieces are more likely to be in a cache than whole pieces: if there are characters from U+3000
+    /// on, whose scripts have no spaces between words, or a quarter of the bytes is beyond ASCII. Words with a few
+    /// accents come again as they are.
     #[inline]
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
         match self.path {
@@ -106,8 +106,8 @@ impl SafeSplit {
         }
     }
 
-    /// Cut the pieces of `text` from `start` on, which end at `ends`, and tell which are parts if asked. Between two
-    /// characters of ASCII nothing is cut: such pieces repeat often enough as they are.
+    /// Cut the pieces of `text` from `start` on, which end at `ends`, and if `tell_parts` say which are parts. Between
+    /// two ASCII characters nothing is cut: such pieces repeat often enough as they are.
     pub fn cut(&self, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
         match self.path {
             #[cfg(target_arch = "x86_64")]

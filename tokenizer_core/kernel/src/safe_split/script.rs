@@ -1,4 +1,4 @@
-//! Which text is cut into parts, told by its bytes.
+//! Which text is cut into parts: decided by its bytes.
 
 use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 use crate::machine::words::bytes_at;

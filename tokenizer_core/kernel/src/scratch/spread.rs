@@ -16,11 +16,12 @@ impl ScratchPool {
         if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
     }
 
-    /// Do `shares` shares of work on this thread, which has `own`, and on others. Each part of the result is the outcome
-    /// of neighbouring shares, and parts are in the order of their shares; `begin` is given the shares that may go into a
-    /// part. The part with the first share is this thread's, unless another one was faster.
+    /// Do `shares` shares of work on this thread, which has `own`, and on others. Each part of the result is the
+    /// outcome of neighbouring shares, and parts are in the order of their shares; `begin` is given the shares that may
+    /// go into a part. The part with the first share is this thread's, unless another one was faster.
     ///
-    /// A thread keeps one scratch for all its shares: passing scratches around would move their caches from core to core.
+    /// A thread keeps one scratch for all its shares: passing scratches around would move their caches from core to
+    /// core.
     ///
     /// # Errors
     /// `internal` if a thread dies.

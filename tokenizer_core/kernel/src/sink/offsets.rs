@@ -23,8 +23,8 @@ pub struct Offsets<'a> {
     /// Bytes if the text is ASCII.
     unit: Unit,
     steps: Steps<'a>,
-    /// Where the last token ended, in bytes and in units: a border of characters, except for `units` between the ids of a
-    /// stretch.
+    /// Where the last token ended, in bytes and in units: a border of characters, except for `units` between the ids of
+    /// a stretch.
     position: usize,
     units: u32,
     /// Units of the last character that began.
@@ -36,8 +36,8 @@ pub struct Offsets<'a> {
     /// The ids.
     pub ids: Buffer<u32>,
     /// Half-open spans, one an id, each the smallest that covers the id's bytes. The text is shorter than 4 GiB. Starts
-    /// and ends never decrease, except the end of an empty span, that of an inserted space or text: it may lie within what
-    /// a normalizer replaced as a whole, and the span before covers that to its end.
+    /// and ends never decrease, except the end of an empty span, that of an inserted space or text: it may lie within
+    /// what a normalizer replaced as a whole, and the span before covers that to its end.
     pub spans: Buffer<[u32; 2]>,
 }
 

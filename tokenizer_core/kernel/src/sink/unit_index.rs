@@ -13,8 +13,8 @@ pub struct UnitIndex<'a> {
 
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// A bit for the first byte of each character, and if units are those of UTF-16, for the second byte of characters of
-    /// two units.
+    /// A bit for the first byte of each character, and if units are those of UTF-16, for the second byte of characters
+    /// of two units.
     marks: u64,
     /// How many bits all blocks before have.
     before: u32,

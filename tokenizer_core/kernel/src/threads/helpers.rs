@@ -19,8 +19,8 @@ use crate::threads::scheduling::Scheduling;
 /// How long a helper waits for the next call.
 const IDLE_TIME: Duration = Duration::from_secs(1);
 
-/// How often a caller that is done checks whether all helpers are done, before it sleeps: mostly they soon are, and waking
-/// up takes 30 microseconds.
+/// How often a caller that is done checks whether all helpers are done, before it sleeps: mostly they soon are, and
+/// waking up takes 30 microseconds.
 const SPINS: usize = 2000;
 
 /// Run `work` here, and meanwhile `help(1)`, `help(2)`, ... on up to `helpers` other threads. All calls have ended when

@@ -18,8 +18,8 @@ use crate::vocabulary::Vocabulary;
 /// Characters as symbols.
 #[derive(Debug, Clone, Default)]
 pub struct Characters {
-    /// Appended to the last character of every piece, if it is not empty. White space is then not a piece: the mark stands
-    /// for it.
+    /// Appended to the last character of every piece, if it is not empty. White space is then not a piece: the mark
+    /// stands for it.
     pub end_of_word: String,
     /// The most characters in the alphabet, which has the most frequent ones. No merge crosses any other.
     pub limit: Option<usize>,

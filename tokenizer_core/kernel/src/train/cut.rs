@@ -5,14 +5,14 @@
 //! it (`'s`), and no piece depends on the one before.
 //!
 //! A normalizer may move such a border: `é` becomes `e` and a mark, which is in one piece with a `!` after it, and `™`
-//! becomes letters, which join the word before. So the last character of what the letter decomposes to, and the first of
-//! what the other one does, must have such a border between them too. Then it stays one in every normalization form, in
-//! lower case and without accents, in any order, and both sides become what they become in the whole text:
+//! becomes letters, which join the word before. So the last character of what the letter decomposes to, and the first
+//! of what the other one does, must have such a border between them too. Then it stays one in every normalization form,
+//! in lower case and without accents, in any order, and both sides become what they become in the whole text:
 //!
 //! - Only marks and letters compose with a character before them, so the right side is on its own.
-//! - The left side ends in a decomposed letter, or in what it composes to with characters before it: again a letter that
-//!   decomposes to it. The right side begins with what its first character composes to with the marks after it, and that
-//!   is not a letter.
+//! - The left side ends in a decomposed letter, or in what it composes to with characters before it: again a letter
+//!   that decomposes to it. The right side begins with what its first character composes to with the marks after it,
+//!   and that is not a letter.
 //!
 //! `normalize/tests.rs` checks this for all of Unicode.
 

@@ -1,4 +1,5 @@
-//! The pairs that a merge creates, with their places: gathered first, since only those that are frequent enough are kept.
+//! The pairs that a merge creates, with their places: gathered first, since only those that are frequent enough are
+//! kept.
 
 use super::pairs::{AHEAD, Pairs};
 use super::symbols::Symbols;

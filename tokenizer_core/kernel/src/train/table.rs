@@ -1,8 +1,8 @@
 //! Distinct pieces and how often each occurs: a hash table with open addressing.
 //!
-//! Most pieces are short and are stored in the entries of the table, half a cache line each; longer ones are in an arena.
-//! A text has more distinct pieces than fit in the processor's caches, so pieces are counted in batches whose memory is
-//! prefetched.
+//! Most pieces are short and are stored in the entries of the table, half a cache line each; longer ones are in an
+//! arena. A text has more distinct pieces than fit in the processor's caches, so pieces are counted in batches whose
+//! memory is prefetched.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -35,7 +35,8 @@ struct Wanted<'a> {
     key: (u64, u64),
 }
 
-/// The most pieces that the index can number. A word of it is the high half of a piece's hash, then its number plus one.
+/// The most pieces that the index can number. A word of it is the high half of a piece's hash, then its number plus
+/// one.
 const INDEX_LIMIT: usize = u32::MAX as usize;
 
 /// Counts by piece.
@@ -50,8 +51,8 @@ pub struct PieceTable {
 }
 
 impl Default for PieceTable {
-    /// An empty table with a random seed, so that no corpus can be made to collide. The seed decides where pieces are in
-    /// memory, and nothing else.
+    /// An empty table with a random seed, so that no corpus can be made to collide. The seed decides where pieces are
+    /// in memory, and nothing else.
     fn default() -> Self {
         let seed = RandomState::new().build_hasher().finish();
         Self { arena: Vec::new(), entries: Vec::new(), index: vec![0; 1024], seed }

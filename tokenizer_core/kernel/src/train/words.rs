@@ -1,8 +1,8 @@
 //! All distinct pieces in one flat array, each as its current tokens, so that a merge touches only its own places.
 //!
-//! A token always covers as many positions as it has symbols of the alphabet, and its id is at the first and the last of
-//! them. So the next token begins `length` positions on, and the one before ends one position back: no links are needed,
-//! and a piece of a million symbols costs no more than a million short ones:
+//! A token always covers as many positions as it has symbols of the alphabet, and its id is at the first and the last
+//! of them. So the next token begins `length` positions on, and the one before ends one position back: no links are
+//! needed, and a piece of a million symbols costs no more than a million short ones:
 //!
 //! ```text
 //! position   0  1  2  3  4  5  6  7

@@ -83,7 +83,7 @@ mod avx512 {
     /// The first byte of each lane.
     const FIRST: u64 = 0x1111_1111_1111_1111;
 
-    /// How many bytes were written to `bytes`; `None` if a character is none of Unicode.
+    /// How many bytes were written to `bytes`; `None` if a number is not a character of Unicode.
     ///
     /// # Safety
     /// The machine has [`crate::machine::path::Path::Avx512`], and `bytes` room for four of each character and a
@@ -92,7 +92,8 @@ mod avx512 {
     pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
         let mut count = 0;
         for windows in characters.chunks(WINDOW) {
-            // Whether one window of sixteen is all ASCII is hard to foresee in European languages, of four it is easy.
+            // In European languages it is hard to predict whether sixteen characters are ASCII, and easy for four times
+            // as many.
             let loaded: [__m512i; 4] = std::array::from_fn(|at| load(windows.get(LANES * at..).unwrap_or_default()));
             let [first, second, third, fourth] = loaded;
             let all = _mm512_or_si512(_mm512_or_si512(first, second), _mm512_or_si512(third, fourth));

@@ -5,7 +5,7 @@
 mod tables;
 pub(crate) mod utf8;
 
-/// The version of every class table; fancy-regex and unicode-normalization are held to the same.
+/// The version of every class table; `regex-syntax` and `unicode-normalization` have the same.
 pub const UNICODE_VERSION: &str = "16.0.0";
 
 /// `\p{Lu}` or `\p{Lt}`.

@@ -1,4 +1,4 @@
-//! Spans of sixteen tokens at a time.
+//! Spans of sixteen tokens at a time: their steps are gathered, and summed by four shifted additions.
 
 use core::arch::x86_64::{
     _mm512_add_epi32, _mm512_alignr_epi32, _mm512_and_si512, _mm512_cmplt_epu32_mask, _mm512_cvtsi512_si32,
@@ -8,19 +8,19 @@ use core::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-use super::{BEHIND, INSIDE, UNITS};
+use super::{INSIDE, PADDING, UNITS};
 
 /// Tokens that are looked at together.
 pub const TOGETHER: usize = 16;
 
-/// Write the spans of tokens that tile the text from `start` on, up to the first sixteen with one of which `packed`
-/// says nothing; returns how many, and where they end. `packed` ends with [`BEHIND`] bytes that belong to no token.
+/// Write the spans of tokens that tile the text from `start` on, up to the first sixteen among which one has no packed
+/// step; returns how many, and where they end. `packed` ends with [`PADDING`] bytes that belong to no token.
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx512`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub unsafe fn tile(packed: &[u8], ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> (usize, u32) {
-    let limit = _mm512_set1_epi32(packed.len().saturating_sub(BEHIND) as i32);
+    let limit = _mm512_set1_epi32(packed.len().saturating_sub(PADDING) as i32);
     let nothing = _mm512_setzero_si512();
     // Starts and ends in turn, of the first eight and of the others.
     let first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);

@@ -1,4 +1,5 @@
-//! How many units each token moves on in a text, in one byte a token.
+//! How many units (bytes, characters or UTF-16 units) each token moves on in a text, in one byte a token: the span of a
+//! token is then a sum, and the text is not read.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -30,12 +31,12 @@ const PAIR: u8 = 0x40;
 /// Units of the characters that the token begins.
 const UNITS: u8 = 0x3F;
 
-/// What a token does to a place in a text.
+/// How far a token moves on in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Step {
     /// Units of all characters that begin in the token.
     pub units: u32,
-    /// It begins inside a character, which a token before has begun.
+    /// It begins inside a character that began in an earlier token.
     pub inside: bool,
     /// The last character that begins in it is two units.
     pub pair: bool,
@@ -60,7 +61,7 @@ impl Step {
         }
     }
 
-    /// In a byte, unless that is too small for it.
+    /// The step in a byte, unless it does not fit.
     fn pack(self) -> Option<u8> {
         let units = u8::try_from(self.units).ok().filter(|units| *units <= UNITS)?;
         Some(units | if self.inside { INSIDE } else { 0 } | if self.pair { PAIR } else { 0 })
@@ -73,7 +74,7 @@ impl Step {
 }
 
 /// Bytes after the last step, so that four can be loaded from any on.
-const BEHIND: usize = 3;
+const PADDING: usize = 3;
 
 /// The steps of all tokens in each unit, made when the first text is measured in it. `OnceBox` and not `OnceLock`:
 /// after a fork, a thread that was making the value may not exist, and nobody must wait for it.
@@ -85,20 +86,20 @@ impl StepTables {
     pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> Steps<'a> {
         let packed = self.0[unit as usize].get_or_init(|| {
             let step = |id| tokens.get(id).and_then(|bytes| Step::of(bytes, unit).pack()).unwrap_or(0);
-            Box::new((0..tokens.id_limit()).map(step).chain([0; BEHIND]).collect())
+            Box::new((0..tokens.id_limit()).map(step).chain([0; PADDING]).collect())
         });
         Steps { packed, tokens, unit, path: tokens.path() }
     }
 }
 
-/// Both ends of a place: a number twice in one word, the end of a span in the upper half.
+/// A number twice in one word: the start of a span in the lower half, its end in the upper one.
 #[inline(always)]
 const fn twice(number: u32) -> u64 {
     (number as u64) << 32 | number as u64
 }
 
-/// For each packed step without pairs, what it adds to both ends of the place before: once for its span, and once for
-/// the place after it.
+/// For each packed step without pairs, what has to be added to the position before it: for its span, and for the
+/// position after it.
 static SUMS: [[u64; 2]; 256] = sums();
 
 const fn sums() -> [[u64; 2]; 256] {
@@ -116,7 +117,7 @@ const fn sums() -> [[u64; 2]; 256] {
 /// The steps of all tokens in one unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps<'a> {
-    /// 0 for what no byte holds, and [`BEHIND`] more.
+    /// A byte for each id, 0 for a step that does not fit, then [`PADDING`] more bytes.
     packed: &'a [u8],
     tokens: &'a TokenBytes,
     unit: Unit,
@@ -124,7 +125,7 @@ pub struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// The step of a token; of a hole none at all.
+    /// The step of a token; an empty one for a hole.
     #[inline(always)]
     pub fn get(&self, id: u32) -> Step {
         match self.packed.get(id as usize) {
@@ -157,7 +158,7 @@ impl Steps<'_> {
         place
     }
 
-    /// Two additions a token, only one of which the next token waits for.
+    /// One token after the other: two additions each, only one of which the next token waits for.
     fn tile_in_turn(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         let mut place = twice(start);
         for (id, span) in ids.iter().zip(spans) {

@@ -1,5 +1,5 @@
-//! A turn of a lane whose keys are in vectors from when they are looked up until the next merge is made: they are
-//! written and read whole, so no load waits for a narrower store.
+//! The turn of a lane with AVX-512. From the lookups to the next merge its keys are in vectors, which are written and
+//! read whole, so no load waits for a narrower store.
 
 use core::arch::x86_64::{
     __m512i, _mm_cvtsi32_si128, _mm_insert_epi32, _mm_mask_mov_epi8, _mm_maskz_loadu_epi8, _mm_movepi8_mask,
@@ -51,7 +51,7 @@ impl LaneOps for Vectors {
         }
     }
 
-    /// Done with the next merge, since here all keys would be read once more for it.
+    /// Left to the next merge, since all keys would have to be read once more here.
     #[inline(always)]
     unsafe fn look<const N: usize>(_: &mut Lane<N>, _: &MergeTable) {}
 
@@ -60,7 +60,7 @@ impl LaneOps for Vectors {
         // SAFETY: the caller's promise.
         let found = unsafe { lane.precedences::<Avx512>(table) };
         let [before, at] = lane.changed();
-        // One in eight or so comes before all others: where none does, the next merge waits for nothing.
+        // In about one case of eight a new pair comes first. In all others the next merge waits for nothing.
         let last = key(found[0], before).max(key(found[1], at));
         let mut highest = lane.rest;
         if last > highest {
@@ -106,7 +106,7 @@ static PLACES: Places = {
     Places(places)
 };
 
-/// The bits of the places within one of the vectors.
+/// The bits of the places in one of the vectors.
 #[inline(always)]
 fn within(bits: u64, vector: usize) -> u16 {
     (bits >> (WORDS * vector)) as u16
@@ -118,7 +118,7 @@ fn bits([one, other]: [usize; 2]) -> u64 {
     1 << one | 1 << other
 }
 
-/// The keys of a lane with those of what changed, which was found last.
+/// The keys of a lane, with the new ones of the two places that changed.
 ///
 /// # Safety
 /// The machine has AVX-512.
@@ -219,7 +219,7 @@ unsafe fn next<const N: usize>(
             let (at, right) = (at % N, lane.after(at % N) % N);
             if table.holds(precedence, lane.ids[at], lane.ids[right]) {
                 let changed = bits(lane.make(table, at, right, precedence));
-                // A place that is no longer taken has no key, and one that changed has none yet.
+                // A place where no symbol begins any more has no key, and one that changed has none yet.
                 let kept = lane.taken & !changed;
                 let to = lane.keys.as_mut_ptr().cast::<__m512i>();
                 for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
@@ -229,7 +229,7 @@ unsafe fn next<const N: usize>(
                 lane.rest = highest::<N>(keys);
                 return true;
             }
-            // What was found belongs to another pair, so this one does not merge.
+            // The precedence is that of another pair, so this one does not merge.
             for (vector, keys) in keys.iter_mut().enumerate().take(N / WORDS) {
                 *keys = _mm512_mask_set1_epi32(*keys, within(1 << at, vector), 0);
             }

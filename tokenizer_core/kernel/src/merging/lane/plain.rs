@@ -54,7 +54,7 @@ impl<P: FindTag + Maximum> LaneOps for Plain<P> {
         if others {
             highest = select_unpredictable(last > highest, last, highest);
         } else if last > highest {
-            // One in eight or so comes before all others: where none does, the next merge waits for nothing.
+            // In about one case of eight a new pair comes first. In all others the next merge waits for nothing.
             cold_path();
             highest = last;
         }
@@ -91,11 +91,11 @@ unsafe fn next<const N: usize, P: Maximum>(lane: &mut Lane<N>, table: &MergeTabl
         if table.holds(precedence, lane.ids[at], lane.ids[right]) {
             // SAFETY: a precedence that holds is that of two symbols: no pair with the border is in the table.
             let [before, at] = unsafe { lane.make(table, at, right, precedence) };
-            // A place that is no longer taken has no key, and one that changed has none yet.
+            // A place where no symbol begins any more has no key, and one that changed has none yet.
             (lane.keys[before], lane.keys[at], lane.keys[right]) = (0, 0, 0);
             return true;
         }
-        // What was found belongs to another pair, so this one does not merge.
+        // The precedence is that of another pair, so this one does not merge.
         lane.keys[at] = 0;
         // SAFETY: the caller's promise.
         key = unsafe { P::maximum(&lane.keys) };

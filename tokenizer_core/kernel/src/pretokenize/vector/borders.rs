@@ -39,7 +39,7 @@ impl Masks {
     }
 }
 
-/// What a window cannot see of its first character, when that is the last one of the window before.
+/// What a window has to know about its first character if that is the last one of the window before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
     /// It is neither word nor number nor space and does not begin a piece.
@@ -48,10 +48,10 @@ pub(super) struct Carry {
     small: u64,
 }
 
-/// What is known of a window.
+/// The result for a window.
 #[derive(Default)]
 pub(super) struct Borders {
-    /// The characters that begin a piece, but for the first one, of which it was known before.
+    /// The characters that begin a piece, except the first one, which was decided before.
     pub(super) starts: u64,
     /// Nothing was left undecided.
     pub(super) whole: bool,
@@ -73,7 +73,7 @@ pub(super) fn borders<R: Rules>(
 ) -> Borders {
     let Masks { letter, number, space, newline, blank, quote, .. } = *masks;
     let valid = lowest_bits(count);
-    // Characters about which everything is decided.
+    // Characters for which everything is decided.
     let mut known = valid;
 
     let word = if R::CASED { letter | masks.mark } else { letter };
@@ -164,8 +164,8 @@ pub(super) fn borders<R: Rules>(
         (small_end, word_end) = (at_end(small), small | open);
     }
     let whole = known == valid;
-    // The next window would know nothing of a contraction that reaches into it, of how many digits there were, or of
-    // white space before newlines.
+    // The next window could not know of a contraction that reaches into it, how many digits there were, or of white
+    // space before newlines.
     let clear = (one | two) >> count.saturating_sub(3) == 0;
     let number_end = if R::DIGITS == 1 || R::DIGITS == usize::MAX { number } else { 0 };
     let space_end = if R::NEWLINE_CUT { space & !newline } else { space };

@@ -1,8 +1,9 @@
-//! The scanners, 64 bytes at a time: a bit for each character and class, and pieces found by arithmetic on these words.
+//! The scanners, 64 bytes at a time: a bit for each character and class, and pieces found by arithmetic on these words,
+//! in the manner of simdjson (Langdale and Lemire, 2019).
 //!
-//! If all of a window was decided, the next one begins with its last character, else where the last known piece begins.
-//! So little of the text before a window is ever needed, and where it begins is predictable. What the last characters
-//! of a window leave undecided is decided by the next one.
+//! If all of a window was decided, the next one begins with its last character, otherwise where the last known piece
+//! begins. So little of the text before a window is ever needed, and where it begins is predictable. What is undecided
+//! at the last characters of a window is decided by the next one.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -22,13 +23,13 @@ use crate::machine::byte_vector::{BaseVector, WINDOW};
 use crate::machine::path::Avx512;
 use crate::machine::prefetch::prefetch;
 
-/// Ends that one window may give: one for each byte, and one for the end of the text.
+/// The most ends in one window: one for each byte, and one for the end of the text.
 pub(crate) const ROOM: usize = WINDOW + 1;
 
 /// How far ahead of a window the text is prefetched, in bytes.
 const AHEAD: usize = 1024;
 
-/// Bytes that are read to tell the classes of the characters that begin in the first 64.
+/// Bytes that are read to classify the characters that begin in the first 64.
 pub(crate) const READ: usize = WINDOW + 4;
 
 /// What a path does with 64 bytes.
@@ -143,7 +144,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
         }
         cold_path();
         carry = Carry::default();
-        // What is left of shorter runs is looked at again with what follows.
+        // The rest of shorter runs is looked at again with what follows.
         let is_long = start < at + 3 * WINDOW / 4;
         // SAFETY: as above.
         if is_long && let Some(white) = unsafe { white_space::<B>(text, start) } {
@@ -211,7 +212,7 @@ unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Bor
     // SAFETY: the caller's promise.
     unsafe {
         if let Some(bytes) = rest.first_chunk() {
-            // What is known of most windows, that the text goes on after them, makes their code shorter.
+            // Most windows are followed by more text, and knowing that makes their code shorter.
             look_at::<R, B>(text, at, bytes, READ, carry)
         } else {
             let mut copy = [0; READ];

@@ -6,7 +6,7 @@ use crate::machine::byte_vector::ByteVector;
 use crate::unicode::utf8::decode;
 use crate::unicode::{CASELESS, LOWER, UPPER, class_of, class_of_all};
 
-/// From this many characters beyond ASCII in a window on, alphabets are looked for.
+/// A window with at least this many characters beyond ASCII is searched for alphabets.
 const DENSE: u32 = 12;
 
 /// The fewest characters that an alphabet has on its page of 64.
@@ -69,12 +69,12 @@ const fn alphabet(page: usize) -> Option<Alphabet> {
     let mut best = None;
     let mut longest = ALPHABET - 1;
     while at <= 64 {
-        if at == 64 || told(page + at) != told(page + start) {
+        if at == 64 || index_of(page + at) != index_of(page + start) {
             if at - before > longest {
                 longest = at - before;
                 best = Some(Alphabet {
                     starts: [0x80 + before as u8, 0x80 + start as u8, 0x80 + at as u8],
-                    places: [told(page + before), told(page + start)],
+                    places: [index_of(page + before), index_of(page + start)],
                 });
             }
             (before, start) = (start, at);
@@ -84,7 +84,7 @@ const fn alphabet(page: usize) -> Option<Alphabet> {
     best
 }
 
-const fn told(code: usize) -> usize {
+const fn index_of(code: usize) -> usize {
     place(class_of_all(code..code + 1))
 }
 
@@ -96,14 +96,14 @@ const fn told(code: usize) -> usize {
 pub(super) unsafe fn wide_classes<V: ByteVector>(bytes: &[u8; READ], wide: u64) -> Wide {
     let mut classes = Wide::default();
     // SAFETY: the caller's promise.
-    let told = unsafe {
+    let classified = unsafe {
         if wide.count_ones() >= DENSE {
             dense::<V>(bytes, wide, &mut classes)
         } else {
             latin::<V>(bytes, wide, &mut classes)
         }
     };
-    let mut left = wide & !told;
+    let mut left = wide & !classified;
     while left != 0 {
         let at = left.trailing_zeros() as usize % WINDOW;
         classes.add(class_of(decode(bytes, at, bytes[at]).0), left & left.wrapping_neg());
@@ -112,7 +112,7 @@ pub(super) unsafe fn wide_classes<V: ByteVector>(bytes: &[u8; READ], wide: u64) 
     classes
 }
 
-/// Tell characters of alphabets and ideographs, and say which.
+/// Classify characters of alphabets and ideographs, and return which they are.
 ///
 /// # Safety
 /// The machine has `V`.
@@ -156,8 +156,8 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
 const _: () = assert!(class_of_all(0xC0..0xD7) & class_of_all(0xD8..0xDF) & UPPER != 0);
 const _: () = assert!(class_of_all(0xDF..0xF7) & class_of_all(0xF8..0x100) & LOWER != 0);
 
-/// Tell the letters from U+00C0 to U+00FF, most of what a text in a European language has beyond ASCII, and say where
-/// they are: how many a window has cannot be foreseen.
+/// Classify the letters from U+00C0 to U+00FF, which are most of what a text in a European language has beyond ASCII,
+/// and return where they are. All at once, since their number is unpredictable.
 ///
 /// # Safety
 /// The machine has `V`.

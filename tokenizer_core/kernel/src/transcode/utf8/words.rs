@@ -16,7 +16,7 @@ pub unsafe fn from_utf32_avx2(characters: &[u32], bytes: &mut [MaybeUninit<u8>])
     unsafe { from_utf32(characters, bytes) }
 }
 
-/// How many bytes were written to `bytes`; `None` if a character is none of Unicode.
+/// How many bytes were written to `bytes`; `None` if a number is not a character of Unicode.
 ///
 /// # Safety
 /// `bytes` has room for four of each character and a window.
