@@ -26,7 +26,7 @@ struct Lane<const N: usize> {
     /// the highest key is that of the leftmost merge of the lowest rank.
     keys: [u32; N],
     ids: [u32; N],
-    /// A bit for each place at which a symbol begins.
+    /// A bit for each place at which a symbol or a border begins.
     taken: u64,
     /// The place of the symbol that was made last.
     made: u32,
@@ -123,7 +123,7 @@ impl<const N: usize> Lane<N> {
         found
     }
 
-    /// The next place at which a symbol begins.
+    /// The next place that is taken.
     ///
     /// # Safety
     /// There is one.

@@ -219,7 +219,7 @@ unsafe fn next<const N: usize>(
             let (at, right) = (at % N, lane.after(at % N) % N);
             if table.holds(precedence, lane.ids[at], lane.ids[right]) {
                 let changed = bits(lane.make(table, at, right, precedence));
-                // A place where no symbol begins any more has no key, and one that changed has none yet.
+                // A place that is no longer taken has no key, and one that changed has none yet.
                 let kept = lane.taken & !changed;
                 let to = lane.keys.as_mut_ptr().cast::<__m512i>();
                 for (at, keys) in keys.iter_mut().enumerate().take(N / WORDS) {

@@ -91,7 +91,7 @@ unsafe fn next<const N: usize, P: Maximum>(lane: &mut Lane<N>, table: &MergeTabl
         if table.holds(precedence, lane.ids[at], lane.ids[right]) {
             // SAFETY: a precedence that holds is that of two symbols: no pair with the border is in the table.
             let [before, at] = unsafe { lane.make(table, at, right, precedence) };
-            // A place where no symbol begins any more has no key, and one that changed has none yet.
+            // A place that is no longer taken has no key, and one that changed has none yet.
             (lane.keys[before], lane.keys[at], lane.keys[right]) = (0, 0, 0);
             return true;
         }
