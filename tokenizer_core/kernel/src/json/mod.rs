@@ -6,5 +6,5 @@
 mod decimal;
 pub mod numbers;
 pub mod scan;
-mod special;
+pub(crate) mod special;
 pub mod string;

@@ -3,7 +3,7 @@
 use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 
 /// Whether a byte is a quotation mark, a backslash or a control character.
-fn is_special(byte: u8) -> bool {
+pub(crate) fn is_special(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 

@@ -11,7 +11,7 @@ mod tests;
 pub use alignment::Alignment;
 
 use crate::config::NormalizerStage;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 use crate::expression::StepBudget;
 use forms::{Form, FormRewrite};
 use replace::Replace;
@@ -127,8 +127,8 @@ pub fn prefix_space(text: &str) -> Option<Normalized> {
 
 /// The error with its place in the text as it was before all stages.
 fn to_source(error: Error, before: Option<&Normalized>) -> Error {
-    match (error.place.clone(), before) {
-        (Place::Bytes(bytes), Some(before)) => error.at_bytes(before.alignment.source(bytes)),
-        _ => error,
+    match before {
+        Some(before) => error.moved(|bytes| before.alignment.source(bytes)),
+        None => error,
     }
 }

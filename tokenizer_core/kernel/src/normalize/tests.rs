@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::*;
-use crate::error::Code;
+use crate::error::{Code, Place};
 use crate::expression::StepBudget;
 use crate::train::cut::{may_begin, may_end};
 

@@ -1,7 +1,7 @@
 //! Several stages on one text, each of which cuts the pieces of the one before.
 
 use super::split::{Cursor, Split};
-use crate::error::{Error, Place, Result};
+use crate::error::Result;
 use crate::expression::StepBudget;
 
 /// About how many pieces of a stage wait for the next.
@@ -48,10 +48,11 @@ impl<'t> Level<'t> {
         self.taken = 0;
         self.waiting.clear();
         let waiting = &mut self.waiting;
-        self.open = self.split.fill(piece, &mut self.cursor, WAITING, steps, waiting).map_err(|error| {
-            let Place::Bytes(range) = error.place else { return error };
-            Error { place: Place::Bytes(range.start + self.start..range.end + self.start), ..error }
-        })?;
+        let start = self.start;
+        self.open = self
+            .split
+            .fill(piece, &mut self.cursor, WAITING, steps, waiting)
+            .map_err(|error| error.moved(|range| range.start + start..range.end + start))?;
         if self.start > 0 {
             waiting.iter_mut().for_each(|end| *end += self.start as u32);
         }

@@ -89,8 +89,7 @@ impl PyCounter {
         let rows: Vec<_> = rows
             .iter()
             .map(|text| {
-                let name = text.get_type().name().map_or_else(|_| String::from("that"), |name| name.to_string());
-                let message = format!("a document is a string, not {name}");
+                let message = format!("a document is a string, not {}", super::arguments::type_name(&text));
                 text.cast_into::<PyString>().map_err(|_| invalid_option(py, message, "corpus"))
             })
             .collect::<PyResult<_>>()?;

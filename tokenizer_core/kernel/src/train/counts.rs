@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
+use crate::json::special::is_special;
+use crate::json::string::write_string;
 
 /// Pieces in the order of a counts file.
 #[derive(Debug, Default)]
@@ -95,13 +97,7 @@ impl Counts {
             let bytes = slice(&self.arena, piece);
             out.extend_from_slice(piece.count.to_string().as_bytes());
             out.push(b'\t');
-            if bytes.iter().any(|byte| is_escaped(*byte)) {
-                out.extend_from_slice(serde_json::Value::from(String::from_utf8_lossy(bytes)).to_string().as_bytes());
-            } else {
-                out.push(b'"');
-                out.extend_from_slice(bytes);
-                out.push(b'"');
-            }
+            write_string(&String::from_utf8_lossy(bytes), out);
             out.push(b'\n');
         }
     }
@@ -129,11 +125,6 @@ pub fn each_line(lines: &[u8], first_line: u64, mut piece: impl FnMut(&str, u64)
     Ok(())
 }
 
-/// Whether a byte cannot stand in a JSON string as it is.
-fn is_escaped(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
 fn read_line(line: &[u8]) -> Option<(Cow<'_, str>, u64)> {
     let tab = memchr::memchr(b'\t', line)?;
     let digits = &line[..tab];
@@ -141,7 +132,7 @@ fn read_line(line: &[u8]) -> Option<(Cow<'_, str>, u64)> {
     let count = plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()?;
     let json = &line[tab + 1..];
     let plain = json.strip_prefix(b"\"").and_then(|json| json.strip_suffix(b"\""));
-    let text = match plain.filter(|text| !text.iter().any(|byte| is_escaped(*byte))) {
+    let text = match plain.filter(|text| !text.iter().any(|byte| is_special(*byte))) {
         Some(text) => Cow::Borrowed(std::str::from_utf8(text).ok()?),
         None => Cow::Owned(serde_json::from_slice(json).ok()?),
     };
