@@ -41,7 +41,10 @@ MOST_IN_A_ROW = 16
 """How many requests of one read are answered at once; other connections come before the rest."""
 
 PART_BYTES = 32 << 10
-"""Bytes that are parsed before the next look whether requests wait: parsed they take forty times as many bytes."""
+"""Bytes that are parsed before the next look whether requests wait: parsed they take forty times as many bytes.
+
+The rest of a body holds no request, and is parsed in one go.
+"""
 
 COPIED_BYTES = 16 << 10
 """Answers up to this size are copied behind their head."""
@@ -60,6 +63,9 @@ class DirectProtocol(HttpToolsProtocol):
     """Bytes that have arrived and are parsed once no request waits in line."""
 
     _in_a_row = 0
+    _body_bytes = 0
+    """Bytes that have been read of the body at hand."""
+
     _in_head = False
     _has_offer = False
     """Whether the head at hand offers another protocol, such as Java's clients HTTP/2."""
@@ -72,6 +78,7 @@ class DirectProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._direct_answers: Mapping[bytes, AnswerNow] = getattr(self.app, "direct_answers", {})
         self._body: list[bytes] = []
+        self.headers: list[tuple[bytes, bytes]] = []
 
     def data_received(self, data: bytes) -> None:
         self._in_a_row = 0
@@ -82,10 +89,20 @@ class DirectProtocol(HttpToolsProtocol):
 
     def _parse_left(self) -> None:
         while self._left and not self.pipeline:
-            part, self._left = self._left[:PART_BYTES], self._left[PART_BYTES:]
+            size = PART_BYTES
+            if len(self._left) > PART_BYTES:
+                size = max(PART_BYTES, self._missing_bytes())
+            part, self._left = self._left[:size], self._left[size:]
             self._parse(part)
         if self._answer is not None:
             self._become_a_task()
+
+    def _missing_bytes(self) -> int:
+        """Bytes that the body at hand still lacks; 0 in a head and where its length is not told beforehand."""
+        if self._in_head:
+            return 0
+        told = next((value for name, value in self.headers if name == b"content-length"), b"0")
+        return int(told) - self._body_bytes
 
     def _parse(self, data: bytes | memoryview) -> None:
         try:
@@ -119,6 +136,7 @@ class DirectProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = True
+        self._body_bytes = 0
         self.url = b""
         self.expect_100_continue = False
         self.headers = []
@@ -163,6 +181,7 @@ class DirectProtocol(HttpToolsProtocol):
         )
 
     def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
         if self._answer is None:
             super().on_body(body)
         else:

@@ -351,6 +351,26 @@ def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monke
     asyncio.run(story())
 
 
+def test_a_long_body_is_read_in_one_go(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.http.direct.PART_BYTES", 1000)
+    app = make_client().app
+    sent = request(b'{"text":"%b"}' % (b"fox " * 5000))
+
+    async def story() -> None:
+        caller = Caller(app)
+        parts: list[int] = []
+        parse = caller.protocol._parse
+        monkeypatch.setattr(caller.protocol, "_parse", lambda data: (parts.append(len(data)), parse(data)))
+        caller.protocol.data_received(sent[:10_000])
+        caller.protocol.data_received(sent[10_000:] + request())
+        await caller.settle()
+        assert caller.transport.written.count(b"HTTP/1.1 200") == 2
+        assert parts == [1000, 9000, len(sent) - 10_000, len(request())]
+        await caller.leave()
+
+    asyncio.run(story())
+
+
 def test_nothing_is_answered_at_once_to_who_does_not_read(make_client: MakeClient) -> None:
     app = make_client().app
 
