@@ -1,7 +1,8 @@
-"""The compiled engine, called by the facade and the formats; every error is one of ``tokenizer_core.errors``.
+"""The compiled engine, called by the facade and the formats.
 
-All heavy calls release the GIL. ``special_tokens`` is one of ``"reject"``, ``"text"``, ``"parse"`` and ``"ordinary"``
-(no added token matches at all). ``unit`` is ``"byte"``, ``"char"`` or ``"utf16"``.
+Every error is one of ``tokenizer_core.errors``, or ``MemoryError`` where the system refuses memory for a result. All
+heavy calls release the GIL. ``special_tokens`` is one of ``"reject"``, ``"text"``, ``"parse"`` and ``"ordinary"`` (no
+added token matches at all). ``unit`` is ``"byte"``, ``"char"`` or ``"utf16"``.
 """
 
 import builtins

@@ -291,6 +291,9 @@ def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
     if _lacks_descriptors(error):
         _log.error("all file descriptors of this process are in use; let it have more (ulimit -n)")
         return refusal(saturated("all file descriptors of this server are in use"), dialect)
+    if isinstance(error, MemoryError):
+        _log.error("memory is short: a request could not be answered")
+        return refusal(saturated("this server has too little memory for it now"), dialect)
     word = token_hex(4)
     _log.error("bug %s: %s\n%s", word, type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return refusal(ServiceError("internal", f"this server has a bug; its error log says where, at {word}"), dialect)

@@ -98,6 +98,22 @@ def test_no_file_descriptor_left_is_no_bug(
         assert "secret" not in answer.text + caplog.text
 
 
+def test_too_little_memory_is_no_bug(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = make_client()
+
+    def refused(*_: object, **__: object) -> None:
+        raise MemoryError("secret")
+
+    monkeypatch.setattr("tokenizer_core.Tokenizer.answer_texts", refused)
+    answer = client.post("/encode", json={"text": "a"})
+    assert_problem(answer, "saturated")
+    assert answer.headers["retry-after"] == "1"
+    assert "memory is short" in caplog.text
+    assert "secret" not in answer.text + caplog.text
+
+
 def test_place_of_the_core_becomes_a_path() -> None:
     assert from_core(TokdError("m", code="invalid_option", field="max_length")).path == "max_length"
     assert from_core(TokdError("m", code="unknown_token_id", index=3), "ids").path == "ids[3]"

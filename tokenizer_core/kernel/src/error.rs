@@ -1,6 +1,8 @@
 //! One error for the whole kernel: a stable code, a message that tells the way out, and the place.
 
+use std::any::Any;
 use std::fmt;
+use std::panic::resume_unwind;
 
 /// What went wrong, by its stable name; `tokenizer_core/errors.py` has an exception class for each group of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub enum Code {
     ReservedLiteral,
     /// A regular expression took more steps than allowed on this text.
     StepLimit,
+    /// The system refused memory.
+    OutOfMemory,
     /// The pattern leaves a part of the text outside every piece.
     UncoveredText,
     /// No token has this id.
@@ -64,6 +68,7 @@ impl Code {
             Self::MissingByte => "missing_byte",
             Self::ReservedLiteral => "reserved_literal",
             Self::StepLimit => "step_limit",
+            Self::OutOfMemory => "out_of_memory",
             Self::UncoveredText => "uncovered_text",
             Self::UnknownTokenId => "unknown_token_id",
             Self::Unsupported => "unsupported",
@@ -107,6 +112,16 @@ impl Error {
         Self { code, message: message.into(), place: Place::Whole, row: None }
     }
 
+    /// What ended the work of a thread, as an error.
+    pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        if panic.is::<OutOfMemory>() {
+            return Self::new(Code::OutOfMemory, "there is too little memory for the result");
+        }
+        let reason = panic.downcast_ref::<String>().map(String::as_str);
+        let reason = reason.or_else(|| panic.downcast_ref().copied()).unwrap_or("no reason given");
+        Self::new(Code::Internal, format!("the kernel failed: {reason}; please report this"))
+    }
+
     /// The same error at a named field.
     #[must_use]
     pub fn at_field(self, field: impl Into<String>) -> Self {
@@ -138,6 +153,18 @@ impl Error {
     #[must_use]
     pub fn at_index(self, index: usize) -> Self {
         Self { place: Place::Index(index), ..self }
+    }
+}
+
+/// What the work is left with where the system refuses memory: results grow within loops that nothing else ends.
+#[derive(Debug)]
+pub struct OutOfMemory;
+
+impl OutOfMemory {
+    /// Leave the work; who called it turns what it unwinds with into an error by [`Error::of_panic`].
+    #[cold]
+    pub fn unwind() -> ! {
+        resume_unwind(Box::new(Self))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::decimal::{first_digits, put, ready};
 use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
+use crate::machine::room::reserve;
 use crate::machine::words::lowest_bit;
 
 /// Bytes of the longest number, and of what stands around it.
@@ -40,7 +41,7 @@ pub fn write_number(number: usize, json: &mut Vec<u8>) {
 #[inline(always)]
 fn write_list<T>(items: &[T], json: &mut Vec<u8>, write: impl Fn(&T, &mut [u8], usize) -> usize) {
     // Most numbers take less than twice the bytes that they have in memory.
-    json.reserve(2 * size_of_val(items) + 2);
+    reserve(json, 2 * size_of_val(items) + 2);
     json.push(b'[');
     let mut block = [0; 2 * LONGEST * BLOCK];
     for items in items.chunks(BLOCK) {

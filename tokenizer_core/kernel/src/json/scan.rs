@@ -7,6 +7,7 @@ use super::numbers::read_numbers;
 use super::special::plain_run;
 use super::string::unescape;
 use crate::machine::byte_vector::WINDOW;
+use crate::machine::room::reserve;
 use crate::machine::words::padded;
 
 /// Where a string stands: in the body, or with its escapes resolved in the scanner's own text.
@@ -146,7 +147,7 @@ impl<'a> Scanner<'a> {
         }
         // What is escaped is longer than what it stands for.
         if self.unescaped.is_empty() {
-            self.unescaped.reserve(self.body.len() - start + WINDOW);
+            reserve(&mut self.unescaped, self.body.len() - start + WINDOW);
         }
         let first = self.unescaped.len();
         self.unescaped.extend_from_slice(&self.body.as_bytes()[start..end]);

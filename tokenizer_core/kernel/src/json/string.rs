@@ -2,6 +2,7 @@
 
 use super::special::specials;
 use crate::machine::byte_vector::WINDOW;
+use crate::machine::room::reserve;
 use crate::machine::words::bytes_at;
 
 /// What is looked at together: a window, and after it another for an escape or a copy that begins in the first.
@@ -113,7 +114,7 @@ fn unit(seen: &Windows, place: usize) -> Option<u32> {
 pub fn write_string(text: &str, json: &mut Vec<u8>) {
     let text = text.as_bytes();
     // A few escapes, and what the last copy takes.
-    json.reserve(text.len() + text.len() / 16 + 9 * WINDOW);
+    reserve(json, text.len() + text.len() / 16 + 9 * WINDOW);
     json.push(b'"');
     let mut at = 0;
     while at < text.len() {
@@ -148,7 +149,7 @@ impl<'a> Appender<'a> {
     /// The end of `bytes`, with room for `room` more.
     #[inline(always)]
     fn of(bytes: &'a mut Vec<u8>, room: usize) -> Self {
-        bytes.reserve(room);
+        reserve(bytes, room);
         let at = bytes.len();
         Self { bytes, at }
     }

@@ -6,6 +6,8 @@
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 
+use crate::machine::room::reserve;
+
 /// Keep at most `bytes` of freed memory for later calls; 24 MB by default.
 pub fn keep(bytes: usize) {
     #[cfg(target_os = "linux")]
@@ -34,7 +36,9 @@ impl<T: Copy> Buffer<T> {
         if let Some(mapped) = mapped::Mapped::new(most) {
             return Self::Mapped(mapped);
         }
-        Self::Heap(Vec::with_capacity(expected))
+        let mut items = Vec::new();
+        reserve(&mut items, expected);
+        Self::Heap(items)
     }
 
     /// An empty buffer with room for `most` items; `None` if the system refuses the memory.
@@ -57,7 +61,7 @@ impl<T: Copy> Buffer<T> {
     #[inline]
     pub fn reserve(&mut self, more: usize) {
         match self {
-            Self::Heap(items) => items.reserve(more),
+            Self::Heap(items) => reserve(items, more),
             #[cfg(target_os = "linux")]
             Self::Mapped(mapped) if mapped.room() < more => self.move_to(more),
             #[cfg(target_os = "linux")]

@@ -10,5 +10,6 @@ pub(crate) mod maximum;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;
+pub(crate) mod room;
 pub(crate) mod tagged_line;
 pub(crate) mod words;

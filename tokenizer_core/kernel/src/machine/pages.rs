@@ -3,6 +3,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use super::room::reserve;
+
 /// Plain data that may be all zeros, as `Zeroable` of the crate `bytemuck`.
 ///
 /// # Safety
@@ -200,7 +202,10 @@ impl<T: Zeroable> Table<T> {
         }
         // SAFETY: `T: Zeroable`.
         let zero = unsafe { std::mem::zeroed() };
-        Self::Boxed(vec![zero; length].into_boxed_slice())
+        let mut table = Vec::new();
+        reserve(&mut table, length);
+        table.resize(length, zero);
+        Self::Boxed(table.into_boxed_slice())
     }
 }
 

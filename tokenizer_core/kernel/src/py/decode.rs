@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
 
+use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -113,7 +114,10 @@ pub fn to_text<'py>(
     }
     let bytes = row.run(py, Row::bytes)?;
     // Python checks the bytes itself: checking them before would read them twice.
-    PyString::from_bytes(py, &bytes).or_else(|_| Ok(PyString::new(py, &String::from_utf8_lossy(&bytes))))
+    PyString::from_bytes(py, &bytes).or_else(|error| {
+        let is_other = !error.is_instance_of::<PyUnicodeDecodeError>(py);
+        if is_other { Err(error) } else { PyString::from_bytes(py, String::from_utf8_lossy(&bytes).as_bytes()) }
+    })
 }
 
 /// Python's own decoder of UTF-16 takes a quarter of the time of that of UTF-8 on Japanese, and a twentieth on Russian.

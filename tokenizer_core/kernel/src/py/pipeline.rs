@@ -105,7 +105,11 @@ impl PyPipeline {
             write_ids(&ids, &mut json);
             (json, ids.len())
         })?;
-        Ok((PyBytes::new(py, &json), count))
+        let bytes = PyBytes::new_with(py, json.len(), |room| {
+            room.copy_from_slice(&json);
+            Ok(())
+        })?;
+        Ok((bytes, count))
     }
 
     #[pyo3(signature = (route, body, head, reference, *, max_items, threads))]

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,16 +14,7 @@ const SMALL: usize = 4096;
 
 /// Run kernel work on `size` bytes of input: without the GIL unless it is small, and with panics as errors.
 pub fn run<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let guarded = || {
-        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-            let reason = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("no reason given");
-            Err(Error::new(Code::Internal, format!("the kernel failed: {reason}; please report this")))
-        })
-    };
+    let guarded = || catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::of_panic(&*panic)));
     if size < SMALL { guarded() } else { py.detach(guarded) }
 }
 
@@ -43,6 +35,9 @@ pub fn run_on<T: Send>(
 }
 
 fn build(py: Python<'_>, error: &Error, text: Option<&str>) -> PyResult<PyErr> {
+    if error.code == Code::OutOfMemory {
+        return Ok(PyMemoryError::new_err(error.message.clone()));
+    }
     let place = PyDict::new(py);
     place.set_item("code", error.code.as_str())?;
     match &error.place {

@@ -7,12 +7,12 @@
 //! that does not exist in the child of a fork. A child starts helpers of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::machine::lock::lock_briefly;
 use crate::threads::scheduling::Scheduling;
 
@@ -27,20 +27,18 @@ const SPINS: usize = 2000;
 /// this returns; calls that no thread has begun by then are left out.
 ///
 /// # Errors
-/// `internal` if a helper dies.
+/// That of a helper that panics.
 pub fn with_helpers<T>(helpers: usize, help: &(dyn Fn(usize) + Sync), work: impl FnOnce() -> T) -> Result<T> {
     // SAFETY: only `Task::run` uses the reference, and every task has ended or was taken back when `Helpers` has been
     // dropped: before this function returns, or while a panic of `work` leaves it.
     let help = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(help) };
     let left = AtomicUsize::new(0);
-    let call = Arc::new(Call { help, left, died: AtomicBool::new(false), caller: thread::current() });
+    let call = Arc::new(Call { help, left, died: Mutex::new(None), caller: thread::current() });
     let helpers = Helpers::new(&call, helpers);
     let done = work();
     drop(helpers);
-    if call.died.load(Ordering::Relaxed) {
-        return Err(Error::new(Code::Internal, "an encoding thread died"));
-    }
-    Ok(done)
+    let died = call.died.lock().unwrap_or_else(PoisonError::into_inner).take();
+    died.map_or(Ok(done), Err)
 }
 
 /// The work of one call.
@@ -48,7 +46,8 @@ struct Call {
     help: &'static (dyn Fn(usize) + Sync),
     /// Tasks that have not ended.
     left: AtomicUsize,
-    died: AtomicBool,
+    /// Why the last helper died that did.
+    died: Mutex<Option<Error>>,
     caller: Thread,
 }
 
@@ -60,8 +59,8 @@ struct Task {
 
 impl Task {
     fn run(&self) {
-        if catch_unwind(AssertUnwindSafe(|| (self.call.help)(self.number))).is_err() {
-            self.call.died.store(true, Ordering::Relaxed);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.call.help)(self.number))) {
+            *self.call.died.lock().unwrap_or_else(PoisonError::into_inner) = Some(Error::of_panic(&*panic));
         }
     }
 
@@ -222,8 +221,10 @@ impl Drop for Helpers<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::error::{Code, OutOfMemory};
 
     /// What so many threads add up, each its number.
     fn sum(helpers: usize) -> (usize, usize) {
@@ -268,7 +269,7 @@ mod tests {
         let call = Arc::new(Call {
             help: &|_| unreachable!(),
             left: AtomicUsize::new(1),
-            died: AtomicBool::new(false),
+            died: Mutex::new(None),
             caller: thread::current(),
         });
         assert!(worker.give(Task { call: Arc::clone(&call), number: 1 }).is_none());
@@ -296,6 +297,9 @@ mod tests {
             };
             assert_eq!(with_helpers(3, &help, all).unwrap_err().code, Code::Internal);
         }
+        let refuse = |_| OutOfMemory::unwind();
+        let wait = || thread::sleep(Duration::from_millis(100));
+        assert_eq!(with_helpers(1, &refuse, wait).unwrap_err().code, Code::OutOfMemory);
         assert!(with_helpers(3, &|_| {}, || {}).is_ok());
     }
 

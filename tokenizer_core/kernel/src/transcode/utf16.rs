@@ -2,6 +2,7 @@
 //! instructions" (2023).
 
 use crate::machine::path::Path;
+use crate::machine::room::reserve;
 
 /// Units that are written at once.
 const WINDOW: usize = 64;
@@ -11,15 +12,17 @@ const WINDOW: usize = 64;
 pub struct Units(Vec<u16>);
 
 impl Units {
-    /// Room for what `bytes` bytes become; `None` on paths that are no faster than Python.
+    /// Room for what `bytes` bytes become; `None` on paths that are no faster than Python, and if there is no room.
     pub fn with_room(bytes: usize, path: Path) -> Option<Self> {
-        (path == Path::Avx512 && path.is_available()).then(|| Self(Vec::with_capacity(bytes + WINDOW)))
+        let mut units = Vec::new();
+        let has_room = path == Path::Avx512 && path.is_available() && units.try_reserve_exact(bytes + WINDOW).is_ok();
+        has_room.then_some(Self(units))
     }
 
     /// Append characters; `None` if the bytes are not whole characters.
     pub fn push(&mut self, bytes: &[u8]) -> Option<()> {
         // A character has no more units than bytes, and the last store is of a whole window.
-        self.0.reserve(bytes.len() + WINDOW);
+        reserve(&mut self.0, bytes.len() + WINDOW);
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the machine has AVX-512, or `with_room` would have made no units; the room has been reserved.
         let written = unsafe { avx512::from_utf8(bytes, self.0.spare_capacity_mut()) };
