@@ -214,6 +214,9 @@ class App(FastAPI):
                 raise
         finally:
             exchange.route = getattr(scope.get("route"), "path", exchange.route)
+            if asks_head:
+                # An error says how long it is, also where nothing of it is sent.
+                exchange.bytes_out = 0
 
 
 class _Guarded:

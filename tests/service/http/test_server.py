@@ -328,6 +328,7 @@ def test_log_has_one_line_a_request_and_nothing_of_what_was_sent(run_server: Run
         server.client.get(f"/tokenizers/{SECRET}?{SECRET}={SECRET}")
         server.client.get(f"/{SECRET}", headers={"user-agent": SECRET})
         server.client.request(SECRET.upper().replace("-", ""), "/encode")
+        server.client.head(f"/{SECRET}")
         out, err = server.stop()
     assert SECRET.encode() not in out + err
     assert SECRET.upper().encode() not in out + err
@@ -339,6 +340,7 @@ def test_log_has_one_line_a_request_and_nothing_of_what_was_sent(run_server: Run
     assert {"time", "method", "route", "status", "code", "milliseconds", "bytes_in", "bytes_out"} <= set(encodes[0])
     assert [line["status"] for line in lines if line["route"] == "/tokenizers/{ref}"] == [404, 422]
     assert any(line["route"] == "unmatched" and line["status"] == 404 for line in lines)
+    assert [(line["status"], line["bytes_out"]) for line in lines if line["method"] == "HEAD"] == [(404, 0)]
 
 
 @pytest.mark.parametrize(
