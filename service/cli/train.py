@@ -270,7 +270,11 @@ def _lock(work: Path) -> int | None:
     if not work.is_dir():
         require_absent(work)
     try:
+        # In a place such as /proc, which takes no directories, this says that the parent is missing, however often.
         work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
+    try:
         descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None

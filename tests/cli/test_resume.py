@@ -183,6 +183,11 @@ def test_a_disk_that_is_full_at_once_leaves_nothing(folder, capsysbinary, monkey
     assert "mine.run: no space left on device" in message
 
 
+def test_a_place_that_takes_no_directories_is_told_at_once(folder, capsysbinary):
+    message = refused(capsysbinary, "unwritable_output", 1, [*FLAGS, "-o", "/proc/nowhere/mine"])
+    assert "/proc/nowhere/mine.run: no such file or directory" in message
+
+
 @pytest.mark.parametrize(
     ("step", "place"), [("count", "mine.run"), ("save_counts", "c.counts"), ("merge", "mine.run"), ("publish", "mine")]
 )
