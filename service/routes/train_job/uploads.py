@@ -121,9 +121,8 @@ class Upload:
         if part.name == "corpus":
             return self._begin_file(part.filename)
         if part.name not in FIELDS:
-            raise ServiceError(
-                "unknown_field", f"{quote(part.name)} is not a part of this request; see /docs", part.name
-            )
+            detail = f"{quote(part.name)} is not a part of this request; send the files as corpus, and see /docs"
+            raise ServiceError("unknown_field", detail, part.name)
         if part.name in self.fields:
             raise ServiceError("invalid_value", "this part is there twice; send one", part.name)
         self.fields[part.name] = bytearray()
