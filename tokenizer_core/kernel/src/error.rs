@@ -33,12 +33,12 @@ pub enum Code {
     MergeOutOfVocab,
     /// One of the 256 bytes has no token.
     MissingByte,
+    /// The system refused memory.
+    OutOfMemory,
     /// The text holds the literal of a special token and the caller forbade it.
     ReservedLiteral,
     /// A regular expression took more steps than allowed on this text.
     StepLimit,
-    /// The system refused memory.
-    OutOfMemory,
     /// The pattern leaves a part of the text outside every piece.
     UncoveredText,
     /// No token has this id.
@@ -66,9 +66,9 @@ impl Code {
             Self::InvalidUtf8 => "invalid_utf8",
             Self::MergeOutOfVocab => "merge_out_of_vocab",
             Self::MissingByte => "missing_byte",
+            Self::OutOfMemory => "out_of_memory",
             Self::ReservedLiteral => "reserved_literal",
             Self::StepLimit => "step_limit",
-            Self::OutOfMemory => "out_of_memory",
             Self::UncoveredText => "uncovered_text",
             Self::UnknownTokenId => "unknown_token_id",
             Self::Unsupported => "unsupported",
