@@ -22,7 +22,7 @@ from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarg
 _BY_NAME_ONLY = {"s3", "s3a", "gs", "gcs"}
 """Schemes whose URLs name no host: where they lead is a setting of this machine."""
 
-MAX_PATH_BYTES = 4096
+MAX_PATH_BYTES = 4095
 """Linux opens no longer path."""
 
 _LOCAL = {"file", "local"}
