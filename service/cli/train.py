@@ -272,12 +272,10 @@ def _lock(work: Path) -> int | None:
     try:
         # In a place such as /proc, which takes no directories, this says that the parent is missing, however often.
         work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
-    try:
-        descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
+        try:
+            descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
     except OSError as error:
         raise CommandError("unwritable_output", f"{work}: {reason(error)}") from None
     try:

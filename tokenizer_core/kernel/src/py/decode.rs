@@ -115,8 +115,10 @@ pub fn to_text<'py>(
     let bytes = row.run(py, Row::bytes)?;
     // Python checks the bytes itself: checking them before would read them twice.
     PyString::from_bytes(py, &bytes).or_else(|error| {
-        let is_other = !error.is_instance_of::<PyUnicodeDecodeError>(py);
-        if is_other { Err(error) } else { PyString::from_bytes(py, String::from_utf8_lossy(&bytes).as_bytes()) }
+        if error.is_instance_of::<PyUnicodeDecodeError>(py) {
+            return PyString::from_bytes(py, String::from_utf8_lossy(&bytes).as_bytes());
+        }
+        Err(error)
     })
 }
 

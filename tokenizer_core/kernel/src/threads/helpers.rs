@@ -297,8 +297,16 @@ mod tests {
             };
             assert_eq!(with_helpers(3, &help, all).unwrap_err().code, Code::Internal);
         }
-        let refuse = |_| OutOfMemory::unwind();
-        let wait = || thread::sleep(Duration::from_millis(100));
+        let begun = AtomicBool::new(false);
+        let refuse = |_| {
+            begun.store(true, Ordering::Release);
+            OutOfMemory::unwind()
+        };
+        let wait = || {
+            while !begun.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        };
         assert_eq!(with_helpers(1, &refuse, wait).unwrap_err().code, Code::OutOfMemory);
         assert!(with_helpers(3, &|_| {}, || {}).is_ok());
     }
