@@ -1,6 +1,6 @@
-//! Numbers in decimal, eight bytes at a time, by arithmetic within a word: written as Paul Khuong does ("AppNexus Common
-//! Framework: it's out! (also how to print integers faster)", 2017), read as in Daniel Lemire's "Quickly parsing eight
-//! digits" (2018). The length of the next number is unpredictable, so no branch depends on it.
+//! Numbers in decimal, eight bytes at a time, by arithmetic within a word: written as Paul Khuong does ("AppNexus
+//! Common Framework: it's out! (also how to print integers faster)", 2017), read as in Daniel Lemire's "Quickly parsing
+//! eight digits" (2018). The length of the next number is unpredictable, so no branch depends on it.
 
 use once_cell::race::OnceBox;
 
