@@ -214,7 +214,11 @@ def test_ids_that_versions_of_hugging_face_give_in_other_ways_are_kept(tmp_path)
     for first in (264, 1001):
         tokens = [added(1000, "hello", special=False), added(first, "<|end|>"), added(first + 1, "<x>")]
         whole = document(added_tokens=tokens, model=model(entries))
-        Tokenizer.from_hf(write(tmp_path / f"{first}", whole)).save(tmp_path / f"saved{first}")
+        peer = HuggingFace.from_str(json.dumps(whole))
+        assert [peer.token_to_id(literal) for literal in ("hello", "<|end|>", "<x>")] == [1000, 264, 265]
+        tokenizer = Tokenizer.from_hf(write(tmp_path / f"{first}", whole))
+        assert tokenizer.encode("<|end|><x>", special_tokens="parse").tolist() == [first, first + 1]
+        tokenizer.save(tmp_path / f"saved{first}")
         saved = HuggingFace.from_file(str(tmp_path / f"saved{first}" / "tokenizer.json"))
         assert [saved.token_to_id(literal) for literal in ("hello", "<|end|>", "<x>")] == [1000, first, first + 1]
 
