@@ -62,7 +62,7 @@ _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Build a server's application; it is ready when this returns.
 
-    Errors:
+    Raises:
         InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
     """
     settings = Settings.load() if settings is None else settings

@@ -42,7 +42,7 @@ imports are done, which on a busy machine takes longer than uvicorn's 5 seconds:
 def run(settings: Settings) -> None:
     """Serve until a signal ends it; SIGTERM is the ordinary end, with status 0.
 
-    Errors:
+    Raises:
         InvalidSetting, and those of ``Tokenizer.open``, before any socket is opened.
     """
     require_keys(settings)

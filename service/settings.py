@@ -218,7 +218,7 @@ class Settings:
     def load(cls, env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
         """Read flags (as ``add_flags`` parsed them), then the environment, then defaults.
 
-        Errors:
+        Raises:
             InvalidSetting, naming the variable or flag; an unknown ``TOKD_*`` variable is taken for a typing error.
         """
         env = os.environ if env is None else env

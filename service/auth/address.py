@@ -12,7 +12,7 @@ from service.settings import InvalidSetting, Settings
 def require_keys(settings: Settings) -> None:
     """Require keys where others can reach the address, unless the operator said that it needs none.
 
-    Errors:
+    Raises:
         InvalidSetting
     """
     if settings.keys is not None or settings.no_auth or settings.uds is not None or is_loopback(settings.host):

@@ -36,7 +36,7 @@ class Guard:
         path: the file of keys; without one, everybody may do everything.
         note: called with the number of keys in force and whether the file is broken, whenever that changes.
 
-    Errors:
+    Raises:
         InvalidSetting: the file cannot be used at the start.
     """
 

@@ -70,7 +70,7 @@ def digest(key: bytes) -> bytes:
 def entry(name: str, scopes: Sequence[Scope], key: str) -> str:
     """Write the entry of a key as TOML.
 
-    Errors:
+    Raises:
         InvalidKeys: this cannot be the name of a key.
     """
     check_name(name, "the name")
@@ -82,7 +82,7 @@ def entry(name: str, scopes: Sequence[Scope], key: str) -> str:
 def check_name(name: str, where: str) -> None:
     """Refuse what cannot be the name of a key.
 
-    Errors:
+    Raises:
         InvalidKeys
     """
     if _NAME.fullmatch(name) is None:
@@ -94,7 +94,7 @@ def check_name(name: str, where: str) -> None:
 def parse(data: bytes) -> Keys:
     """Read the content of a file of keys.
 
-    Errors:
+    Raises:
         InvalidKeys, naming the entry.
     """
     if len(data) > MAX_FILE_BYTES:

@@ -76,7 +76,10 @@ class Limits:
         """Read a body in the chunks it comes in; a too large one, declared or not, is refused before it is read whole.
 
         Errors:
-            ``body_too_large``, ``saturated``, ``request_timeout``; ``Disconnected``.
+            ``body_too_large``, ``saturated``, ``request_timeout``
+
+        Raises:
+            Disconnected
         """
         if length is not None and length > self.settings.max_body_bytes:
             raise self._too_large()

@@ -181,8 +181,8 @@ class _Attempt:
     def _heartbeat(self) -> JobError | None:
         """Renew the lease; return what ends the job.
 
-        Errors:
-            LeaseLost; Stopped
+        Raises:
+            LeaseLost, Stopped
         """
         if self._context.stopping():
             raise Stopped

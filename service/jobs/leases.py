@@ -101,7 +101,7 @@ class Leases:
     def renew(self, lease: Lease, progress: JobProgress | None) -> Lease:
         """Keep the job for another while, and write down how far it is.
 
-        Errors:
+        Raises:
             LeaseLost
         """
         begun = time.monotonic()
@@ -124,7 +124,7 @@ class Leases:
     def advance(self, lease: Lease, event: Event) -> None:
         """Go to the next phase.
 
-        Errors:
+        Raises:
             LeaseLost
         """
         self._change(lease, event, progress=None)
@@ -132,7 +132,7 @@ class Leases:
     def succeed(self, lease: Lease, artifact: Artifact) -> None:
         """End the job: its artifact is in its place.
 
-        Errors:
+        Raises:
             LeaseLost
         """
         self._change(lease, Event.SUCCEED, artifact=json.dumps(asdict(artifact)), **_ENDED)
@@ -140,7 +140,7 @@ class Leases:
     def fail(self, lease: Lease, error: JobError) -> None:
         """End the job without an artifact.
 
-        Errors:
+        Raises:
             LeaseLost
         """
         self._change(lease, Event.FAIL, error=json.dumps(asdict(error)), **_ENDED)
@@ -148,7 +148,7 @@ class Leases:
     def give_back(self, lease: Lease, *, crashed: bool) -> None:
         """Let another worker have the job at once; only what crashed counts as an attempt.
 
-        Errors:
+        Raises:
             LeaseLost
         """
         attempts = JOBS.c.attempts - (0 if crashed else 1)

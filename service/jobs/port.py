@@ -73,14 +73,14 @@ class Jobs(Protocol):
 
         What was prepared for a request that makes no new job is removed.
 
-        Errors:
+        Raises:
             IdempotencyConflict, QueueFull
         """
 
     def get(self, job_id: str, owner: str | None) -> Job:
         """Return a job; an owner of ``None`` sees all.
 
-        Errors:
+        Raises:
             UnknownJob
         """
 
@@ -92,14 +92,14 @@ class Jobs(Protocol):
     def cancel(self, job_id: str, owner: str | None) -> Job:
         """Cancel a job, again and again if need be.
 
-        Errors:
+        Raises:
             UnknownJob, JobFinished
         """
 
     def status(self, job_id: str, owner: str | None) -> JobStatus:
         """Return how a job stands, without what it was asked for; it never waits for a change.
 
-        Errors:
+        Raises:
             UnknownJob
         """
 

@@ -44,7 +44,7 @@ class JobStore:
     def open(cls, settings: Settings) -> JobStore:
         """Find the store that the settings name; nothing is made, and no server asked, before the first job.
 
-        Errors:
+        Raises:
             InvalidSetting: the URL is that of no store, the file is damaged, or a path is not a directory.
         """
         for root in settings.corpus_roots:

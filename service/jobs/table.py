@@ -116,7 +116,7 @@ class Database:
     Args:
         url: ``sqlite:///path`` or ``postgresql://user@host/database``.
 
-    Errors:
+    Raises:
         InvalidSetting: the URL cannot be one of these.
     """
 
@@ -134,7 +134,7 @@ class Database:
     def exists(self) -> bool:
         """Whether there can be jobs: there are none without the SQLite file, and to ask does not create it.
 
-        Errors:
+        Raises:
             JobsUnavailable
         """
         with self._opening:
@@ -147,7 +147,7 @@ class Database:
 
         A store that cannot be reached now is not refused; using it later is an error.
 
-        Errors:
+        Raises:
             InvalidSetting
         """
         file = self._file()
@@ -183,7 +183,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """Begin a transaction that holds the lock of writers from its start.
 
-        Errors:
+        Raises:
             JobsUnavailable
         """
         with translated():
@@ -199,7 +199,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Run single statements, each for itself.
 
-        Errors:
+        Raises:
             JobsUnavailable
         """
         with translated(), self._opened()[0].connect() as connection:
@@ -223,7 +223,7 @@ class Database:
     def _let_go_of_another_file(self) -> None:
         """Open anew where the SQLite file was removed or another one was put there: connections stay with the old one.
 
-        Errors:
+        Raises:
             JobsUnavailable: what is there now is not a store of jobs.
         """
         if self._open is None or self._is_there(self._open[1]):
@@ -317,7 +317,7 @@ def _parse(url: str | URL) -> URL:
 def translated() -> Iterator[None]:
     """Say that the store cannot be reached or written, and why to the log.
 
-    Errors:
+    Raises:
         JobsUnavailable
     """
     try:

@@ -84,7 +84,7 @@ class Worker:
     def work(self) -> bool:
         """Do one job, if there is one.
 
-        Errors:
+        Raises:
             JobsUnavailable
         """
         lease = self._leases.take(self.name)
@@ -97,7 +97,7 @@ class Worker:
     def sweep(self) -> None:
         """Forget jobs that ended long ago, and remove files that no job needs.
 
-        Errors:
+        Raises:
             JobsUnavailable
         """
         self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds)

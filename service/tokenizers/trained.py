@@ -57,7 +57,7 @@ class Trained:
     def open(self, name: str | None, hash: str) -> Loaded | None:
         """Open and verify an artifact; ``None`` if there is none of this hash, or of this hash and name.
 
-        Errors:
+        Raises:
             ArtifactError
         """
         # Another may have opened it since the caller looked.

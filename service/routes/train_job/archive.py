@@ -81,7 +81,7 @@ def published(job: JobStatus) -> Artifact:
 def archive(directory: Path, name: str) -> Iterator[bytes]:
     """Pack the files of an artifact, in blocks: their names in order, no owners, no times.
 
-    Errors:
+    Raises:
         FileNotFoundError: this is not a directory with a manifest.
     """
     if not (directory / MANIFEST).is_file():

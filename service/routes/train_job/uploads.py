@@ -181,7 +181,9 @@ async def receive_upload(
 
     Errors:
         ``corpus_too_large``, ``disk_full``, ``request_timeout``, ``invalid_multipart``, and those of parts.
-        ``Disconnected``.
+
+    Raises:
+        Disconnected
     """
     most = settings.max_corpus_bytes + _FRAME_BYTES
     if length is not None:
