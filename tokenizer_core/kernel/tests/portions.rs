@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
+use tokd_kernel::machine::buffer::Buffer;
 use tokd_kernel::sink::count::Count;
 use tokd_kernel::vocabulary::Vocabulary;
 
@@ -100,14 +101,27 @@ proptest! {
     }
 }
 
-/// The ids of a text, of which there are as many as are counted.
+/// The ids of a text, of which there are as many as are counted, and which are the same whether they are written where
+/// the sink has room, copied there, or both in turn.
 fn encoded(pipeline: &Pipeline, text: &str) -> Vec<u32> {
     let (mut before, mut ids, mut after) = (Count(0), Vec::new(), Count(0));
     pipeline.encode(text, OPTIONS, &mut before).unwrap();
+    let first = with_room(pipeline, text, text.len() + (1 << 16));
     pipeline.encode(text, OPTIONS, &mut ids).unwrap();
     pipeline.encode(text, OPTIONS, &mut after).unwrap();
     assert_eq!((before.0, after.0), (ids.len(), ids.len()));
+    assert!(first == ids);
+    for room in [0, text.len(), text.len() + (1 << 16)] {
+        assert!(with_room(pipeline, text, room) == ids);
+    }
     ids
+}
+
+/// The ids of a text that are written to a buffer which had room for so many.
+fn with_room(pipeline: &Pipeline, text: &str, room: usize) -> Vec<u32> {
+    let mut ids = Buffer::with_room(room).unwrap();
+    pipeline.encode(text, OPTIONS, &mut ids).unwrap();
+    ids.to_vec()
 }
 
 /// What a portion has found is its own, though the cache forgets it before the portion is given.
@@ -136,7 +150,7 @@ fn what_is_forgotten_within_a_portion_stands_in_it() {
     }
 }
 
-/// A row of ids has room for so many of pieces that have more than a few; what is over goes to the sink at once.
+/// There is room for so many ids of pieces that have more than a few; if they are more, the sink gets them one by one.
 #[test]
 fn pieces_of_any_number_of_ids_stand_in_their_places() {
     let pipeline =
@@ -144,9 +158,7 @@ fn pieces_of_any_number_of_ids_stand_in_their_places() {
     let lengths = [3, 600, 2, 500, 9, 1023, 1, 1024, 4, 1025, 12, 5000, 31, 32, 7, 300, 300, 300, 300, 5];
     let text: String = (0..40).flat_map(|_| lengths).map(|length| format!("{} ", "word".repeat(length))).collect();
     for _ in 0..2 {
-        let mut ids = Vec::new();
-        pipeline.encode(&text, OPTIONS, &mut ids).unwrap();
         // Without merges an id is a byte.
-        assert!(ids.iter().copied().eq(text.bytes().map(u32::from)));
+        assert!(encoded(&pipeline, &text).into_iter().eq(text.bytes().map(u32::from)));
     }
 }

@@ -1,5 +1,7 @@
 //! White space that no merge joins: each of its bytes is a token of its own, so no cache is needed.
 
+use std::mem::MaybeUninit;
+
 use crate::merging::ranks::MergeTable;
 
 /// The ids of spaces and newlines, in a vocabulary whose merges join no space with either.
@@ -35,9 +37,9 @@ impl WhiteSpace {
 
     /// Write the ids of such a piece to the beginning of `ids`.
     #[inline(always)]
-    pub(crate) fn write(self, piece: &[u8], ids: &mut [u32]) {
+    pub(crate) fn write(self, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
         for (id, byte) in ids.iter_mut().zip(piece) {
-            *id = if *byte == b' ' { self.space } else { self.newline };
+            id.write(if *byte == b' ' { self.space } else { self.newline });
         }
     }
 }

@@ -17,11 +17,12 @@ use std::ops::Range;
 use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadBucket};
-use super::{Found, Keys, PIECES, Pieces, last_bytes};
+use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
 use crate::machine::lanes::lanes_of;
 use crate::machine::path::Avx2;
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
+use crate::sink::Sink;
 
 /// Pieces whose keys are made together.
 const GROUP: usize = 8;
@@ -106,9 +107,9 @@ impl LookUp for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
+    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
         // SAFETY: the caller's promise.
-        unsafe { take::take::<Self, COUNTS>(places, caches, keys, found) };
+        unsafe { take::take::<Self, S>(places, caches, keys, found, ids) };
     }
 }
 

@@ -11,15 +11,17 @@ use core::arch::x86_64::{
     _mm512_shuffle_epi32, _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
     _mm512_testn_epi64_mask, _mm512_xor_si512, _pext_u32,
 };
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
-use super::{Found, GROUP, Keys, PIECES, Pieces, take};
+use super::{Found, GROUP, Keys, PIECES, Pieces, Room, take};
 use crate::machine::path::{Avx2, Avx512};
 use crate::machine::words::sixteen;
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
+use crate::sink::Sink;
 
 /// Keys in a vector.
 const QUARTER: usize = 4;
@@ -231,9 +233,9 @@ impl LookUp for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
+    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
         // SAFETY: the caller's promise.
-        unsafe { take::take::<Avx2, COUNTS>(places, caches, keys, found) };
+        unsafe { take::take::<Avx2, S>(places, caches, keys, found, ids) };
     }
 
     #[inline(always)]
@@ -258,7 +260,7 @@ impl LookUp for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [u32]) {
+    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
         for (bytes, at) in piece.chunks(GROUP).zip((0..).step_by(GROUP)) {
             let Some(room) = ids[at..].first_chunk_mut::<GROUP>() else { return white.write(bytes, &mut ids[at..]) };
             // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for sixteen ids.

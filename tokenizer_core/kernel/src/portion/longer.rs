@@ -3,9 +3,10 @@
 
 use super::look_up::LookUp;
 use super::piece_ids::PieceIds;
-use super::{Found, GROUP, MORE, PIECES, Pieces};
+use super::{Found, GROUP, LookedUp, MORE, PIECES, Pieces, Room};
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, KEY_LIMIT, Key, LongHash, WideIds, WideKey};
+use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key, LongHash, WideIds, WideKey};
+use crate::sink::Sink;
 
 /// The shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
 pub(super) const RUN_FROM: usize = 9;
@@ -144,34 +145,34 @@ impl LongerPieces {
 }
 
 impl Found {
-    /// Append the ids of a longer piece, or only their number if it `COUNTS`; `place` is its index.
+    /// Append the ids of a longer piece, or only their number if the sink counts; `place` is its index.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    pub(super) unsafe fn append_longer<L: LookUp, const COUNTS: bool>(
+    pub(super) unsafe fn append_longer<L: LookUp, S: Sink>(
         &mut self,
         (place, known): (usize, &PieceIds),
-        pieces: &Pieces<'_>,
-        caches: &Caches,
-        white: Option<WhiteSpace>,
+        LookedUp { pieces, caches, white, .. }: &LookedUp<'_>,
+        ids: &mut Room,
     ) {
         if known.is_run() {
             let piece = &pieces.text[pieces.range(place)];
-            if let Some(white) = white.filter(|_| !COUNTS) {
+            if let Some(white) = white.filter(|_| !S::COUNTS) {
                 // SAFETY: the caller's promise.
-                unsafe { L::write_run(white, piece, &mut self.ids[self.end..]) };
+                unsafe { L::write_run(white, piece, &mut ids[self.end..]) };
             }
             self.end += piece.len();
         } else if let Some(range) = known.as_cached() {
-            if !COUNTS {
-                self.ids[self.end..self.end + range.len()].copy_from_slice(&caches.long.ids()[range.clone()]);
+            if !S::COUNTS {
+                let room = &mut ids[self.end..self.end + range.len()];
+                room.write_copy_of_slice(&caches.long.ids()[range.clone()]);
             }
             self.end += range.len();
         } else {
-            let (ids, count) = known.few();
-            if let Some(room) = self.ids[if COUNTS { 0 } else { self.end }..].first_chunk_mut() {
-                *room = *ids;
+            let (few, count) = known.few();
+            if let Some(room) = ids[if S::COUNTS { 0 } else { self.end }..].first_chunk_mut::<IDS_LIMIT>() {
+                room.write_copy_of_slice(few);
             }
             self.end += count;
         }

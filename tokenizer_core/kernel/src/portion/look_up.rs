@@ -1,12 +1,14 @@
 //! How each path makes the keys of a portion and copies the ids that the `ShortCache` has.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::longer::LongerPieces;
-use super::{Found, Keys, Pieces, keys, take};
+use super::{Found, Keys, Pieces, Room, keys, take};
 use crate::machine::path::Portable;
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::Caches;
+use crate::sink::Sink;
 
 /// The steps that every piece of a text goes through.
 pub(super) trait LookUp {
@@ -17,12 +19,12 @@ pub(super) trait LookUp {
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys);
 
     /// Append the ids that the `ShortCache` has of the pieces at `places`, whose keys [`LookUp::keys`] made for that
-    /// cache; with `COUNTS` only add their number.
+    /// cache; or only add their number, if the sink counts.
     ///
     /// # Safety
     /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; after what `found` has
     /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
-    unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found);
+    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room);
 
     /// As [`WhiteSpace::is_run`].
     ///
@@ -38,7 +40,7 @@ pub(super) trait LookUp {
     /// # Safety
     /// The machine has the path.
     #[inline(always)]
-    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [u32]) {
+    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
         white.write(piece, ids);
     }
 }
@@ -53,9 +55,9 @@ impl LookUp for Portable {
     }
 
     #[inline(never)]
-    unsafe fn take<const COUNTS: bool>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found) {
+    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
         // SAFETY: the caller's promise, and every machine has this.
-        unsafe { take::take::<Self, COUNTS>(places, caches, keys, found) };
+        unsafe { take::take::<Self, S>(places, caches, keys, found, ids) };
     }
 }
 

@@ -183,7 +183,7 @@ impl MissResolver {
 
     /// The ids of each, in order; `cache` has some of them.
     #[inline(always)]
-    pub(super) fn resolved<'a>(&'a self, cache: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> {
+    pub(super) fn resolved<'a>(&'a self, cache: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> + Clone {
         self.ids.iter().take(self.pieces.len()).map(|known| {
             if let Some(range) = known.as_cached() {
                 Resolved::Many((cache.ids(), range))

@@ -18,9 +18,10 @@ mod take;
 #[cfg(test)]
 mod tests;
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use self::joined_ids::JoinedIds;
+use self::joined_ids::join;
 use self::longer::LongerPieces;
 use self::look_up::LookUp;
 use self::misses::{MissResolver, Resolved, Unresolved};
@@ -42,11 +43,21 @@ pub const PIECES: usize = 512;
 const GROUP: usize = 16;
 
 /// The most known ids of a portion that do not come from a bucket: those of runs and those in the `LongCache`.
-const MORE: usize = 8 * PIECES;
+const MORE: usize = 16 * PIECES;
 
-/// Room for the known ids of a portion: for each piece as many as a bucket holds, [`MORE`] others, and a vector, since
-/// ids are written as whole vectors.
-const ROOM: usize = PIECES * IDS_LIMIT + MORE + GROUP;
+/// The most known ids of a portion: for each piece as many as a bucket holds, and [`MORE`] others.
+const KNOWN: usize = PIECES * IDS_LIMIT + MORE;
+
+/// Ids written at once, needed or not.
+const STEP: usize = 64;
+
+/// Room for these, for those of missed pieces that have many, and for the excess of the last write.
+const ROOM: usize = KNOWN + 2 * PIECES + STEP;
+
+const _: () = assert!(IDS_LIMIT <= STEP && GROUP <= STEP);
+
+/// Where the known ids of a portion are written, and joined with those of its misses.
+type Room = [MaybeUninit<u32>; ROOM];
 
 /// The pieces of one portion, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -99,11 +110,18 @@ struct Keys {
     longer: LongerPieces,
 }
 
+/// The keys of a portion's pieces, and where they are looked up.
+struct LookedUp<'a> {
+    pieces: &'a Pieces<'a>,
+    keys: &'a Keys,
+    caches: &'a Caches,
+    white: Option<WhiteSpace>,
+}
+
 /// What the caches have of a portion, and which pieces they miss.
 #[derive(Debug)]
 struct Found {
-    /// The ids of all pieces that are known, in order, and `end` how many there are.
-    ids: [u32; ROOM],
+    /// How many ids the known pieces have.
     end: usize,
     /// The first `miss_count` are the unknown pieces.
     misses: [Miss; PIECES],
@@ -123,7 +141,9 @@ pub struct Portion {
     keys: Keys,
     found: Found,
     resolver: MissResolver,
-    joined: JoinedIds,
+    /// Where ids are found and joined, if the sink has no room for that.
+    known: Room,
+    joined: Room,
 }
 
 impl Default for Portion {
@@ -131,9 +151,10 @@ impl Default for Portion {
     fn default() -> Self {
         Self {
             keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: LongerPieces::default() },
-            found: Found { ids: [0; ROOM], end: 0, misses: [Miss::default(); PIECES], miss_count: 0 },
+            found: Found { end: 0, miss_count: 0, misses: [Miss::default(); PIECES] },
             resolver: MissResolver::default(),
-            joined: JoinedIds::default(),
+            known: [const { MaybeUninit::uninit() }; ROOM],
+            joined: [const { MaybeUninit::uninit() }; ROOM],
         }
     }
 }
@@ -211,15 +232,16 @@ impl Portion {
         sink: &mut S,
     ) {
         caches.statistics.pieces += pieces.count() as u64;
-        if S::COUNTS {
-            // SAFETY: the caller's promise.
-            unsafe { self.look_up::<L, true>(&pieces, tables.white, caches) };
-        } else {
-            // SAFETY: as above.
-            unsafe { self.look_up::<L, false>(&pieces, tables.white, caches) };
-        }
-        let Found { ids, end, misses, miss_count } = &self.found;
-        let misses = &misses[..*miss_count];
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.make::<L>(&pieces, caches, tables.white) };
+        let looked_up = LookedUp { pieces: &pieces, keys: &self.keys, caches, white: tables.white };
+        let room = sink.room().map(std::ptr::from_mut);
+        // SAFETY: it is the sink's, which is not touched as long as `ids` is in use.
+        let ids = room.map_or(&mut self.known, |room| unsafe { &mut *room });
+        // SAFETY: the caller's promise.
+        unsafe { self.found.find::<L, S>(&looked_up, ids) };
+        let Found { end, misses, miss_count } = &self.found;
+        let (end, misses) = (*end, &misses[..*miss_count]);
         if !misses.is_empty() {
             self.resolver.resolve(Unresolved { misses, keys: &self.keys, pieces }, tables, mergers, caches);
         }
@@ -227,49 +249,81 @@ impl Portion {
         if S::COUNTS {
             return sink.counted(end + resolved.map(|(_, resolved)| resolved.count()).sum::<usize>());
         }
+        if room.is_some() && misses.is_empty() {
+            // SAFETY: `find` has written as many ids as it counted.
+            return unsafe { sink.filled(end) };
+        }
+        // SAFETY: as above.
+        let known = unsafe { ids[..end].assume_init_ref() };
         if misses.is_empty() {
-            return sink.pieces(&ids[..*end]);
+            return sink.pieces(known);
         }
-        let mut given = 0;
-        for (miss, resolved) in resolved {
-            let end = miss.end as usize;
-            self.joined.put(ids, given..end);
-            given = end;
-            match resolved {
-                Resolved::Few(few) => self.joined.put_few(few),
-                Resolved::Many(ids) => self.joined.put_many(ids, sink),
-            }
+        if room.is_none() {
+            return match join(known, resolved.clone(), &mut self.joined) {
+                // SAFETY: `join` has written as many as it counted.
+                Some(count) => sink.pieces(unsafe { self.joined[..count].assume_init_ref() }),
+                None => give_one_by_one(known, resolved, sink),
+            };
         }
-        self.joined.put(ids, given..*end);
-        self.joined.give(sink);
+        let known = &*self.joined[..end].write_copy_of_slice(known);
+        match join(known, resolved.clone(), ids) {
+            // SAFETY: as above.
+            Some(count) => unsafe { sink.filled(count) },
+            None => give_one_by_one(known, resolved, sink),
+        }
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         self.resolver.shrink(entries);
     }
+}
 
-    /// Copy the ids of all pieces that are known; with `COUNTS` only count them.
+/// Give `known` and the ids of the misses to `sink`, which are too many to join.
+#[cold]
+fn give_one_by_one<'a>(known: &[u32], resolved: impl Iterator<Item = (&'a Miss, Resolved<'a>)>, sink: &mut impl Sink) {
+    let mut given = 0;
+    for (miss, resolved) in resolved {
+        let end = miss.end as usize;
+        sink.pieces(&known[given..end]);
+        given = end;
+        match resolved {
+            Resolved::Few((ids, count)) => sink.pieces(&ids[..count]),
+            Resolved::Many((ids, range)) => sink.pieces(&ids[range]),
+        }
+    }
+    sink.pieces(&known[given..]);
+}
+
+impl Keys {
+    /// Make the keys of all pieces, and find the longer ones.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn look_up<L: LookUp, const COUNTS: bool>(
-        &mut self,
-        pieces: &Pieces<'_>,
-        white: Option<WhiteSpace>,
-        caches: &Caches,
-    ) {
-        let Self { keys, found, .. } = self;
+    unsafe fn make<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
         // SAFETY: the caller's promise.
-        unsafe { L::keys(pieces, caches, white, keys) };
-        (found.end, found.miss_count) = (0, 0);
+        unsafe { L::keys(pieces, caches, white, self) };
+        if self.longer.count > 0 {
+            self.longer.find(pieces, caches);
+        }
+    }
+}
+
+impl Found {
+    /// Write the ids of all pieces that are known to `ids`; or only count them, if the sink does. List the others.
+    ///
+    /// # Safety
+    /// The machine has what `L` needs.
+    #[inline(always)]
+    unsafe fn find<L: LookUp, S: Sink>(&mut self, looked_up: &LookedUp<'_>, ids: &mut Room) {
+        let LookedUp { pieces, keys, caches, .. } = looked_up;
+        (self.end, self.miss_count) = (0, 0);
         if keys.longer.count == 0 {
             // As in most short texts. SAFETY: as above; the keys have just been made for these caches. Nothing has been
-            // copied yet, and `ids` and `misses` have room for all pieces of a portion.
-            return unsafe { L::take::<COUNTS>(0..pieces.count(), caches, keys, found) };
+            // written yet, and `ids` and `misses` have room for all pieces of a portion.
+            return unsafe { L::take::<S>(0..pieces.count(), caches, keys, self, ids) };
         }
-        keys.longer.find(pieces, caches);
         let mut known = keys.longer.known();
         let mut from = 0;
         loop {
@@ -278,10 +332,10 @@ impl Portion {
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
             // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a
             // miss of each piece from `from` on.
-            unsafe { L::take::<COUNTS>(from..to, caches, keys, found) };
+            unsafe { L::take::<S>(from..to, caches, keys, self, ids) };
             let Some(next) = next else { return };
             // SAFETY: the caller's promise.
-            unsafe { found.append_longer::<L, COUNTS>(next, pieces, caches, white) };
+            unsafe { self.append_longer::<L, S>(next, looked_up, ids) };
             from = to + 1;
         }
     }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Found, Keys, Miss, PIECES, ROOM};
+use super::{Found, KNOWN, Keys, Miss, PIECES, Room};
 use crate::machine::path::Portable;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
+use crate::sink::Sink;
 
 /// Where the keys of a bucket begin, in words of eight bytes.
 pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();
@@ -30,17 +31,18 @@ pub(super) trait ReadBucket {
 ///
 /// # Safety
 /// The machine has what `R` needs, and the rest of what `LookUp::take` demands: each of the pieces has its place in
-/// `caches.short`, `found.end + IDS_LIMIT * places.len() <= ROOM`, and `found.miss_count + places.len() <= PIECES`.
+/// `caches.short`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
-pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
+pub(super) unsafe fn take<R: ReadBucket, S: Sink>(
     places: Range<usize>,
     caches: &Caches,
     keys: &Keys,
     found: &mut Found,
+    ids: &mut Room,
 ) {
-    debug_assert!(found.end + IDS_LIMIT * places.len() <= ROOM && found.miss_count + places.len() <= PIECES);
+    debug_assert!(found.end + IDS_LIMIT * places.len() <= KNOWN && found.miss_count + places.len() <= PIECES);
     let (mut end, mut miss_count) = (found.end, found.miss_count);
-    let (ids, misses) = (found.ids.as_mut_ptr(), found.misses.as_mut_ptr());
+    let (ids, misses) = (ids.as_mut_ptr().cast::<u32>(), found.misses.as_mut_ptr());
     let buckets = caches.short.words();
     let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
     for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
@@ -51,7 +53,7 @@ pub(super) unsafe fn take<R: ReadBucket, const COUNTS: bool>(
             let bucket = buckets.add(*place as usize);
             debug_assert!(std::ptr::eq(bucket.cast(), caches.short.bucket(*place as usize)));
             let from = bucket.cast::<u32>().add(R::find(bucket, key));
-            let first = if COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
+            let first = if S::COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
             let known = (first >> COUNT_SHIFT) as usize;
             misses.add(miss_count).write(Miss { at: at as u32, end: end as u32 });
             miss_count += usize::from(known == 0);

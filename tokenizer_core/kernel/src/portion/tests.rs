@@ -5,17 +5,18 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::look_up::LookUp;
-use super::{Found, IDS_LIMIT, Key, Keys, MORE, PIECES, Pieces, Portion};
+use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, Pieces, Portion};
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, FewIds, LongHash, WideIds, WideKey};
+use crate::sink::count::Count;
 
 /// What a path finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
 /// hashes of the longer ones among these.
 #[derive(Debug, PartialEq)]
-struct LookedUp {
+struct Findings {
     keys: Vec<Key>,
     places: Vec<u32>,
     wide: Vec<(usize, WideKey)>,
@@ -24,14 +25,14 @@ struct LookedUp {
     misses: Vec<(usize, usize)>,
 }
 
-fn looked_up(portion: &Portion, count: usize) -> LookedUp {
-    let (Keys { keys, places, longer }, Found { ids, end, misses, miss_count }) = (&portion.keys, &portion.found);
-    LookedUp {
+fn findings(portion: &Portion, count: usize, ids: &[u32]) -> Findings {
+    let (Keys { keys, places, longer }, Found { misses, miss_count, .. }) = (&portion.keys, &portion.found);
+    Findings {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
         wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
         long: longer.long().map(|(place, hash)| (place, *hash)).collect(),
-        ids: ids[..*end].to_vec(),
+        ids: ids.to_vec(),
         misses: misses[..*miss_count].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
     }
 }
@@ -41,48 +42,53 @@ fn looked_up(portion: &Portion, count: usize) -> LookedUp {
 /// # Safety
 /// The machine has what `L` needs.
 #[inline(always)]
-unsafe fn look_up_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [LookedUp; 2] {
+unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
     let (mut portion, mut counting) = (Portion::default(), Portion::default());
     // SAFETY: the caller's promise.
     unsafe {
-        portion.look_up::<L, false>(pieces, white, caches);
-        counting.look_up::<L, true>(pieces, white, caches);
+        for Portion { keys, .. } in [&mut portion, &mut counting] {
+            keys.make::<L>(pieces, caches, white);
+        }
+        let looked_up = LookedUp { pieces, keys: &portion.keys, caches, white };
+        portion.found.find::<L, Vec<u32>>(&looked_up, &mut portion.known);
+        let looked_up = LookedUp { pieces, keys: &counting.keys, caches, white };
+        counting.found.find::<L, Count>(&looked_up, &mut counting.known);
     }
     assert_eq!(counting.found.end, portion.found.end);
-    let ids = portion.found.ids;
-    counting.found.ids = ids;
-    [looked_up(&portion, pieces.count()), looked_up(&counting, pieces.count())]
+    // SAFETY: `find` has written as many ids as it counted.
+    let ids = unsafe { portion.known[..portion.found.end].assume_init_ref() };
+    [&portion, &counting].map(|portion| findings(portion, pieces.count(), ids))
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn look_up_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [LookedUp; 2] {
+unsafe fn find_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
     // SAFETY: the caller's promise.
-    unsafe { look_up_by::<Avx512>(pieces, white, caches) }
+    unsafe { find_by::<Avx512>(pieces, white, caches) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn look_up_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [LookedUp; 2] {
+unsafe fn find_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
     // SAFETY: the caller's promise.
-    unsafe { look_up_by::<Avx2>(pieces, white, caches) }
+    unsafe { find_by::<Avx2>(pieces, white, caches) }
 }
 
 /// What every path finds, which is the same.
-fn look_up_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> LookedUp {
+fn find_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Findings {
     // SAFETY: every machine has it.
-    let [portable, counted] = unsafe { look_up_by::<Portable>(pieces, white, caches) };
+    let [portable, counted] = unsafe { find_by::<Portable>(pieces, white, caches) };
     assert_eq!(counted, portable);
     #[cfg(target_arch = "x86_64")]
     if Path::Avx2.is_available() {
         // SAFETY: the machine has it.
-        let [found, counted] = unsafe { look_up_by_avx2(pieces, white, caches) };
+        let [found, counted] = unsafe { find_by_avx2(pieces, white, caches) };
         assert_eq!((&found, &counted), (&portable, &portable));
     }
     #[cfg(target_arch = "x86_64")]
     if Path::Avx512.is_available() {
         // SAFETY: the machine has it.
-        let [found, counted] = unsafe { look_up_by_avx512(pieces, white, caches) };
+        let [found, counted] = unsafe { find_by_avx512(pieces, white, caches) };
         assert_eq!((&found, &counted), (&portable, &portable));
     }
     portable
@@ -127,9 +133,9 @@ fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Ha
 }
 
 /// By definition.
-fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> LookedUp {
+fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Findings {
     let longer = longer(pieces, white, caches);
-    let mut found = LookedUp { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
+    let mut found = Findings { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
     for at in 0..pieces.count() {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
         let key = Key::or_none(pieces.text, range.start, range.end, part);
@@ -162,7 +168,7 @@ fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Loo
 /// Pieces on both sides of every length at which something changes, and runs of white space.
 const WORDS: &str = concat!(
     "[ab\\x00é]{1,12}|[a\\x00]{13,18}|[xé]{30,40}|",
-    "[ \\n]{2,70}|\\n? {6,40}|( {3,9}\\n){2,9}|[ \\n]{250,260}|\\n {250,700}"
+    "[ \\n]{2,70}|\\n? {6,40}|( {3,9}\\n){2,9}|[ \\n]{250,260}|\\n {250,1400}"
 );
 
 proptest! {
@@ -207,7 +213,7 @@ proptest! {
             }
         }
         let white = newlines_join.map(|newlines_join| WhiteSpace { space: 1 << 20, newline: 300, newlines_join });
-        prop_assert_eq!(look_up_by_all(&pieces, white, &caches), truth(&pieces, white, &caches));
+        prop_assert_eq!(find_by_all(&pieces, white, &caches), truth(&pieces, white, &caches));
     }
 }
 
@@ -217,14 +223,14 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
     let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
     let mut caches = Caches::new(1 << 20);
-    let nothing = look_up_by_all(&pieces, None, &caches);
+    let nothing = find_by_all(&pieces, None, &caches);
     assert_eq!(nothing.misses.len(), PIECES);
     for at in 0..PIECES {
         let range = pieces.range(at);
         let key = Key::new(&text, range.start, range.end, false).unwrap();
         caches.short.insert(key, &FewIds::new(&[at as u32; IDS_LIMIT]).unwrap());
     }
-    let all = look_up_by_all(&pieces, None, &caches);
+    let all = find_by_all(&pieces, None, &caches);
     assert_eq!(all, truth(&pieces, None, &caches));
     assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
 }

@@ -5,6 +5,7 @@ pub mod inline;
 pub mod offsets;
 pub(crate) mod unit_index;
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::machine::buffer::Buffer;
@@ -48,6 +49,17 @@ pub trait Sink {
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
 
+    /// Room where the ids of the next pieces may be written instead of given, if the sink has so much.
+    fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
+        None
+    }
+
+    /// The first `count` ids of what [`Self::room`] gave are those of the next pieces.
+    ///
+    /// # Safety
+    /// It gave room since the last call of any other method, and they have been written.
+    unsafe fn filled(&mut self, _count: usize) {}
+
     /// The number of ids of the next pieces, for a sink that counts.
     fn counted(&mut self, _ids: usize) {}
 
@@ -66,6 +78,17 @@ impl Sink for Buffer<u32> {
     #[inline]
     fn pieces(&mut self, ids: &[u32]) {
         self.extend_from_slice(ids);
+    }
+
+    #[inline]
+    fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
+        self.spare().first_chunk_mut()
+    }
+
+    #[inline]
+    unsafe fn filled(&mut self, count: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.grow(count) };
     }
 }
 

@@ -77,6 +77,14 @@ impl<'a> Offsets<'a> {
         [start, if source.is_empty() { start } else { self.around(source.end)[1] }]
     }
 
+    /// Make the spans of the ids that have come, if they are many.
+    #[inline]
+    fn tile_many(&mut self) {
+        if self.is_tiling && self.ids.len() - self.spans.len() >= WAITING {
+            self.tile();
+        }
+    }
+
     /// Make the spans of the ids that have come, of a stretch that tiles the text.
     fn tile(&mut self) {
         let ids = &self.ids[self.spans.len()..];
@@ -130,9 +138,19 @@ impl Sink for Offsets<'_> {
     #[inline]
     fn pieces(&mut self, ids: &[u32]) {
         self.ids.pieces(ids);
-        if self.is_tiling && self.ids.len() - self.spans.len() >= WAITING {
-            self.tile();
-        }
+        self.tile_many();
+    }
+
+    #[inline]
+    fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
+        self.ids.room()
+    }
+
+    #[inline]
+    unsafe fn filled(&mut self, count: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.ids.filled(count) };
+        self.tile_many();
     }
 
     fn stretch_begins(&mut self, stretch: &Stretch<'_>, bytes: usize) {
