@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::few_ids::FewIds;
 use super::key::{Key, WideKey};
 use super::long::LongCache;
-use super::short::ShortCache;
+use super::short::{HALF, ShortCache};
 use super::wide::WideCache;
 
 /// Statistics of piece caches.
@@ -63,15 +63,92 @@ impl Caches {
         self.count(evicted);
     }
 
+    /// The ids of a piece that lies in the neighbour of its bucket, from where it is brought home.
+    #[inline(always)]
+    pub(crate) fn find_in_neighbour(&mut self, place: usize, key: Key) -> Option<FewIds> {
+        let few = self.short.get_in_neighbour(place, key)?;
+        self.bring_home(place, key);
+        Some(few)
+    }
+
+    fn bring_home(&mut self, place: usize, key: Key) {
+        if let Some(large) = self.short.large(place) {
+            let count = large.count as usize;
+            if !self.long.has_room(0, count) {
+                return;
+            }
+            self.short.make_small(place, self.long.store(&large.ids[..count]));
+        }
+        self.short.bring_home(place, key);
+    }
+
     /// Remember the ids of a piece that has a key.
     #[inline(always)]
     pub(crate) fn remember_short(&mut self, key: Key, ids: &FewIds) {
-        let evicted = self.short.insert(key, ids);
+        let count = ids.count as usize;
+        let evicted = if count > HALF && !self.short.is_free(key) && self.long.has_room(0, count) {
+            self.short.insert_stored(key, self.long.store(&ids.ids[..count]))
+        } else {
+            self.short.insert(key, ids)
+        };
         self.count(evicted);
     }
 
     fn count(&mut self, evicted: bool) {
         self.statistics.misses += 1;
         self.statistics.evictions += u64::from(evicted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::piece_cache::{COUNT_SHIFT, IDS_LIMIT};
+
+    /// As a portion looks a short piece up, and where it was found.
+    fn recalled(caches: &mut Caches, key: Key) -> Option<(Vec<u32>, &'static str)> {
+        let (mut ids, place) = ([0; IDS_LIMIT], caches.short.place(key));
+        match caches.short.get(place, key, &mut ids) {
+            0 => {}
+            count => return Some((ids[..count].to_vec(), "home")),
+        }
+        if let Some(range) = caches.short.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
+            return Some((caches.long.ids()[range].to_vec(), "stored"));
+        }
+        let few = caches.find_in_neighbour(place, key)?;
+        Some((few.ids[..few.count as usize].to_vec(), "neighbour"))
+    }
+
+    proptest! {
+        /// Of so few buckets that each has more pieces than it holds, and pieces of so many ids that only one fits.
+        #[test]
+        fn pieces_that_move_keep_their_ids(
+            ids in prop::collection::vec(prop::collection::vec(0_u32..1 << 22, 1..11), 1..24),
+            order in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..300),
+            bytes in prop::sample::select(vec![256_usize, 512, 1024, 1 << 16]),
+        ) {
+            let mut caches = Caches::new(bytes);
+            for (index, part) in order {
+                let at = index.index(ids.len());
+                let (text, ids) = ([b'a', at as u8], &ids[at]);
+                let key = Key::new(&text, 0, text.len(), part).unwrap();
+                let Some((found, place)) = recalled(&mut caches, key) else {
+                    match FewIds::new(ids) {
+                        Some(few) => caches.remember_short(key, &few),
+                        None => caches.remember(&text, 0..text.len(), part, ids),
+                    }
+                    continue;
+                };
+                prop_assert_eq!(&found, ids);
+                let home = caches.short.bucket(caches.short.place(key));
+                let is_stored = |half: usize| home.keys[half] != 0 && home.ids[half][0] >> COUNT_SHIFT == 0;
+                let has_half = !is_stored(0) || !is_stored(1);
+                if place == "neighbour" && ids.len() <= HALF && has_half && caches.long.has_room(0, IDS_LIMIT) {
+                    prop_assert_eq!(recalled(&mut caches, key), Some((ids.clone(), "home")));
+                }
+            }
+        }
     }
 }

@@ -146,7 +146,46 @@ impl ShortCache {
         }
         let mut few = FewIds::NONE;
         few.count = self.get(place ^ NEIGHBOUR, key, &mut few.ids) as u32;
+        if few.count == 0 {
+            // It may have been brought home since it was missed.
+            few.count = self.get(place, key, &mut few.ids) as u32;
+        }
         (few.count > 0).then_some(few)
+    }
+
+    /// The ids of the only piece of a bucket, if they are so many that there is no room for another.
+    pub fn large(&self, place: usize) -> Option<FewIds> {
+        let bucket = self.bucket(place);
+        let [[first, b, c, d], [e, f, g, h]] = bucket.ids;
+        let count = first >> COUNT_SHIFT;
+        (count as usize > HALF).then_some(FewIds { ids: [first & ID, b, c, d, e, f, g, h], count })
+    }
+
+    /// Make room beside the only piece of a bucket, whose ids have been stored elsewhere.
+    pub fn make_small(&mut self, place: usize, ids: StoredIds) {
+        let mask = self.buckets.len() - 1;
+        self.buckets[(place >> PLACE_SHIFT) & mask].ids = [words(ids), [0; HALF]];
+    }
+
+    /// Move a piece from the neighbour of its bucket into that, where it changes places with an older piece, so that of
+    /// more pieces than a bucket has room for those that come often are found at once.
+    pub fn bring_home(&mut self, place: usize, key: Key) {
+        let places = [place, place ^ NEIGHBOUR].map(|place| (place >> PLACE_SHIFT) & (self.buckets.len() - 1));
+        let Ok([home, other]) = self.buckets.get_disjoint_mut(places) else { return };
+        let Some(from) = other.keys.iter().position(|other| *other == key.0) else { return };
+        // Ids that are stored elsewhere are looked for at home alone.
+        let to = usize::from(home.keys[1] == 0 || home.count(1) > 0);
+        if home.count(0) > HALF || other.count(0) > HALF || home.keys[to] != 0 && home.count(to) == 0 {
+            return;
+        }
+        std::mem::swap(&mut home.keys[to], &mut other.keys[from]);
+        std::mem::swap(&mut home.ids[to], &mut other.ids[from]);
+        home.keys.swap(0, 1);
+        home.ids.swap(0, 1);
+        if other.keys[0] == 0 {
+            other.keys.swap(0, 1);
+            other.ids.swap(0, 1);
+        }
     }
 
     /// Where the ids of a piece are stored that has too many for a bucket.
@@ -156,6 +195,11 @@ impl ShortCache {
         let half = bucket.keys.iter().position(|other| *other == key.0)?;
         let [start, _, count, generation] = bucket.ids[half];
         (bucket.count(half) == 0).then_some(StoredIds { start, count, generation })
+    }
+
+    /// Whether the bucket of a piece is empty.
+    pub fn is_free(&self, key: Key) -> bool {
+        self.bucket(self.place(key)).keys[0] == 0
     }
 
     /// Remember where the ids of a piece are stored. Returns whether another piece was evicted.

@@ -204,7 +204,7 @@ impl MissResolver {
     /// Find the ids that the caches have. If `asks_index`, prefetch what the index of tokens has of the other pieces.
     /// Returns whether there are none of those.
     #[inline(always)]
-    fn begin(&mut self, unresolved: Unresolved<'_>, asks_index: bool, tables: &Tables, caches: &Caches) -> bool {
+    fn begin(&mut self, unresolved: Unresolved<'_>, asks_index: bool, tables: &Tables, caches: &mut Caches) -> bool {
         let Unresolved { misses, keys, pieces } = unresolved;
         self.many.clear();
         self.pieces.clear();
@@ -229,7 +229,7 @@ impl MissResolver {
                 if let Some(range) = caches.short.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
                     self.ids[miss] = PieceIds::in_cache(range);
                     cached += 1;
-                } else if let Some(few) = caches.short.get_in_neighbour(place, key) {
+                } else if let Some(few) = caches.find_in_neighbour(place, key) {
                     self.ids[miss] = PieceIds::inline(few);
                     known += 1;
                 } else if asks_index {
