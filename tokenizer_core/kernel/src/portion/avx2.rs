@@ -12,12 +12,13 @@ use core::arch::x86_64::{
     _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
     _mm256_unpacklo_epi64, _pext_u32,
 };
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadBucket};
-use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
+use super::{Found, Keys, PIECES, Pieces, Room, last_bytes, runs_avx2};
 use crate::machine::lanes::lanes_of;
 use crate::machine::path::Avx2;
 use crate::merging::white_space::WhiteSpace;
@@ -110,6 +111,18 @@ impl LookUp for Avx2 {
     unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
         // SAFETY: the caller's promise.
         unsafe { take::take::<Self, S>(places, caches, keys, found, ids) };
+    }
+
+    #[inline(always)]
+    unsafe fn is_run(white: WhiteSpace, piece: &[u8]) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { runs_avx2::is_run(white, piece) }
+    }
+
+    #[inline(always)]
+    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
+        // SAFETY: the caller's promise.
+        unsafe { runs_avx2::write(white, piece, ids) };
     }
 }
 

@@ -14,6 +14,8 @@ mod longer;
 mod look_up;
 mod misses;
 mod piece_ids;
+#[cfg(target_arch = "x86_64")]
+mod runs_avx2;
 mod take;
 #[cfg(test)]
 mod tests;
