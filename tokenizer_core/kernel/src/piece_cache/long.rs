@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::key::{MULTIPLIERS, mix};
+use super::short::COUNT_SHIFT;
 use crate::machine::pages::{Table, Zeroable};
 use crate::machine::prefetch::prefetch;
 use crate::machine::words::{padded, sixteen};
@@ -70,7 +71,7 @@ impl LongCache {
             bytes: Vec::new(),
             ids: Vec::new(),
             // Positions of ids have to fit below the count of a `ShortCache` entry.
-            arena_limit: (bytes / 4).min(1 << 28),
+            arena_limit: (bytes / 4).min(1 << COUNT_SHIFT),
             generation: 0,
         }
     }

@@ -9,15 +9,15 @@ use crate::machine::prefetch::prefetch_at;
 /// The most ids that a piece can have if another one shares its line.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;
 
-/// The number of ids stands above the first of them.
-pub(crate) const COUNT_SHIFT: u32 = 28;
+/// The number of ids stands above the first of them, in a byte of its own, which can be read alone.
+pub(crate) const COUNT_SHIFT: u32 = 24;
 pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
-const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT && IDS_LIMIT < 16);
+const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT);
 
-/// A word of a bucket that never has a count in its upper bits. It is read instead of the ids for a piece that is not
+/// Among the ids of a bucket one that never has a count above it. It is read instead of the ids for a piece that is not
 /// in the bucket.
-pub(crate) const UNCOUNTED: usize = 1;
+pub(crate) const UNCOUNTED: usize = 2;
 
 /// Two pieces of up to four ids, or one of up to eight.
 #[derive(Debug, Clone, Copy)]
@@ -56,12 +56,13 @@ impl Bucket {
         let (second, second_ids) = if stays { (self.keys[0], self.ids[0]) } else { (0, [0; HALF]) };
         let [a, b, c, d, e, f, g, h] = *ids;
         self.keys = [key.0, second];
-        self.ids = [[a | count << COUNT_SHIFT, b & ID, c, d], if is_small { second_ids } else { [e, f, g, h] }];
+        self.ids = [[a | count << COUNT_SHIFT, b, c & ID, d], if is_small { second_ids } else { [e, f, g, h] }];
         evicted
     }
 }
 
-/// The words of a bucket that say where ids are stored, with the count 0.
+/// The words of a bucket that say where ids are stored, with the count 0: neither the start nor, at [`UNCOUNTED`], the
+/// number of ids reaches the byte of the count.
 fn words(StoredIds { start, count, generation }: StoredIds) -> [u32; HALF] {
     [start, 0, count, generation]
 }

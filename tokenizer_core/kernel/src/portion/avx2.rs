@@ -1,16 +1,15 @@
 //! Keys of eight pieces at once, both keys of a bucket compared at once, eight ids copied at once.
 
 use core::arch::x86_64::{
-    __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256, _mm256_blend_epi32, _mm256_broadcastsi128_si256,
-    _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32,
-    _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_max_epu32, _mm256_min_epu32, _mm256_movemask_pd,
-    _mm256_movemask_ps, _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_or_si256, _mm256_permutevar8x32_epi32,
-    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_srl_epi32,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
-    _mm256_unpacklo_epi64, _pext_u32,
+    __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64,
+    _mm256_and_si256, _mm256_andnot_si256, _mm256_blend_epi32, _mm256_broadcastsi128_si256, _mm256_castps_si256,
+    _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64,
+    _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32, _mm256_inserti128_si256, _mm256_loadu_si256,
+    _mm256_max_epu32, _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mul_epu32, _mm256_mullo_epi32,
+    _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
+    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_shuffle_ps,
+    _mm256_slli_epi32, _mm256_srl_epi32, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _pext_u32,
 };
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -84,13 +83,12 @@ impl ReadBucket for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn copy(from: *const u32, to: *mut u32) -> u32 {
+    unsafe fn copy(from: *const u32, to: *mut u32) {
         // SAFETY: the caller's promise; eight ids are a vector.
         unsafe {
             let words = _mm256_loadu_si256(from.cast());
             let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
             _mm256_storeu_si256(to.cast(), plain);
-            _mm_cvtsi128_si32(_mm256_castsi256_si128(words)) as u32
         }
     }
 }

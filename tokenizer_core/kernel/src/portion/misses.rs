@@ -210,7 +210,7 @@ impl MissResolver {
         self.pieces.clear();
         let mut known = 0;
         let mut cached = 0;
-        for (miss, at) in misses.iter().map(|miss| miss.at as usize).enumerate() {
+        for (miss, at) in misses.iter().map(|miss| miss.at()).enumerate() {
             let range = pieces.range(at);
             let piece = MissedPiece {
                 key: keys.keys[at],

@@ -133,8 +133,17 @@ struct Found {
 /// An unknown piece, and how many known ids come before it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Miss {
-    at: u32,
+    /// Where its place stands among those of the portion, in bytes, as `take` counts.
+    offset: u32,
     end: u32,
+}
+
+impl Miss {
+    /// The index of the piece.
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.offset as usize / size_of::<u32>()
+    }
 }
 
 /// What is known about each piece of a portion.

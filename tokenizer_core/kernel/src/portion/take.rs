@@ -10,21 +10,31 @@ use crate::sink::Sink;
 /// Where the keys of a bucket begin, in words of eight bytes.
 pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();
 
+/// How many words of eight bytes so many ids are.
+const fn words(ids: usize) -> usize {
+    assert!(ids.is_multiple_of(2));
+    ids / 2
+}
+
 const _: () = assert!(1 << PLACE_SHIFT == 2 * KEYS && IDS_LIMIT == 2 * HALF);
+
+/// Bytes of a place.
+const PLACE: usize = size_of::<u32>();
 
 /// How each path reads a bucket.
 pub(super) trait ReadBucket {
-    /// Where in a bucket the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not there.
+    /// Where in a bucket, in words of eight bytes, the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not
+    /// there.
     ///
     /// # Safety
     /// The machine has the path; `bucket` is one.
     unsafe fn find(bucket: *const u64, key: &Key) -> usize;
 
-    /// Copy eight ids, the first without the count above it, and return the first with the count.
+    /// Copy eight ids, the first without the count above it.
     ///
     /// # Safety
     /// The machine has the path; eight can be read, and written.
-    unsafe fn copy(from: *const u32, to: *mut u32) -> u32;
+    unsafe fn copy(from: *const u32, to: *mut u32);
 }
 
 /// Append the known ids of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
@@ -44,18 +54,22 @@ pub(super) unsafe fn take<R: ReadBucket, S: Sink>(
     let (mut end, mut miss_count) = (found.end, found.miss_count);
     let (ids, misses) = (ids.as_mut_ptr().cast::<u32>(), found.misses.as_mut_ptr());
     let buckets = caches.short.words();
-    let (keys, buckets_at) = (&keys.keys[places.clone()], &keys.places[places.clone()]);
-    for ((key, place), at) in keys.iter().zip(buckets_at).zip(places) {
+    let (keys, buckets_at) = (&raw const keys.keys, &raw const keys.places);
+    // Counted in bytes of the places: a multiple of that leads to the keys, without a second counter.
+    for offset in (places.start * PLACE..places.end * PLACE).step_by(PLACE) {
         // SAFETY: the caller's promise: a place is that of a bucket. A bucket is eight ids, then two keys of 16 bytes;
-        // `find` gives 0, `UNCOUNTED` or `HALF`, so eight words from there on lie in the bucket. Each piece so far took
-        // at most `IDS_LIMIT` ids and one miss, and there is room for as much of every piece.
+        // `find` gives the words of 0, `UNCOUNTED` or `HALF` ids, so eight ids from there on lie in the bucket. Each
+        // piece so far took at most `IDS_LIMIT` ids and one miss, and there is room for as much of every piece.
         unsafe {
-            let bucket = buckets.add(*place as usize);
-            debug_assert!(std::ptr::eq(bucket.cast(), caches.short.bucket(*place as usize)));
-            let from = bucket.cast::<u32>().add(R::find(bucket, key));
-            let first = if S::COUNTS { from.read() } else { R::copy(from, ids.add(end)) };
-            let known = (first >> COUNT_SHIFT) as usize;
-            misses.add(miss_count).write(Miss { at: at as u32, end: end as u32 });
+            let place = buckets_at.cast::<u32>().byte_add(offset).read() as usize;
+            let key = &*keys.cast::<Key>().byte_add(offset * (size_of::<Key>() / PLACE));
+            debug_assert!(std::ptr::eq(buckets.add(place).cast(), caches.short.bucket(place)));
+            let from = buckets.add(place + R::find(buckets.add(place), key)).cast::<u32>();
+            if !S::COUNTS {
+                R::copy(from, ids.add(end));
+            }
+            let known = (from.read() >> COUNT_SHIFT) as usize;
+            misses.add(miss_count).write(Miss { offset: offset as u32, end: end as u32 });
             miss_count += usize::from(known == 0);
             end += known;
         }
@@ -94,35 +108,32 @@ impl ReadBucket for Portable {
         if first {
             0
         } else if second {
-            HALF
+            words(HALF)
         } else {
-            UNCOUNTED
+            words(UNCOUNTED)
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn copy(from: *const u32, to: *mut u32) -> u32 {
-        use core::arch::x86_64::{_mm_and_si128, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_setr_epi32, _mm_storeu_si128};
+    unsafe fn copy(from: *const u32, to: *mut u32) {
+        use core::arch::x86_64::{_mm_and_si128, _mm_loadu_si128, _mm_setr_epi32, _mm_storeu_si128};
         // SAFETY: every machine of this kind has SSE2; eight ids are two vectors.
         unsafe {
             let (low, high) = (_mm_loadu_si128(from.cast()), _mm_loadu_si128(from.add(HALF).cast()));
             _mm_storeu_si128(to.cast(), _mm_and_si128(low, _mm_setr_epi32(ID as i32, -1, -1, -1)));
             _mm_storeu_si128(to.add(HALF).cast(), high);
-            _mm_cvtsi128_si32(low) as u32
         }
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn copy(from: *const u32, to: *mut u32) -> u32 {
+    unsafe fn copy(from: *const u32, to: *mut u32) {
         // SAFETY: the caller's promise.
         unsafe {
             let mut ids = from.cast::<[u32; IDS_LIMIT]>().read();
-            let first = ids[0];
             ids[0] &= ID;
             to.cast::<[u32; IDS_LIMIT]>().write(ids);
-            first
         }
     }
 }
@@ -130,17 +141,17 @@ impl ReadBucket for Portable {
 /// Where in a bucket the ids begin, by which parts of its keys are equal: a bit for each part, the lower half of the
 /// bits for the first key and the upper half for the second.
 #[cfg(target_arch = "x86_64")]
-pub(super) struct Equal<const N: usize>([u8; N]);
+pub(super) struct Equal<const N: usize>([usize; N]);
 
 #[cfg(target_arch = "x86_64")]
 impl<const N: usize> Equal<N> {
     pub(super) const fn new() -> Self {
         let bits = N.ilog2() / 2;
         let (all, mut equal) = ((1 << bits) - 1, 0);
-        let mut ids = [UNCOUNTED as u8; N];
+        let mut ids = [words(UNCOUNTED); N];
         while equal < N {
             if equal >> bits == all {
-                ids[equal] = HALF as u8;
+                ids[equal] = words(HALF);
             } else if equal & all == all {
                 ids[equal] = 0;
             }
@@ -152,6 +163,6 @@ impl<const N: usize> Equal<N> {
     /// What [`ReadBucket::find`] says.
     #[inline(always)]
     pub(super) fn find(&self, equal: usize) -> usize {
-        usize::from(self.0[equal % N])
+        self.0[equal % N]
     }
 }
