@@ -22,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
 from service.http.direct import DirectProtocol
+from service.http.unframed import unframed
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""
@@ -224,7 +225,7 @@ class BoundedProtocol(DirectProtocol):
             WRITE_WHOLE: {"send": partial(self._write_answer, cycle)},
             IS_GONE: {"ask": partial(getattr, cycle, "disconnected")},
         }
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
 
     def _write_answer(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:
         if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
