@@ -374,6 +374,21 @@ def test_what_never_was_a_request_is_counted_too(make_client: MakeClient, sent: 
     assert f'tokd_requests_total{{code="{code}",route="unmatched",status="{status}"}} 1.0' in lines
 
 
+@pytest.mark.parametrize("url", [b"http://x", b"HTTPS://x:80", b"http://[::1]:8000"])
+@pytest.mark.parametrize("query", [b"", b"?a=/b"])
+@pytest.mark.parametrize("line", [b"GET %b HTTP/1.1", b"OPTIONS %b HTTP/1.1"])
+def test_url_without_a_path_has_the_path_of_the_root(
+    make_client: MakeClient, url: bytes, query: bytes, line: bytes
+) -> None:
+    app, without = make_client().app, request(b"", line=line % (url + query))
+    answers = [
+        asyncio.run(told(app, [sent], at_once=True))[:2]
+        for sent in (without, request(b"", line=line % (url + b"/" + query)), request(b"", line=line % (b"/" + query)))
+    ]
+    assert answers[0][0].startswith(b"HTTP/1.1 404")
+    assert answers.count(answers[0]) == 3
+
+
 CHUNKED = JSON + b"transfer-encoding: chunked\r\n"
 
 
