@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tokenizer_core import InvalidOption
-from tokenizer_core.corpus.files import files_of
+from tokenizer_core.corpus.files import Files, files_of, sources
 from tokenizer_core.corpus.matching import matches
 from tokenizer_core.corpus.names import name_files
 
@@ -52,6 +52,12 @@ def test_patterns_find_what_glob_finds_and_as_often(tree: Path) -> None:
         found = glob.glob(f"{tree}/{pattern}", recursive=True)  # noqa: PTH207
         expected = sorted(path for path in found if not path.endswith("/"))
         assert sorted(matches(str(tree), pattern.split("/"))) == expected, pattern
+
+
+def test_a_pattern_may_begin_at_the_root_of_all_files(tree: Path) -> None:
+    first, *others = tree.parts[1:]
+    pattern = "/".join(["", f"[{first[0]}]{first[1:]}", *others, "c.txt"])
+    assert [source.name for source in sources(Files(paths=(pattern,)))] == [f"{tree}/c.txt"]
 
 
 def test_a_string_names_files_if_glob_finds_some(tree: Path) -> None:

@@ -235,7 +235,7 @@ def _files_at(place: Place, files: Files) -> list[Path]:
         return [file for file in sorted(_below(path)) if _kind(file.name, files)[0] is not None and file.is_file()]
     if not place.pattern:
         return []
-    found = matches(str(place.beginning).rstrip("/"), place.pattern.split("/"))
+    found = matches(str(place.beginning), place.pattern.split("/"))
     return [file for file in map(Path, sorted(found)) if file.is_file()]
 
 

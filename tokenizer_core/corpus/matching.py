@@ -38,8 +38,8 @@ def _last(directory: str, part: str) -> Iterator[str]:
             yield from (entry.path for entry in _entries(below, part))
     elif glob.has_magic(part):
         yield from (entry.path for entry in _entries(directory, part) if fnmatchcase(entry.name, part))
-    elif _is_there(f"{directory}/{part}"):
-        yield f"{directory}/{part}"
+    elif _is_there(path := _inside(directory, part)):
+        yield path
 
 
 def _directories(directory: str, part: str) -> Iterator[str]:
@@ -50,7 +50,11 @@ def _directories(directory: str, part: str) -> Iterator[str]:
             if fnmatchcase(entry.name, part) and _is_directory(entry):
                 yield entry.path
     else:
-        yield f"{directory}/{part}"
+        yield _inside(directory, part)
+
+
+def _inside(directory: str, part: str) -> str:
+    return f"{directory.rstrip('/')}/{part}"
 
 
 def _all_below(directory: str) -> Iterator[str]:
