@@ -209,9 +209,6 @@ class BoundedProtocol(DirectProtocol):
 
     def send_400_response(self, _: str) -> None:
         """Answer what is not HTTP, or has a head that is refused."""
-        if self._answer is not None:
-            # However its bytes are cut, a request whose body breaks off is counted as its task.
-            self._become_a_task()
         self._refuse(self._wrong or _not_http())
 
     def _start_cycle(self) -> None:
@@ -329,6 +326,9 @@ class BoundedProtocol(DirectProtocol):
         if self._is_over:
             return
         self._is_over = True
+        if self._answer is not None:
+            # However its bytes are cut, a request whose body breaks off is counted as its task.
+            self._become_a_task()
         refused, broken = refusal(error), self._broken()
         if broken is not None:
             # Nothing that its task still sends may stand behind the refusal.

@@ -395,11 +395,15 @@ CHUNKED = JSON + b"transfer-encoding: chunked\r\n"
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("line", [b"POST /encode HTTP/1.1", b"POST /train-job HTTP/1.1", b"PUT /nowhere HTTP/1.1"])
 @pytest.mark.parametrize("cut", [0, 20, None, -3])
+@pytest.mark.parametrize(
+    ("end", "refusal"),
+    [(b"zz\r\n", ("400", "invalid_http")), (b"0\r\nx: " + b"y" * 110_000, ("431", "head_too_large"))],
+)
 def test_a_request_whose_chunks_are_broken_is_counted_once(
-    make_client: MakeClient, line: bytes, cut: int | None, at_once: bool
+    make_client: MakeClient, line: bytes, cut: int | None, end: bytes, refusal: tuple[str, str], at_once: bool
 ) -> None:
     head = b"%b\r\nhost: x\r\n%b\r\n" % (line, CHUNKED)
-    sent, at = head + b"2\r\n{}\r\nzz\r\n", len(head) if cut is None else cut
+    sent, at = head + b"2\r\n{}\r\n" + end, len(head) if cut is None else cut
     written, closed, lines = asyncio.run(told(make_client().app, [sent[:at], sent[at:]], at_once=at_once))
     assert closed
     assert written.count(b"HTTP/1.1 4") == 1
@@ -409,7 +413,7 @@ def test_a_request_whose_chunks_are_broken_is_counted_once(
     assert counted == [f'tokd_requests_total{{code="{code}",route="{route}",status="{status}"}} 1.0']
     # What needs no body may have been refused before the chunk came.
     has_its_answer = cut is None and route == "unmatched"
-    assert (status, code) == (("404", "not_found") if has_its_answer else ("400", "invalid_http"))
+    assert (status, code) == (("404", "not_found") if has_its_answer else refusal)
 
 
 def test_a_quiet_connection_is_ended_and_one_in_use_is_not(make_client: MakeClient) -> None:
