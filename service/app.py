@@ -24,6 +24,7 @@ from service.capacity.limits import Limits
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.exchange import Exchange, Headers
 from service.http.direct import AnswerNow, Tried, Whole
+from service.http.protocol import REFUSED
 from service.jobs import JobStore
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm
@@ -185,6 +186,9 @@ class App(FastAPI):
         finally:
             limits.requests -= 1
             limits.release(exchange)
+            refused: Refusal | None = scope.get(REFUSED)
+            if refused is not None:
+                exchange.status, exchange.code, exchange.bytes_out = refused.status, refused.code, len(refused.body)
             self._note(exchange, perf_counter() - started)
 
     async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:

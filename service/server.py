@@ -189,7 +189,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "uds": settings.uds,
         "http": BoundedProtocol,
-        "loop": "uvloop",
+        "loop": "service.http.accepting:Loop",
         "ws": "none",
         "access_log": False,
         "server_header": False,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import unquote_to_bytes
 
 from python_multipart.multipart import parse_options_header
 
@@ -25,6 +26,13 @@ _UTF8 = (b"", b"utf-8", b"utf8", b"us-ascii")
 _BLANK = b"\r\n\r\n"
 _MAX_BLOCK = MAX_HEADERS * MAX_HEADER_BYTES
 _HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\x00]*)")
+
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_EXTENDED = re.compile(rb";[ \t]*filename\*([^;]*)", re.IGNORECASE)
+_UTF8_VALUE = re.compile(
+    rb"[ \t]*=[ \t]*utf-8'[^']*'((?:[!#$&+\-.^_`|~0-9A-Za-z]|%[0-9A-Fa-f]{2})+)[ \t]*", re.IGNORECASE
+)
+"""Of RFC 8187, section 3.2.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +223,23 @@ def _part(headers: dict[bytes, bytes]) -> Part:
     if parameters.get(b"charset", b"").lower() not in _UTF8:
         raise ServiceError("unsupported_charset", "a part must be UTF-8", name)
     filename = options.get(b"filename")
+    if filename is None:
+        filename = _extended_filename(headers[b"content-disposition"], name)
     return Part(name, None if filename is None else filename.decode("utf-8", "replace"))
+
+
+def _extended_filename(header: bytes, name: str) -> bytes | None:
+    """Return the file name of a part that has only the form of RFC 8187, which some clients send for other than ASCII.
+
+    RFC 7578 knows the other form alone, so that one counts where both are there.
+    """
+    found = _EXTENDED.search(_QUOTED.sub(b'""', header))
+    if found is None:
+        return None
+    value = _UTF8_VALUE.fullmatch(found[1])
+    if value is None:
+        raise ServiceError("invalid_multipart", "filename* is not UTF-8''name; send the name in filename", name)
+    return unquote_to_bytes(value[1])
 
 
 def _invalid(detail: str) -> ServiceError:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -149,6 +150,28 @@ def require_absent(path: Path) -> None:
     """Refuse to write where something is: no command replaces or removes anything."""
     if os.path.lexists(path):
         raise CommandError("output_exists", f"{path} is there already; remove it or name another place")
+
+
+def require_writable(path: Path, *, makes_parents: bool = False) -> None:
+    """Refuse before any work a place that its result could not be written to.
+
+    A file without a name is made where the result will lie, as rights alone do not tell of a file system that is
+    read-only; it is gone at once, and a run that fails later has left nothing.
+
+    Args:
+        makes_parents: the directories above are made when the result is written.
+    """
+    directory = path.parent
+    while makes_parents and not os.path.lexists(directory):
+        directory = directory.parent
+    try:
+        with suppress(FileNotFoundError):
+            # Tells of a name that is too long.
+            path.lstat()
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise CommandError("unwritable_output", f"{path}: {reason(error)}") from None
 
 
 def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:

@@ -25,6 +25,7 @@ from service.cli.streams import (
     note,
     reason,
     require_absent,
+    require_writable,
     usage,
     write_json,
     write_line,
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     bar = Bar()
     # Locked until it is removed: another process would see its files vanish.
     with _exclusive(work):
+        _require_writable(args, wanted, folder)
         _keep_recipe(args, wanted, work)
         try:
             tokenizer, report = _train(args, wanted, work, [*_places(args, wanted), folder], bar)
@@ -170,6 +172,18 @@ def _require_room(args: argparse.Namespace, wanted: Recipe) -> None:
         require_absent(place)
 
 
+def _require_writable(args: argparse.Namespace, wanted: Recipe, report: Path) -> None:
+    """Refuse before any work what could not be written after it; what is there already is looked at elsewhere."""
+    for artifact in _artifacts(args, wanted):
+        if not os.path.lexists(artifact):
+            require_writable(artifact, makes_parents=True)
+    if args.save_counts is not None and not os.path.lexists(args.save_counts):
+        require_writable(Path(args.save_counts))
+    if args.report is None or report.is_dir() or not os.path.lexists(report):
+        # Without --report the files of an earlier report are replaced.
+        require_writable(report / "report.json", makes_parents=True)
+
+
 def _places(args: argparse.Namespace, wanted: Recipe) -> list[Path]:
     """Return where the run writes, but for its work directory and a report whose place is not named."""
     named = (Path(file) for file in (args.save_counts, args.report) if file is not None)
@@ -200,6 +214,9 @@ def _require_own(training: TrainingRun, args: argparse.Namespace) -> None:
     """Refuse to replace what is not of this run; a resumed one may have written all that it writes."""
     output, report = Path(args.output), args.report
     others = training.in_the_way(output)
+    counts = args.save_counts
+    if counts is not None and os.path.lexists(counts) and not Path(counts).is_file():
+        others.append(Path(counts))
     if not others and report is not None and os.path.lexists(report):
         is_own = os.path.lexists(output) and train_report.hash_in(Path(report)) == training.report().hash
         others = [] if is_own else [Path(report)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from service.cli.options import whole_number
 from service.cli.progress import Bar
-from service.cli.streams import create, printable, require_absent, usage, write_json, write_line
+from service.cli.streams import create, printable, require_absent, require_writable, usage, write_json, write_line
 from service.cli.train_settings import checked, given, invalid, origin
 from tokenizer_core import Files, InvalidOption, train_characters
 
@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     # The size means another thing here; everything else is checked as at byte level.
     corpus = checked({key: value for key, value in settings.items() if key != "vocab_size"}, args).corpus
     require_absent(output)
+    require_writable(output)
     chosen = {key: value for key, value in settings.items() if key != "corpus"}
     for name in ("end_of_word", "limit_alphabet"):
         if getattr(args, name) is not None:

@@ -187,8 +187,8 @@ class Client(_Methods):
                         return
                     if answer.status_code == 200:
                         reader.begin(answer)
-                        for text in answer.iter_text():
-                            for job in reader.push(text):
+                        for data in answer.iter_bytes():
+                            for job in reader.push(data):
                                 yield job
                                 if job.ended:
                                     return
@@ -263,8 +263,8 @@ class AsyncClient(_Methods):
                         return
                     if answer.status_code == 200:
                         reader.begin(answer)
-                        async for text in answer.aiter_text():
-                            for job in reader.push(text):
+                        async for data in answer.aiter_bytes():
+                            for job in reader.push(data):
                                 yield job
                                 if job.ended:
                                     return

@@ -134,6 +134,7 @@ class Job(Fields):
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         super().__init__(fields)
+        self.id, self.state = fields["id"], fields["state"]
         self.tokenizer: str | None = None if fields["artifact"] is None else fields["artifact"]["tokenizer"]
 
     @property

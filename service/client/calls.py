@@ -192,8 +192,10 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
     """Turn up to 512 texts into arrays of ids."""
 
     def read(answer: Any) -> list[IdArray]:
-        lengths = [int(length) for length in answer.headers[ROW_LENGTHS].split(",") if length]
-        return np.split(_ids(answer), np.cumsum(lengths)[:-1]) if lengths else []
+        ids, lengths = _ids(answer), [int(length) for length in answer.headers[ROW_LENGTHS].split(",") if length]
+        if sum(lengths) != len(ids) or min(lengths, default=0) < 0:
+            raise ValueError("the rows are not the ids")
+        return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
     return Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)
 
@@ -207,7 +209,15 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     import pyarrow as pa
 
     def read(answer: Any) -> Any:
-        return pa.ipc.open_stream(answer.content).read_all()
+        try:
+            table = pa.ipc.open_stream(answer.content).read_all()
+            # Else a damaged table crashes whoever reads it.
+            table.validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError("the answer is not a stream of Arrow") from error
+        if table.num_rows != rows:
+            raise ValueError("the answer is cut short")
+        return table
 
     schema = pa.schema([("text", pa.large_string())], metadata={"tokd": to_json(_renamed({**options}))})
     given: Any = several(texts)
@@ -224,6 +234,7 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
         raise InvalidUnicode(SURROGATE, field="texts") from error
     except (TypeError, ValueError) as error:
         raise InvalidOption(f"texts are strings, and no column of them can be made: {error}", field="texts") from error
+    rows = len(column)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_table(pa.table([column], schema=schema))

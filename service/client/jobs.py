@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,13 @@ LAST_PAUSE = 5.0
 RESTART_SECONDS = 60.0
 """How long a server that has sent something may be away, as while it is restarted."""
 
+MAX_EVENT_BYTES = 1 << 20
+"""An event of tokd takes some hundred bytes; what never ends must not fill the memory."""
+
 GZIP = "application/gzip"
+
+_EVENT_ID = re.compile(rb"[!-~]{1,200}")
+"""What can be sent back in a header."""
 
 
 class CorpusOptions(TypedDict, total=False):
@@ -130,8 +137,8 @@ class EventReader:
         self._tries = tries
         self._failures = 0
         self._until = 0.0
-        self._rest = ""
-        self._fields: dict[str, str] = {}
+        # Of the event that is not complete: what is no line yet, its fields, and the bytes of their lines.
+        self._rest, self._data, self._id, self._held = bytearray(), list[bytes](), b"", 0
         self._is_alive = False
         self._asked = 0.0
 
@@ -141,42 +148,72 @@ class EventReader:
         return max(self._asked, growing_pause(self._failures, LAST_PAUSE))
 
     def begin(self, answer: httpx.Response) -> None:
-        """Begin to read the text of an answer.
+        """Begin to read an answer.
 
         Raises:
             ServerFault: it is not a stream of events.
         """
         if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != EVENTS:
             raise not_tokd(answer)
-        self._rest, self._fields = "", {}
+        self._rest = bytearray()
+        self._drop_fields()
         self._is_alive, self._asked = False, 0.0
 
-    def push(self, text: str) -> Iterator[Job]:
-        """Take what came; yield the job of every event that is complete."""
-        # For httpx lines end at U+2028, too, and others that stand in JSON as they are.
-        *lines, self._rest = (self._rest + text).split("\n")
-        for line in lines:
-            job = self._take(line.removesuffix("\r"))
-            if job is not None:
-                yield job
+    def push(self, data: bytes) -> Iterator[Job]:
+        """Take what came; yield the job of every event that is complete.
 
-    def _take(self, line: str) -> Job | None:
-        if line:
-            if line.startswith((":", "data")):
-                self._is_alive, self._failures = True, 0
-                self._until = time.monotonic() + RESTART_SECONDS
-            name, _, value = line.partition(":")
-            self._fields[name] = value.removeprefix(" ")
-            return None
-        fields, self._fields = self._fields, {}
-        if "data" not in fields:
+        Raises:
+            ServerFault: an event is not one of tokd's.
+        """
+        self._rest += data
+        if b"\n" in data:
+            # Lines of bytes: as text they would also end at U+2028, and others that stand in JSON as they are.
+            *lines, rest = self._rest.split(b"\n")
+            self._rest = rest
+            for line in lines:
+                job = self._take(bytes(line.removesuffix(b"\r")))
+                if job is not None:
+                    yield job
+        if self._held + len(self._rest) > MAX_EVENT_BYTES:
+            raise self._alien(f"events of more than {MAX_EVENT_BYTES} bytes")
+
+    def _take(self, line: bytes) -> Job | None:
+        if not line:
+            return self._complete()
+        if line.startswith((b":", b"data")):
+            self._is_alive, self._failures = True, 0
+            self._until = time.monotonic() + RESTART_SECONDS
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+        elif name == b"id":
+            self._id = value
+        if name:
+            # Not a comment, of which any number may keep a stream alive.
+            self._held += len(line) + 1
+        return None
+
+    def _complete(self) -> Job | None:
+        data, id = b"\n".join(self._data), self._id
+        self._drop_fields()
+        if not data:
             return None
         try:
-            self.headers["last-event-id"] = fields["id"]
-            return Job(orjson.loads(fields["data"]))
+            job = Job(orjson.loads(data))
         except (KeyError, TypeError, ValueError):
-            message = f"{self.path} tells events that are not tokd's; check the address"
-            raise ServerFault(message, code="internal", status=200) from None
+            raise self._alien("events") from None
+        if _EVENT_ID.fullmatch(id) is None:
+            raise self._alien("events")
+        self.headers["last-event-id"] = id.decode("ascii")
+        return job
+
+    def _drop_fields(self) -> None:
+        self._data, self._id, self._held = [], b"", 0
+
+    def _alien(self, what: str) -> ServerFault:
+        message = f"{self.path} tells {what} that are not tokd's; check the address"
+        return ServerFault(message, code="internal", status=200)
 
     def refused(self, answer: httpx.Response) -> None:
         """Handle an answer other than a stream: a saturated service is asked again after a pause.

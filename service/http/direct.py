@@ -6,6 +6,7 @@ when the bytes at hand are read, becomes a task of ASGI then. So nothing is ever
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,9 @@ TRIED = "tried"
 
 Whole = tuple[bytes, bytes | memoryview]
 """Media type and body of an answer that is written at once. A class of its own would cost a fiftieth of a request."""
+
+_NO_PATH = re.compile(rb"\Ahttps?://[^/?#]+(?=\?|\Z)", re.IGNORECASE)
+"""Of a URL whose path is empty, which is the path ``/`` (RFC 9110, section 4.2.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +230,8 @@ class DirectProtocol(HttpToolsProtocol):
         self._body.clear()
 
     def _start_cycle(self) -> None:
-        """Do what uvicorn does at the beginning and at the end of a head."""
-        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        """Do what uvicorn does at the beginning and at the end of a head, for which every URL has a path."""
+        url, headers, expects = _NO_PATH.sub(rb"\g<0>/", self.url), self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
         self.headers += headers

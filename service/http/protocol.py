@@ -22,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
 from service.http.direct import DirectProtocol
+from service.http.unframed import unframed
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""
@@ -58,6 +59,9 @@ tells whether it wrote them; if not, the messages of ASGI are still to be sent."
 
 IS_GONE = "tokd.is_gone"
 """The extension of ASGI that tells, in any thread, whether the connection of a request is lost."""
+
+REFUSED = "refused"
+"""The key, in the scope of a request, of the refusal by which its connection has answered it: its body is not HTTP."""
 
 
 _HOST = re.compile(rb"(\[[-!$&'()*+,.0-9:;=A-Z_a-z~%]+\]|([-!$&'()*+,.0-9;=A-Z_a-z~]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?")
@@ -224,7 +228,7 @@ class BoundedProtocol(DirectProtocol):
             WRITE_WHOLE: {"send": partial(self._write_answer, cycle)},
             IS_GONE: {"ask": partial(getattr, cycle, "disconnected")},
         }
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
 
     def _write_answer(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:
         if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
@@ -322,13 +326,34 @@ class BoundedProtocol(DirectProtocol):
         if self._is_over:
             return
         self._is_over = True
-        refused = refusal(error)
+        if self._answer is not None:
+            # However its bytes are cut, a request whose body breaks off is counted as its task.
+            self._become_a_task()
+        refused, broken = refusal(error), self._broken()
+        if broken is not None:
+            # Nothing that its task still sends may stand behind the refusal.
+            broken.disconnected = True
+            broken.message_event.set()
+            if broken.response_started:
+                # It has its answer already, behind which the rest of its body was thrown away.
+                self.transport.close()
+                self._end_unread()
+                return
         # A refusal would be taken for the answer to what came before, or stand in the middle of it.
         if not self._end_behind_the_last():
             self._send_refusal(refused)
         note = getattr(self.app, "note_refused", None)
-        if note is not None:
+        if broken is not None:
+            scope: Any = broken.scope
+            scope[REFUSED] = refused
+        elif note is not None:
             note(refused)
+
+    def _broken(self) -> RequestResponseCycle | None:
+        """Return the request that is being answered if its body is what is wrong."""
+        last: RequestResponseCycle | None = self.cycle
+        is_broken = last is not None and last is self._running and last.more_body and not last.response_complete
+        return last if is_broken else None
 
     def _end_behind_the_last(self) -> bool:
         """End the connection after the answer to the last whole request; return whether there is one to wait for."""

@@ -43,8 +43,9 @@ class TrainingSettings(BaseModel):
     pattern: str | None = Field(
         "cl100k_base", description="Of the pretokenizer: a known name or a regular expression; null cuts nothing."
     )
-    normalizer: list[Rewriting] = Field([], description="Rewrites of the text, in order.")
-    special_tokens: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(
+    # Null is none, as everywhere; an answer always has the list.
+    normalizer: list[Rewriting] | None = Field([], description="Rewrites of the text, in order.")
+    special_tokens: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
         [], description="Literals that end a document, are never counted, and get ids of their own."
     )
     tie_break: TieBreak = Field(
@@ -56,7 +57,7 @@ class TrainingSettings(BaseModel):
     id_layout: IdLayout = Field(
         "specials_last", description="Whether special tokens have the lowest or the highest ids."
     )
-    initial_merges: list[tuple[str, str]] = Field(
+    initial_merges: list[tuple[str, str]] | None = Field(
         [], description="Made before anything is learned: pairs of entries, as `tokenizer.json` writes them."
     )
     extends: str | None = Field(

@@ -129,6 +129,15 @@ def test_a_run_that_goes_on_writes_neither_counts_nor_report_over_others(
     assert main(["train", "-o", "mine", "--resume", flag, "free"]) == 0
 
 
+def test_a_run_that_goes_on_refuses_before_any_work_a_directory_where_its_counts_go(folder, capsysbinary, monkeypatch):
+    interrupted(monkeypatch, capsysbinary, phase="counting")
+    Path("place").mkdir()
+    for place, code in (("place", "output_exists"), ("nowhere/c.counts", "unwritable_output")):
+        message = refused(capsysbinary, code, 1, ["-o", "mine", "--resume", "--save-counts", place])
+        assert place in message
+    assert main(["train", "-o", "mine", "--resume"]) == 0
+
+
 def test_two_processes_never_work_on_one_run(folder, capsysbinary, monkeypatch):
     monkeypatch.setattr(train, "Bar", type("At", (Interrupting,), {}))
     assert main(["train", *FLAGS, "-o", "mine"]) == 143

@@ -225,6 +225,43 @@ def test_a_place_that_is_taken_is_refused_before_any_work(folder, capsysbinary):
     refused(capsysbinary, "output_exists", 1, [*FLAGS, "-o", "mine", "--resume"])
 
 
+@pytest.mark.parametrize(
+    ("flags", "word"),
+    [
+        (["--save-counts", "nowhere/c.counts"], "nowhere/c.counts: no such file or directory"),
+        (["--save-counts", "corpus/a.jsonl/c.counts"], "corpus/a.jsonl/c.counts: not a directory"),
+        (["--save-counts", "/proc/c.counts"], "/proc/c.counts: no such file or directory"),
+        (["--save-counts", "c" * 256], f"{'c' * 256}: file name too long"),
+        (["--report", "corpus/a.jsonl/new/report"], "corpus/a.jsonl/new/report/report.json: not a directory"),
+        (["--report", "/proc/new/report"], "/proc/new/report/report.json: no such file or directory"),
+        (["-o", "/proc/new/mine", "--work", "work", "--report", "report"], "/proc/new/mine: no such file or directory"),
+    ],
+    ids=str,
+)
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(folder, capsysbinary, flags, word):
+    message = refused(capsysbinary, "unwritable_output", 1, [*FLAGS, "-o", "mine", *flags])
+    assert message == f"tokd: error: unwritable_output: {word}\n"
+
+
+def test_a_file_where_the_report_goes_is_refused_before_any_work(folder, capsysbinary):
+    Path("mine.report").write_text("mine", encoding="utf-8")
+    message = refused(capsysbinary, "unwritable_output", 1, [*FLAGS, "-o", "mine"])
+    assert "mine.report/report.json: not a directory" in message
+    assert Path("mine.report").read_text(encoding="utf-8") == "mine"
+
+
+def test_characters_that_cannot_be_written_are_refused_before_any_work(folder, capsysbinary):
+    flags = ["--field", "body", "--level", "characters", "-o", "nowhere/mine"]
+    assert "nowhere/mine: no such" in refused(capsysbinary, "unwritable_output", 1, ["corpus", *flags])
+
+
+def test_a_run_that_fails_leaves_nothing_where_its_counts_and_report_go(folder, capsysbinary):
+    Path("bad.txt").write_bytes(b"abc\xff")
+    before = sorted(folder.rglob("*"))
+    assert main(["train", "bad.txt", "-o", "mine", "--save-counts", "c.counts", "--report", "new/report"]) == 1
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_a_work_directory_is_no_link(folder, capsysbinary):
     Path("held").mkdir()
     for target in ("held", "nowhere"):

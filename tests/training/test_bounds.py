@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import gzip
 import http.server
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -114,7 +116,19 @@ def test_what_lies_outside_the_roots_is_refused_whether_it_is_there_or_not(
 
 
 @pytest.mark.parametrize("path", ["l*/*.txt", "*/deep/*", "**/*.txt", "ROOT/[l]ink/secret.txt"])
-def test_of_what_lies_behind_a_link_out_of_the_roots_no_name_is_told(tmp_path: Path, root: Path, path: str) -> None:
+@pytest.mark.parametrize("shut", [False, True])
+def test_of_what_lies_behind_a_link_out_of_the_roots_no_name_is_told(
+    tmp_path: Path, root: Path, path: str, monkeypatch: pytest.MonkeyPatch, *, shut: bool
+) -> None:
+    if shut:
+        list_directory = os.scandir
+
+        def scandir(path: Any) -> Any:
+            if "link" in Path(path).parts:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return list_directory(path)
+
+        monkeypatch.setattr(os, "scandir", scandir)
     (tmp_path / "root2" / "deep").mkdir()
     (tmp_path / "root2" / "deep" / "secret.txt").write_text("another secret")
     (root / "link").symlink_to(tmp_path / "root2")

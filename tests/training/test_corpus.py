@@ -120,8 +120,11 @@ def test_a_directory_that_cannot_be_listed_is_refused_and_not_left_out(
     monkeypatch.setattr(os, "scandir", scandir)
     assert of(tmp_path) == of(iter(["low lower"] * 2))
     shut.append("shut")
-    with pytest.raises(CorpusNotFound, match=f"cannot be read: .*Permission denied: '{tmp_path}/shut'"):
-        of(tmp_path)
+    for corpus in (tmp_path, f"{tmp_path}/**", f"{tmp_path}/**/*.txt", f"{tmp_path}/*/*.txt", f"{tmp_path}/sh[u]t/*"):
+        with pytest.raises(CorpusNotFound, match=f"cannot be read: .*Permission denied: '{tmp_path}/shut'"):
+            of(corpus)
+    for corpus in (f"{tmp_path}/o*/*.txt", f"{tmp_path}/*/a.txt"):
+        assert of(corpus)
 
 
 def test_a_file_counts_as_often_as_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds, Place, not_found
+from tokenizer_core.corpus.matching import MAX_PARTS, matches
 from tokenizer_core.corpus.names import name_files
 from tokenizer_core.corpus.reading import BLOCK, Compression, CorpusFormat, Pause, Source, needed, unreadable
 from tokenizer_core.corpus.roots import RealRoots, is_below
@@ -200,12 +201,15 @@ def _find(finding: _Finding, path: str) -> Iterator[Source]:
 def _local(finding: _Finding, name: str) -> Iterator[Source]:
     files, bounds, real, field = finding.files, finding.bounds, finding.real, finding.field
     place = bounds.local(name, field, real)
+    if place.pattern.count("/") >= MAX_PARTS:
+        raise not_found(str(place.path), "the pattern has too many directories", field)
     try:
         found = _files_at(place, files)
     except OSError as error:
+        if bounds.roots and error.filename and not real.holds(Path(error.filename)):
+            # What a link out of the roots leads to is told to nobody, nor whether it is there.
+            raise bounds.outside(str(real.leaving(Path(error.filename), place.beginning)), field) from None
         raise not_found(str(place.path), error, field) from error
-    except RecursionError:
-        raise not_found(str(place.path), "the pattern has too many directories", field) from None
     # Left out without an error, which would reveal what is in a closed directory.
     found = [*filterfalse(finding.below(place, real.closed), found)]
     others = [*filterfalse(finding.below(place, finding.left_out), found)]
@@ -231,9 +235,7 @@ def _files_at(place: Place, files: Files) -> list[Path]:
         return [file for file in sorted(_below(path)) if _kind(file.name, files)[0] is not None and file.is_file()]
     if not place.pattern:
         return []
-    beginning = glob.escape(str(place.beginning)).rstrip("/")
-    # A pattern may be absolute, which pathlib refuses.
-    found = glob.glob(f"{beginning}/{place.pattern}", recursive=True)  # noqa: PTH207
+    found = matches(str(place.beginning), place.pattern.split("/"))
     return [file for file in map(Path, sorted(found)) if file.is_file()]
 
 

@@ -59,7 +59,9 @@ class Recipes:
         if settings.vocab_size > self._max_vocab_size:
             detail = f"vocab_size is at most {self._max_vocab_size} on this server, not {settings.vocab_size}"
             raise ServiceError("invalid_settings", detail, "settings.vocab_size")
-        given = settings.model_dump(exclude_unset=True)
+        sent = settings.model_dump(exclude_unset=True)
+        # Null is as if it were not sent, but for the pattern, which then cuts nothing.
+        given = {name: value for name, value in sent.items() if value is not None or name == "pattern"}
         # Before it is taken apart, which is slow: 30 MB of an initial merge held a thread for 9 seconds.
         _require_short(given)
         if settings.extends is not None:

@@ -374,6 +374,48 @@ def test_what_never_was_a_request_is_counted_too(make_client: MakeClient, sent: 
     assert f'tokd_requests_total{{code="{code}",route="unmatched",status="{status}"}} 1.0' in lines
 
 
+@pytest.mark.parametrize("url", [b"http://x", b"HTTPS://x:80", b"http://[::1]:8000"])
+@pytest.mark.parametrize("query", [b"", b"?a=/b"])
+@pytest.mark.parametrize("line", [b"GET %b HTTP/1.1", b"OPTIONS %b HTTP/1.1"])
+def test_url_without_a_path_has_the_path_of_the_root(
+    make_client: MakeClient, url: bytes, query: bytes, line: bytes
+) -> None:
+    app, without = make_client().app, request(b"", line=line % (url + query))
+    answers = [
+        asyncio.run(told(app, [sent], at_once=True))[:2]
+        for sent in (without, request(b"", line=line % (url + b"/" + query)), request(b"", line=line % (b"/" + query)))
+    ]
+    assert answers[0][0].startswith(b"HTTP/1.1 404")
+    assert answers.count(answers[0]) == 3
+
+
+CHUNKED = JSON + b"transfer-encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("line", [b"POST /encode HTTP/1.1", b"POST /train-job HTTP/1.1", b"PUT /nowhere HTTP/1.1"])
+@pytest.mark.parametrize("cut", [0, 20, None, -3])
+@pytest.mark.parametrize(
+    ("end", "refusal"),
+    [(b"zz\r\n", ("400", "invalid_http")), (b"0\r\nx: " + b"y" * 110_000, ("431", "head_too_large"))],
+)
+def test_a_request_whose_chunks_are_broken_is_counted_once(
+    make_client: MakeClient, line: bytes, cut: int | None, end: bytes, refusal: tuple[str, str], at_once: bool
+) -> None:
+    head = b"%b\r\nhost: x\r\n%b\r\n" % (line, CHUNKED)
+    sent, at = head + b"2\r\n{}\r\n" + end, len(head) if cut is None else cut
+    written, closed, lines = asyncio.run(told(make_client().app, [sent[:at], sent[at:]], at_once=at_once))
+    assert closed
+    assert written.count(b"HTTP/1.1 4") == 1
+    status, code = written[9:12].decode(), json.loads(written.partition(b"\r\n\r\n")[2])["code"]
+    route = "unmatched" if b"nowhere" in line else line.split()[1].decode()
+    counted = [line for line in lines if line.startswith("tokd_requests_total")]
+    assert counted == [f'tokd_requests_total{{code="{code}",route="{route}",status="{status}"}} 1.0']
+    # What needs no body may have been refused before the chunk came.
+    has_its_answer = cut is None and route == "unmatched"
+    assert (status, code) == (("404", "not_found") if has_its_answer else refusal)
+
+
 def test_a_quiet_connection_is_ended_and_one_in_use_is_not(make_client: MakeClient) -> None:
     app = make_client().app
 

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import tarfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -313,6 +313,71 @@ def test_patience_with_broken_streams_ends(kind: str) -> None:
         with pytest.raises(ServerFault, match="without an event"):
             told()
         assert len(asked) == 3
+
+
+JOB = '{"id": "j", "state": "queued", "artifact": null}'
+
+
+@BOTH
+@pytest.mark.parametrize("charset", ["utf-8", "hex", "idna", "utf-16"])
+def test_events_are_utf8_whatever_the_answer_says(kind: str, charset: str) -> None:
+    headers = {"content-type": f"text/event-stream; charset={charset}"}
+    told, _ = scripted(kind, httpx.Response(200, content=event(1, "failed").encode(), headers=headers))
+    assert [job.state for job in told()] == ["failed"]
+
+
+@BOTH
+def test_data_may_stand_on_several_lines(kind: str) -> None:
+    lines = 'id: 1\ndata: {"id": "j",\nevent: job\ndata:"state": "failed", "artifact": null}'
+    told, _ = scripted(kind, stream(f"{lines}\n\n"))
+    assert [job.state for job in told()] == ["failed"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "odd",
+    [
+        'id: 1\ndata: {"id": "j", "artifact": null}',
+        'id: 1\ndata: {"id": "j", "state": "queued", "artifact": 7}',
+        'id: 1\ndata: {"id": "j", "state": "queued", "artifact": {}}',
+        'id: 1\ndata: [["id", "j"]]',
+        "id: 1\ndata: " + "[" * 100_000,
+        f"data: {JOB}",
+        f"id\ndata: {JOB}",
+        f"id: é\ndata: {JOB}",
+        f"id: \u2028\ndata: {JOB}",
+        f"id: 1\r2\ndata: {JOB}",
+        f"id: 1\0\ndata: {JOB}",
+        f"id: {'1' * 100_000}\ndata: {JOB}",
+    ],
+)
+def test_an_event_of_an_odd_form_is_not_one_of_tokd(kind: str, odd: str) -> None:
+    told, asked = scripted(kind, stream(f"{odd}\n\n"), stream(event(2, "failed")))
+    with pytest.raises(ServerFault, match="events that are not tokd's"):
+        told()
+    assert len(asked) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("endless", [b"data", b"data: [1,\n", b": a comment that does not end", b"name: x\n"])
+def test_an_event_that_does_not_end_fills_no_memory(kind: str, endless: bytes) -> None:
+    sent = 0
+
+    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            nonlocal sent
+            for sent in range(1, 50):  # noqa: B007 - counted for the test
+                yield endless * (65_536 // len(endless))
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for data in self:
+                yield data
+
+    headers = {"content-type": "text/event-stream"}
+    told, _ = scripted(kind, httpx.Response(200, headers=headers, stream=Body()))
+    with pytest.raises(ServerFault, match=r"more than 1048576 bytes"):
+        told()
+    assert sent <= 18
 
 
 @BOTH

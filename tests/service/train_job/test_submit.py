@@ -11,7 +11,7 @@ import pytest
 from service.schemas.training import TrainingSettings, TrainJobRequest
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form
+from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form, settings_part
 from tokenizer_core import Bounds, Recipe, Tokenizer, TrainingRun, train
 
 
@@ -60,6 +60,22 @@ def test_settings_are_those_of_the_library() -> None:
     ours = TrainingSettings.model_validate({}).model_dump()
     others = ("corpus", "sizes", "name", "extends_hash")
     assert ours == {name: value for name, value in core.items() if name not in others}
+
+
+def test_null_in_a_setting_that_is_none_by_default_is_as_if_it_were_not_sent(board: Board) -> None:
+    schema = board.client.get("/openapi.json").json()["components"]["schemas"]["TrainingSettings"]["properties"]
+    nothing = {name for name, field in schema.items() if field.get("default") in (None, [])}
+    assert nothing >= {"normalizer", "special_tokens", "initial_merges", "extends", "max_token_length", "pad"}
+    assert all({"type": "null"} in schema[name]["anyOf"] for name in nothing)
+    headers = {"idempotency-key": "k"}
+    first = board.submit(headers=headers)
+    nulls = {"corpus": BODY["corpus"], "settings": SETTINGS | dict.fromkeys(nothing)}
+    assert board.submit(nulls, headers=headers) == first
+    sent, form_headers = form(settings_part(**dict.fromkeys(nothing)), ("corpus", "a.txt", b"low lower lowest"))
+    answer = board.client.post("/train-job", content=sent, headers=form_headers)
+    assert answer.json()["settings"] == first["settings"]
+    extending = {"extends": "framed", "vocab_size": 500, "normalizer": None, "special_tokens": None}
+    assert board.submit({"corpus": BODY["corpus"], "settings": extending})["settings"]["extends"] == "framed"
 
 
 def test_file_below_a_root_is_taken_and_read_in_place(make_board: MakeBoard, tmp_path: Path) -> None:

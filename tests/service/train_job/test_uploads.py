@@ -227,6 +227,35 @@ def test_file_whose_name_says_nothing_needs_a_format(board: Board) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        ("filename*=UTF-8''na%C3%AFve%20text.jsonl", "naïve text.jsonl"),
+        ("filename*=utf-8'en'a.jsonl", "a.jsonl"),
+        ("FILENAME* = utf-8''a.jsonl ; other=b", "a.jsonl"),
+        ("filename=\"a.jsonl\"; filename*=utf-8''b.parquet", "a.jsonl"),
+        ("filename*=utf-8''b.parquet; filename=a.jsonl", "a.jsonl"),
+        ("other=\"; filename*=utf-8''a.jsonl\"", None),
+        ("filename*=utf-8''%FF.jsonl", "\ufffd.jsonl"),
+    ],
+)
+def test_file_may_be_named_in_the_form_for_other_than_ascii(parameters: str, name: str | None) -> None:
+    head = f'--x\r\ncontent-disposition: form-data; name="corpus"; {parameters}\r\n\r\n'.encode()
+    assert parts_of(b"x", head + b"a\r\n--x--") == [(Part("corpus", name), b"a")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["*=a.jsonl", "*=latin-1''a.jsonl", "*=utf-8''%zz", "*=utf-8''", "*=\"utf-8''a.jsonl\"", "*0=a", "*0*=utf-8''a"],
+)
+def test_file_named_in_no_form_that_is_known_is_refused_and_not_taken_for_text(refusing: Board, value: str) -> None:
+    _, headers = form()
+    body = f'--x\r\ncontent-disposition: form-data; name="corpus"; filename{value}\r\n\r\na\r\n--x--\r\n'.encode()
+    answer = refusing.client.post("/train-job", content=body, headers=headers)
+    assert_problem(answer, "invalid_multipart", "corpus")
+    assert refusing.directories() == []
+
+
+@pytest.mark.parametrize(
     ("name", "form"),
     [("a.parquet.gz", None), ("a.PARQUET.ZST", None), ("a.parquet.gz", "parquet"), ("a.gz", "parquet")],
 )
