@@ -54,14 +54,29 @@ pub(super) unsafe fn write(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUnin
         return white.write(piece, ids);
     };
     // SAFETY: the caller's promise; eight bytes of the piece and room for eight ids begin at `last` and before.
-    let mut write = |at: usize| unsafe {
-        let bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(piece.as_ptr().add(at).cast()));
-        let space = _mm256_cmpeq_epi32(bytes, _mm256_set1_epi32(i32::from(b' ')));
-        let (blank, other) = (_mm256_set1_epi32(white.space as i32), _mm256_set1_epi32(white.newline as i32));
-        _mm256_storeu_si256(room.as_mut_ptr().add(at).cast(), _mm256_blendv_epi8(other, blank, space));
-    };
-    (0..last).step_by(IDS).for_each(&mut write);
-    write(last);
+    unsafe {
+        let mut at = 0;
+        while at < last {
+            write_eight(white, piece.as_ptr().add(at), room.as_mut_ptr().add(at));
+            at += IDS;
+        }
+        write_eight(white, piece.as_ptr().add(last), room.as_mut_ptr().add(last));
+    }
+}
+
+/// Write the ids of eight bytes.
+///
+/// # Safety
+/// The machine has AVX2; eight bytes can be read, and eight ids be written.
+#[inline(always)]
+unsafe fn write_eight(white: WhiteSpace, from: *const u8, to: *mut MaybeUninit<u32>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
+        let is_space = _mm256_cmpeq_epi32(bytes, _mm256_set1_epi32(i32::from(b' ')));
+        let (space, newline) = (_mm256_set1_epi32(white.space as i32), _mm256_set1_epi32(white.newline as i32));
+        _mm256_storeu_si256(to.cast(), _mm256_blendv_epi8(newline, space, is_space));
+    }
 }
 
 /// Whether a vector has only spaces and newlines, and no two newlines that join. `pairs` are the bytes that the next
