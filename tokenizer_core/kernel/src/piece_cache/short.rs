@@ -25,7 +25,7 @@ pub(crate) const UNCOUNTED: usize = 2;
 pub(crate) struct Bucket {
     pub(crate) ids: [[u32; HALF]; 2],
     /// Zero is empty. A piece with more than four ids has the first key and leaves the second empty. One with more than
-    /// eight has the count 0 and, in place of ids, where they are stored.
+    /// eight, or beside another, has the count 0 and, in place of ids, where they are stored.
     pub(crate) keys: [u128; 2],
 }
 
@@ -139,7 +139,7 @@ impl ShortCache {
         count
     }
 
-    /// The ids of a piece that is in the neighbour of its bucket.
+    /// The ids of a piece that was not in its bucket when it was looked for, but is in the neighbour.
     #[inline(always)]
     pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<FewIds> {
         if !self.bucket(place).is_full() {
@@ -154,7 +154,7 @@ impl ShortCache {
         (few.count > 0).then_some(few)
     }
 
-    /// The ids of the only piece of a bucket, if they are so many that there is no room for another.
+    /// The ids of the piece that has a bucket alone since they are more than four.
     pub fn large(&self, place: usize) -> Option<FewIds> {
         let bucket = self.bucket(place);
         let [[first, b, c, d], [e, f, g, h]] = bucket.ids;
@@ -162,14 +162,14 @@ impl ShortCache {
         (count as usize > HALF).then_some(FewIds { ids: [first & ID, b, c, d, e, f, g, h], count })
     }
 
-    /// Make room beside the only piece of a bucket, whose ids have been stored elsewhere.
+    /// Make room beside the piece that has a bucket alone, whose ids have been stored elsewhere.
     pub fn make_small(&mut self, place: usize, ids: StoredIds) {
         let mask = self.buckets.len() - 1;
         self.buckets[(place >> PLACE_SHIFT) & mask].ids = [words(ids), [0; HALF]];
     }
 
-    /// Move a piece from the neighbour of its bucket into that, where it changes places with an older piece, so that of
-    /// more pieces than a bucket has room for those that come often are found at once.
+    /// Move a piece from the neighbour of its bucket to its own, where it changes places with an older piece: of more
+    /// pieces than a bucket has room for, those that come often shall be found at once.
     pub fn bring_home(&mut self, place: usize, key: Key) {
         let places = [place, place ^ NEIGHBOUR].map(|place| (place >> PLACE_SHIFT) & (self.buckets.len() - 1));
         let Ok([home, other]) = self.buckets.get_disjoint_mut(places) else { return };
@@ -189,7 +189,7 @@ impl ShortCache {
         }
     }
 
-    /// Where the ids of a piece are stored that has too many for a bucket.
+    /// Where the ids of a piece are stored that are not in its bucket.
     #[inline(always)]
     pub fn stored(&self, place: usize, key: Key) -> Option<StoredIds> {
         let bucket = self.bucket(place);
