@@ -2,6 +2,8 @@
 //! token is then a sum, and the text is not read.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use std::mem::MaybeUninit;
@@ -114,6 +116,11 @@ const fn sums() -> [[u64; 2]; 256] {
     sums
 }
 
+/// How a path writes the spans of many tokens: from their packed steps, their ids and where the first begins; returns
+/// how many it wrote, and where they end.
+#[cfg(target_arch = "x86_64")]
+type Tile = unsafe fn(&[u8], &[u32], u32, &mut [MaybeUninit<[u32; 2]>]) -> (usize, u32);
+
 /// The steps of all tokens in one unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps<'a> {
@@ -138,20 +145,35 @@ impl Steps<'_> {
     /// end.
     pub fn tile(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         match self.path {
+            // SAFETY: the machine has the path: `TokenBytes::new` falls back to the portable one if not.
             #[cfg(target_arch = "x86_64")]
-            Path::Avx512 => self.tile_together(ids, start, spans),
+            Path::Avx512 => unsafe { self.tile_together(avx512::tile, avx512::TOGETHER, ids, start, spans) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 => unsafe { self.tile_together(avx2::tile, avx2::TOGETHER, ids, start, spans) },
             _ => self.tile_in_turn(ids, start, spans),
         }
     }
 
+    /// By `tile`, which looks at so many tokens `together`; those that it does not take one after the other.
+    ///
+    /// # Safety
+    /// The machine has what `tile` needs.
     #[cfg(target_arch = "x86_64")]
-    fn tile_together(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
+    unsafe fn tile_together(
+        &self,
+        tile: Tile,
+        together: usize,
+        ids: &[u32],
+        start: u32,
+        spans: &mut [MaybeUninit<[u32; 2]>],
+    ) -> u32 {
         let (mut at, mut place) = (0, start);
         while at < ids.len() {
-            // SAFETY: the machine has the path: `TokenBytes::new` falls back to the portable one if not.
-            let (common, end) = unsafe { avx512::tile(self.packed, &ids[at..], place, &mut spans[at..]) };
+            // SAFETY: the caller's promise.
+            let (common, end) = unsafe { tile(self.packed, &ids[at..], place, &mut spans[at..]) };
             at += common;
-            let rare = at..ids.len().min(at + avx512::TOGETHER);
+            let rare = at..ids.len().min(at + together);
             place = self.tile_in_turn(&ids[rare.clone()], end, &mut spans[rare.clone()]);
             at = rare.end;
         }
