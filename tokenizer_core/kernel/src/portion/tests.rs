@@ -1,6 +1,7 @@
 //! Every path against the caches looked up one piece after the other.
 
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
 
 use proptest::prelude::*;
 
@@ -233,4 +234,44 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     let all = find_by_all(&pieces, None, &caches);
     assert_eq!(all, truth(&pieces, None, &caches));
     assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
+}
+
+/// What a path says of a piece, and the ids it writes of it.
+fn run_by<L: LookUp>(white: WhiteSpace, piece: &[u8]) -> (bool, Vec<u32>) {
+    let mut ids = vec![MaybeUninit::new(u32::MAX); piece.len() + super::STEP];
+    // SAFETY: the caller has asked whether the machine has the path.
+    let is_run = unsafe {
+        L::write_run(white, piece, &mut ids);
+        L::is_run(white, piece)
+    };
+    // SAFETY: all have been written.
+    (is_run, ids[..piece.len()].iter().map(|id| unsafe { id.assume_init() }).collect())
+}
+
+/// Two newlines side by side at every place, also where one vector ends and the next begins, and a byte of another kind
+/// at every place.
+#[test]
+fn every_path_recognises_and_writes_runs_of_every_length() {
+    for newlines_join in [false, true] {
+        let white = WhiteSpace { space: 7, newline: 300, newlines_join };
+        for (length, at) in (1..140).flat_map(|length| (0..length).map(move |at| (length, at))) {
+            for change in [&b"\n"[..], b"\n\n", b"\n \n", b"x"] {
+                // No byte after the piece, so that a sanitizer sees every load beyond it.
+                let mut piece = vec![b' '; length].into_boxed_slice();
+                piece[at..].iter_mut().zip(change).for_each(|(byte, other)| *byte = *other);
+                let joins = newlines_join && piece.windows(2).any(|pair| pair == b"\n\n");
+                let ids = piece.iter().map(|byte| if *byte == b' ' { 7 } else { 300 }).collect();
+                let truth = (!piece.contains(&b'x') && !joins, ids);
+                assert_eq!(run_by::<Portable>(white, &piece), truth);
+                #[cfg(target_arch = "x86_64")]
+                if Path::Avx2.is_available() {
+                    assert_eq!(run_by::<Avx2>(white, &piece), truth, "{length} bytes, {change:?} at {at}");
+                }
+                #[cfg(target_arch = "x86_64")]
+                if Path::Avx512.is_available() {
+                    assert_eq!(run_by::<Avx512>(white, &piece), truth, "{length} bytes, {change:?} at {at}");
+                }
+            }
+        }
+    }
 }
