@@ -44,7 +44,7 @@ proptest! {
                 None => {
                     let few = FewIds::new(ids);
                     prop_assert_eq!(few.is_some(), ids.len() <= IDS_LIMIT);
-                    few.inspect(|few| { cache.insert(key, few); });
+                    few.inspect(|few| { cache.insert(cache.place(key), key, few); });
                     prop_assert_eq!(recalled(&cache, key), few.map(|_| ids.clone()));
                 }
             }
@@ -70,7 +70,7 @@ proptest! {
                     Some(found) => prop_assert_eq!(&found, &ids),
                     None => match FewIds::new(&ids) {
                         Some(few) => { cache.insert(key, &few); }
-                        None => { cache.insert_stored(key, long.store(&ids)); }
+                        None => { cache.insert_stored(cache.place(key), key, long.store(&ids)); }
                     }
                 }
             }

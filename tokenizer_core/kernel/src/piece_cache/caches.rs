@@ -50,16 +50,19 @@ impl Caches {
         (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
     }
 
-    /// Remember the ids of `text[piece]`, a piece without a key or with too many ids for one.
-    pub(crate) fn remember(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
-        let Self { short, wide, long, .. } = self;
-        let evicted = if let Some(key) = Key::new(text, piece.start, piece.end, part) {
-            short.insert_stored(key, long.store(ids))
-        } else if let Some(key) = WideKey::new(text, piece.start, piece.end, part) {
-            wide.insert(key, ids, |ids| long.store(ids))
-        } else {
-            long.insert(&text[piece], part, ids)
+    /// Remember the ids of `text[piece]`, a piece without a [`Key`].
+    pub(crate) fn remember_longer(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
+        let Self { wide, long, .. } = self;
+        let evicted = match WideKey::new(text, piece.start, piece.end, part) {
+            Some(key) => wide.insert(key, ids, |ids| long.store(ids)),
+            None => long.insert(&text[piece], part, ids),
         };
+        self.count(evicted);
+    }
+
+    /// Remember the ids of a piece that has a key, but too many ids to stand beside it.
+    pub(crate) fn remember_many(&mut self, place: usize, key: Key, ids: &[u32]) {
+        let evicted = self.short.insert_stored(place, key, self.long.store(ids));
         self.count(evicted);
     }
 
@@ -82,14 +85,14 @@ impl Caches {
         self.short.bring_home(place, key);
     }
 
-    /// Remember the ids of a piece that has a key.
+    /// Remember the ids of the piece that has a key and is looked for at `place`.
     #[inline(always)]
-    pub(crate) fn remember_short(&mut self, key: Key, ids: &FewIds) {
+    pub(crate) fn remember_short(&mut self, place: usize, key: Key, ids: &FewIds) {
         let count = ids.count as usize;
-        let evicted = if count > HALF && !self.short.is_free(key) && self.long.has_room(0, count) {
-            self.short.insert_stored(key, self.long.store(&ids.ids[..count]))
+        let evicted = if count > HALF && !self.short.is_free(place) && self.long.has_room(0, count) {
+            self.short.insert_stored(place, key, self.long.store(&ids.ids[..count]))
         } else {
-            self.short.insert(key, ids)
+            self.short.insert(place, key, ids)
         };
         self.count(evicted);
     }
@@ -136,8 +139,8 @@ mod tests {
                 let key = Key::new(&text, 0, text.len(), part).unwrap();
                 let Some((found, place)) = recalled(&mut caches, key) else {
                     match FewIds::new(ids) {
-                        Some(few) => caches.remember_short(key, &few),
-                        None => caches.remember(&text, 0..text.len(), part, ids),
+                        Some(few) => caches.remember_short(caches.short.place(key), key, &few),
+                        None => caches.remember_many(caches.short.place(key), key, ids),
                     }
                     continue;
                 };

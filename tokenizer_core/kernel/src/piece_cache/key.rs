@@ -92,6 +92,12 @@ impl Key {
         Self(self.0 | u128::from(part) << PART_SHIFT)
     }
 
+    /// As words of four bytes.
+    #[cfg(test)]
+    pub(crate) fn words(self) -> [u32; 4] {
+        std::array::from_fn(|word| (self.0 >> (32 * word)) as u32)
+    }
+
     /// Its first eight bytes.
     #[inline(always)]
     pub(crate) fn low(self) -> u64 {

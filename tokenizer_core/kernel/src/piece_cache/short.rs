@@ -198,15 +198,15 @@ impl ShortCache {
         (bucket.count(half) == 0).then_some(StoredIds { start, count, generation })
     }
 
-    /// Whether the bucket of a piece is empty.
-    pub fn is_free(&self, key: Key) -> bool {
-        self.bucket(self.place(key)).keys[0] == 0
+    /// Whether the bucket at a place is empty.
+    pub fn is_free(&self, place: usize) -> bool {
+        self.bucket(place).keys[0] == 0
     }
 
     /// Remember where the ids of a piece are stored. Returns whether another piece was evicted.
-    pub fn insert_stored(&mut self, key: Key, ids: StoredIds) -> bool {
-        let (place, mask) = (self.place(key) >> PLACE_SHIFT, self.buckets.len() - 1);
-        let bucket = &mut self.buckets[place & mask];
+    pub fn insert_stored(&mut self, place: usize, key: Key, ids: StoredIds) -> bool {
+        let mask = self.buckets.len() - 1;
+        let bucket = &mut self.buckets[(place >> PLACE_SHIFT) & mask];
         match bucket.keys.iter().position(|other| *other == key.0) {
             // They were stored before, and are gone.
             Some(half) => {
@@ -222,8 +222,7 @@ impl ShortCache {
 
     /// Remember the ids of a piece, at least one. Returns whether another piece was evicted.
     #[inline(always)]
-    pub fn insert(&mut self, key: Key, ids: &FewIds) -> bool {
-        let mut place = self.place(key);
+    pub fn insert(&mut self, mut place: usize, key: Key, ids: &FewIds) -> bool {
         let is_known = |place: usize| self.bucket(place).keys.contains(&key.0);
         let is_full = |place: usize| self.bucket(place).is_full();
         if is_known(place) || is_full(place) && is_known(place ^ NEIGHBOUR) {

@@ -11,9 +11,9 @@ use crate::sink::Sink;
 /// The shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
 pub(super) const RUN_FROM: usize = 9;
 
-/// What the key of a run of white space has after its first byte.
-pub(super) const BLANK: u64 = 0x2020_2020_2020_2000;
-pub(super) const BLANK_MASK: u64 = !0xFF;
+/// What the key of a run of white space has after its first byte, as far as it is looked at.
+pub(super) const BLANK: u64 = 0x2020_2000;
+pub(super) const BLANK_MASK: u64 = 0xFFFF_FF00;
 
 /// Whether a piece is so long and blank that it may be a run.
 #[inline(always)]

@@ -8,15 +8,24 @@ use super::{Found, Keys, Pieces, Room, keys, take};
 use crate::machine::path::Portable;
 use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::Caches;
+#[cfg(test)]
+use crate::piece_cache::{Key, ShortCache};
 use crate::sink::Sink;
 
 /// The steps that every piece of a text goes through.
 pub(super) trait LookUp {
-    /// Make the keys of all pieces, and prefetch what is remembered about them.
+    /// Make the keys of all pieces, and prefetch what is remembered about them. Where a piece is looked for in the
+    /// `ShortCache` is for the path to choose.
     ///
     /// # Safety
     /// The machine has the path.
     unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys);
+
+    /// Where the path looks for a piece in a cache, by definition.
+    #[cfg(test)]
+    fn place(cache: &ShortCache, key: Key) -> usize {
+        cache.place(key)
+    }
 
     /// Append the ids that the `ShortCache` has of the pieces at `places`, whose keys [`LookUp::keys`] made for that
     /// cache; or only add their number, if the sink counts.

@@ -275,7 +275,7 @@ impl MissResolver {
         let Some(key) = piece.key() else { return self.find_longer_token(miss, text, tables, caches) };
         let Some(id) = tables.tokens.confirm(piece.candidate, key.whole(), bytes, piece.part) else { return false };
         let token = FewIds::one(id);
-        caches.remember_short(key, &token);
+        caches.remember_short(piece.place as usize, key, &token);
         self.ids[miss] = PieceIds::inline(token);
         true
     }
@@ -347,9 +347,10 @@ impl MissResolver {
         ids: &[u32; N],
         count: usize,
     ) {
-        match (self.pieces[miss].key(), FewIds::first(ids, count)) {
+        let piece = self.pieces[miss];
+        match (piece.key(), FewIds::first(ids, count)) {
             (Some(key), Some(few)) => {
-                caches.remember_short(key, &few);
+                caches.remember_short(piece.place as usize, key, &few);
                 self.ids[miss] = PieceIds::inline(few);
             }
             _ => self.learn(miss, text, caches, &ids[..count]),
@@ -362,7 +363,10 @@ impl MissResolver {
         if self.cached > 0 && !caches.long.has_room(piece.length(), ids.len()) {
             self.copy_cached(&caches.long);
         }
-        caches.remember(text, piece.range(), piece.part, ids);
+        match piece.key() {
+            Some(key) => caches.remember_many(piece.place as usize, key, ids),
+            None => caches.remember_longer(text, piece.range(), piece.part, ids),
+        }
         self.set(miss, ids);
     }
 
