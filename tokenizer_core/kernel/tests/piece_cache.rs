@@ -69,7 +69,7 @@ proptest! {
                 match found {
                     Some(found) => prop_assert_eq!(&found, &ids),
                     None => match FewIds::new(&ids) {
-                        Some(few) => { cache.insert(key, &few); }
+                        Some(few) => { cache.insert(cache.place(key), key, &few); }
                         None => { cache.insert_stored(cache.place(key), key, long.store(&ids)); }
                     }
                 }
@@ -164,7 +164,8 @@ fn a_long_piece_has_no_key() {
 fn a_full_bucket_gives_to_its_neighbour_before_it_forgets() {
     let mut cache = ShortCache::new(128);
     let pieces: Vec<_> = (b'a'..=b'd').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
-    let evicted = pieces.iter().enumerate().filter(|(at, key)| cache.insert(**key, &FewIds::one(*at as u32))).count();
+    let mut insert = |(at, key): &(usize, &Key)| cache.insert(cache.place(**key), **key, &FewIds::one(*at as u32));
+    let evicted = pieces.iter().enumerate().filter(|piece| insert(piece)).count();
     // Two buckets of two halves, each the neighbour of the other.
     assert_eq!(evicted, 0);
     for (at, key) in pieces.iter().enumerate() {
