@@ -244,7 +244,8 @@ unsafe fn part_tags(parts: &[bool]) -> __m256i {
     unsafe { _mm256_slli_epi32::<{ PART_BIT as i32 }>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(word as i64))) }
 }
 
-/// As [`LookUp::keys`], where some are `PARTS` or none is; not inlined, so that it has all registers.
+/// As [`LookUp::keys`], where some are `PARTS` or none is, and where there is `WHITE` space to recognise or none; not
+/// inlined, so that it has all registers.
 ///
 /// # Safety
 /// The machine has AVX2.
