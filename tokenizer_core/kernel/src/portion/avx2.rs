@@ -274,9 +274,9 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
             unsafe { &*pieces.ends.as_ptr().add(group - 1).cast::<Borders>() }
         };
         let parts = if PARTS { pieces.parts.get(group..).unwrap_or_default() } else { &[] };
-        // SAFETY: the caller's promise. A group begins before `count`, which is at most `PIECES`, a multiple of `GROUP`,
-        // so all arrays have room for it. A piece that begins before `near` has sixteen bytes of text; for another one
-        // the place in the 32 `last_bytes` is at most 16.
+        // SAFETY: the caller's promise. A group begins before `count`, which is at most `PIECES`, a multiple of
+        // `GROUP`, so all arrays have room for it. A piece that begins before `near` has sixteen bytes of text; for
+        // another one the place in the 32 `last_bytes` is at most 16.
         longer[group / GROUP] = unsafe {
             let (room, places) = (keys.keys.as_mut_ptr().add(group), keys.places.as_mut_ptr().add(group));
             let in_text = |lane: usize| text.as_ptr().add(borders[lane] as usize);
