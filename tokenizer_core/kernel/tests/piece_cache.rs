@@ -21,7 +21,7 @@ fn found(long: &LongCache, piece: &[u8], part: bool) -> Option<Vec<u32>> {
 fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
     match cache.get(place, key, &mut ids) {
-        0 => cache.get_in_neighbour(place, key).map(ids_of),
+        0 => cache.get_in_neighbour(place, key).map(|(few, _)| ids_of(few)),
         count => Some(ids[..count].to_vec()),
     }
 }
@@ -161,14 +161,18 @@ fn a_long_piece_has_no_key() {
 }
 
 #[test]
-fn a_full_bucket_gives_to_its_neighbour_before_it_forgets() {
-    let mut cache = ShortCache::new(128);
-    let pieces: Vec<_> = (b'a'..=b'd').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
+fn a_full_bucket_gives_to_its_neighbours_before_it_forgets() {
+    let mut cache = ShortCache::new(256);
+    let pieces: Vec<_> = (b'a'..=b'h').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
     let mut insert = |(at, key): &(usize, &Key)| cache.insert(cache.place(**key), **key, &FewIds::one(*at as u32));
     let evicted = pieces.iter().enumerate().filter(|piece| insert(piece)).count();
-    // Two buckets of two halves, each the neighbour of the other.
+    // Four buckets of two halves, each a neighbour of the others.
     assert_eq!(evicted, 0);
     for (at, key) in pieces.iter().enumerate() {
         assert_eq!(recalled(&cache, *key), Some(vec![at as u32]));
     }
+    let last = Key::new(b"i", 0, 1, false).unwrap();
+    assert!(cache.insert(cache.place(last), last, &FewIds::one(8)));
+    assert_eq!(recalled(&cache, last), Some(vec![8]));
+    assert_eq!(pieces.iter().filter(|key| recalled(&cache, **key).is_none()).count(), 1);
 }

@@ -66,15 +66,17 @@ impl Caches {
         self.count(evicted);
     }
 
-    /// The ids of a piece that lies in the neighbour of its bucket, from where it is brought home.
+    /// The ids of a piece that lies in a neighbour of its bucket, from where it is brought home.
     #[inline(always)]
     pub(crate) fn find_in_neighbour(&mut self, place: usize, key: Key) -> Option<FewIds> {
-        let few = self.short.get_in_neighbour(place, key)?;
-        self.bring_home(place, key);
+        let (few, neighbour) = self.short.get_in_neighbour(place, key)?;
+        if neighbour != place {
+            self.bring_home(place, key, neighbour);
+        }
         Some(few)
     }
 
-    fn bring_home(&mut self, place: usize, key: Key) {
+    fn bring_home(&mut self, place: usize, key: Key, neighbour: usize) {
         if let Some(large) = self.short.large(place) {
             let count = large.count as usize;
             if !self.long.has_room(0, count) {
@@ -82,7 +84,7 @@ impl Caches {
             }
             self.short.make_small(place, self.long.store(&large.ids[..count]));
         }
-        self.short.bring_home(place, key);
+        self.short.bring_home(place, key, neighbour);
     }
 
     /// Remember the ids of the piece that has a key and is looked for at `place`.

@@ -70,12 +70,12 @@ fn words(StoredIds { start, count, generation }: StoredIds) -> [u32; HALF] {
 /// Places are in words of eight bytes, a scale that an address has for free.
 pub(crate) const PLACE_SHIFT: u32 = (size_of::<Bucket>() / size_of::<u64>()).ilog2();
 
-/// The bit in which the places of a bucket and its neighbour differ.
-const NEIGHBOUR: usize = 1 << PLACE_SHIFT;
+/// A bucket and its neighbours.
+const GROUP: usize = 4;
 
 /// The cache; its size is fixed when it is made.
 ///
-/// A piece whose bucket is full goes into the neighbouring bucket, if that has room.
+/// A piece whose bucket is full goes into the first neighbouring bucket that has room, if any has.
 #[derive(Debug)]
 pub struct ShortCache {
     buckets: Table<Bucket>,
@@ -83,9 +83,9 @@ pub struct ShortCache {
 }
 
 impl ShortCache {
-    /// A cache of at most `bytes` bytes, and at least two buckets.
+    /// A cache of at most `bytes` bytes, and at least one group of buckets.
     pub fn new(bytes: usize) -> Self {
-        let bits = (bytes / size_of::<Bucket>()).max(2).ilog2().min(u32::BITS - PLACE_SHIFT);
+        let bits = (bytes / size_of::<Bucket>()).max(GROUP).ilog2().min(u32::BITS - PLACE_SHIFT);
         Self { buckets: Table::new(1 << bits), bits }
     }
 
@@ -124,6 +124,14 @@ impl ShortCache {
         &self.buckets[(place >> PLACE_SHIFT) & (self.buckets.len() - 1)]
     }
 
+    /// The places of the neighbours, up to the first that has room.
+    #[inline(always)]
+    fn neighbours(&self, place: usize) -> impl Iterator<Item = usize> {
+        let mut is_reached = true;
+        let reached = move |at: &usize| std::mem::replace(&mut is_reached, self.bucket(*at).is_full());
+        (1..GROUP).map(move |way| place ^ way << PLACE_SHIFT).take_while(reached)
+    }
+
     /// Write the ids of the piece whose place is `place`, and return how many of them count: none if the piece is not
     /// remembered there.
     #[inline(always)]
@@ -139,19 +147,19 @@ impl ShortCache {
         count
     }
 
-    /// The ids of a piece that was not in its bucket when it was looked for, but is in the neighbour.
+    /// The ids of a piece that was not in its bucket when it was looked for, but is in a neighbour, and where that is.
     #[inline(always)]
-    pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<FewIds> {
-        if !self.bucket(place).is_full() {
-            return None;
-        }
+    pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<(FewIds, usize)> {
+        if self.bucket(place).is_full() { self.search(place, key) } else { None }
+    }
+
+    #[inline(never)]
+    fn search(&self, place: usize, key: Key) -> Option<(FewIds, usize)> {
+        // At the end its own bucket again: it may have been brought home since it was missed.
+        let at = self.neighbours(place).chain([place]).find(|at| self.bucket(*at).keys.contains(&key.0))?;
         let mut few = FewIds::NONE;
-        few.count = self.get(place ^ NEIGHBOUR, key, &mut few.ids) as u32;
-        if few.count == 0 {
-            // It may have been brought home since it was missed.
-            few.count = self.get(place, key, &mut few.ids) as u32;
-        }
-        (few.count > 0).then_some(few)
+        few.count = self.get(at, key, &mut few.ids) as u32;
+        (few.count > 0).then_some((few, at))
     }
 
     /// The ids of the piece that has a bucket alone since they are more than four.
@@ -168,10 +176,10 @@ impl ShortCache {
         self.buckets[(place >> PLACE_SHIFT) & mask].ids = [words(ids), [0; HALF]];
     }
 
-    /// Move a piece from the neighbour of its bucket to its own, where it changes places with an older piece: of more
+    /// Move a piece from a neighbour of its bucket to its own, where it changes places with an older piece: of more
     /// pieces than a bucket has room for, those that come often shall be found at once.
-    pub fn bring_home(&mut self, place: usize, key: Key) {
-        let places = [place, place ^ NEIGHBOUR].map(|place| (place >> PLACE_SHIFT) & (self.buckets.len() - 1));
+    pub fn bring_home(&mut self, place: usize, key: Key, neighbour: usize) {
+        let places = [place, neighbour].map(|place| (place >> PLACE_SHIFT) & (self.buckets.len() - 1));
         let Ok([home, other]) = self.buckets.get_disjoint_mut(places) else { return };
         let Some(from) = other.keys.iter().position(|other| *other == key.0) else { return };
         // Ids that are stored elsewhere are looked for at home alone.
@@ -222,17 +230,31 @@ impl ShortCache {
 
     /// Remember the ids of a piece, at least one. Returns whether another piece was evicted.
     #[inline(always)]
-    pub fn insert(&mut self, mut place: usize, key: Key, ids: &FewIds) -> bool {
-        let is_known = |place: usize| self.bucket(place).keys.contains(&key.0);
-        let is_full = |place: usize| self.bucket(place).is_full();
-        if is_known(place) || is_full(place) && is_known(place ^ NEIGHBOUR) {
+    pub fn insert(&mut self, place: usize, key: Key, ids: &FewIds) -> bool {
+        let home = self.bucket(place);
+        if home.keys.contains(&key.0) {
             // The piece was missed twice in one portion.
             return false;
         }
-        if is_full(place) && !is_full(place ^ NEIGHBOUR) {
-            place ^= NEIGHBOUR;
-        }
+        let place = if home.is_full() { self.beside(place, key) } else { Some(place) };
+        let Some(place) = place else { return false };
         let mask = self.buckets.len() - 1;
         self.buckets[(place >> PLACE_SHIFT) & mask].insert(key, ids)
+    }
+    /// Where there is room for a piece whose bucket is full; its own place if there is none, and `None` if it is in a
+    /// neighbour.
+    #[inline(never)]
+    fn beside(&self, place: usize, key: Key) -> Option<usize> {
+        let mut free = place;
+        for at in self.neighbours(place) {
+            let bucket = self.bucket(at);
+            if bucket.keys.contains(&key.0) {
+                return None;
+            }
+            if !bucket.is_full() {
+                free = at;
+            }
+        }
+        Some(free)
     }
 }

@@ -1,11 +1,13 @@
 //! UTF-32 to UTF-8, 64 characters at a time.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod words;
 
 use std::ops::Deref;
 
 use crate::machine::buffer::Buffer;
-use crate::machine::path::Path;
+use crate::machine::path::{Path, Portable};
 
 /// The most bytes a character becomes.
 const MOST: usize = 4;
@@ -40,8 +42,8 @@ impl Utf8 {
                 #[cfg(target_arch = "x86_64")]
                 Path::Avx512 => avx512::from_utf32(characters, spare),
                 #[cfg(target_arch = "x86_64")]
-                Path::Avx2 => words::from_utf32_avx2(characters, spare),
-                _ => words::from_utf32(characters, spare),
+                Path::Avx2 => avx2::from_utf32(characters, spare),
+                _ => words::from_utf32::<Portable>(characters, spare),
             }
         };
         // SAFETY: `written` more bytes have been written into the spare room.

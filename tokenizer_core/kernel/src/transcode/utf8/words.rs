@@ -1,73 +1,74 @@
-//! The same without AVX-512: each character becomes a word of four bytes, all of a window at once; then each word is
-//! written over the unused bytes of the one before.
+//! The same without AVX-512: each character becomes a word of four bytes, all of a window at once; then the unused bytes
+//! of these words are left out, on each path in its own way.
 
 use std::mem::MaybeUninit;
 
 use super::WINDOW;
+use crate::machine::path::Portable;
 
-/// As [`from_utf32`], with AVX2.
-///
-/// # Safety
-/// The machine has [`crate::machine::path::Path::Avx2`], and as there.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub unsafe fn from_utf32_avx2(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
-    // SAFETY: the caller's promise.
-    unsafe { from_utf32(characters, bytes) }
+/// How each path writes the characters of a window that is not ASCII.
+pub trait WriteWindow {
+    /// Write the first `length` characters, none of which has more than `MOST` bytes; returns how many bytes they have.
+    ///
+    /// # Safety
+    /// The machine has the path. There is room for four bytes each, and for a window.
+    unsafe fn write<const MOST: usize>(window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize;
 }
 
 /// How many bytes were written to `bytes`; `None` if a number is not a character of Unicode.
 ///
 /// # Safety
-/// `bytes` has room for four of each character and a window.
+/// The machine has the path of `W`. `bytes` has room for four of each character and a window.
 #[inline(always)]
-pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
+pub unsafe fn from_utf32<W: WriteWindow>(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
     let mut count = 0;
     let (windows, rest) = characters.as_chunks::<WINDOW>();
     let mut last = [0; WINDOW];
     last[..rest.len()].copy_from_slice(rest);
     let windows = windows.iter().map(|window| (window, WINDOW)).chain([(&last, rest.len())]);
     for (window, length) in windows {
-        // SAFETY: what came before has four bytes a character at the most, so there is room for a window.
+        // SAFETY: what came before has four bytes a character at the most, so there is room for those of the rest and a
+        // window.
         let to = unsafe { bytes.as_mut_ptr().add(count) }.cast::<u8>();
         // Whether a character has two, three or four bytes shows in its bits, and so in those of all together.
         let bits = window.iter().fold(0, |bits, character| bits | character);
-        // SAFETY: as above, and after each character there is room for those that follow.
+        // All are looked at, which the compiler does many at a time, instead of up to the first.
+        let any = |is_it: fn(u32) -> bool| window.iter().fold(false, |any, character| any | is_it(*character));
+        // SAFETY: as above, and the caller's promise.
         count += unsafe {
             match bits {
                 0..0x80 => {
                     to.cast::<[u8; WINDOW]>().write_unaligned(window.map(|character| character as u8));
                     length
                 }
-                0x80..0x800 => write::<2>(window, length, to),
-                _ if window.iter().any(|character| character & !0x7FF == 0xD800) => return None,
-                0x800..0x1_0000 => write::<3>(window, length, to),
-                _ if window.iter().any(|character| *character > 0x10_FFFF) => return None,
-                _ => write::<4>(window, length, to),
+                0x80..0x800 => W::write::<2>(window, length, to),
+                _ if any(|character| character & !0x7FF == 0xD800) => return None,
+                0x800..0x1_0000 => W::write::<3>(window, length, to),
+                _ if any(|character| character > 0x10_FFFF) => return None,
+                _ => W::write::<4>(window, length, to),
             }
         };
     }
     Some(count)
 }
 
-/// Write the first `length` characters, none of which has more than `MOST` bytes; returns how many bytes they have.
-///
-/// # Safety
-/// There is room for four bytes each.
-#[inline(always)]
-unsafe fn write<const MOST: usize>(window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
-    let words = window.map(word::<MOST>);
-    let lengths = window.map(|character| {
-        let beyond = |least: i32| u32::from(character as i32 >= least);
-        1 + beyond(0x80) + if MOST > 2 { beyond(0x800) } else { 0 } + if MOST > 3 { beyond(0x1_0000) } else { 0 }
-    });
-    let mut count = 0;
-    for (word, bytes) in words[..length].iter().zip(&lengths) {
-        // SAFETY: the caller's promise.
-        unsafe { to.add(count).cast::<u32>().write_unaligned(word.to_le()) };
-        count += *bytes as usize;
+/// Each word is written over the unused bytes of the one before.
+impl WriteWindow for Portable {
+    #[inline(always)]
+    unsafe fn write<const MOST: usize>(window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
+        let words = window.map(word::<MOST>);
+        let lengths = window.map(|character| {
+            let beyond = |least: i32| u32::from(character as i32 >= least);
+            1 + beyond(0x80) + if MOST > 2 { beyond(0x800) } else { 0 } + if MOST > 3 { beyond(0x1_0000) } else { 0 }
+        });
+        let mut count = 0;
+        for (word, bytes) in words[..length].iter().zip(&lengths) {
+            // SAFETY: the caller's promise.
+            unsafe { to.add(count).cast::<u32>().write_unaligned(word.to_le()) };
+            count += *bytes as usize;
+        }
+        count
     }
-    count
 }
 
 /// The bytes of a character, the first lowest.

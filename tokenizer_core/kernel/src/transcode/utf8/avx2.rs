@@ -1,0 +1,111 @@
+//! The same with AVX2: of eight characters at a time, the unused bytes of their words are shuffled out.
+
+use core::arch::x86_64::{
+    __m256i, _mm_load_si128, _mm_storeu_si128, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castsi256_ps,
+    _mm256_castsi256_si128, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps,
+    _mm256_or_si256, _mm256_set_m128i, _mm256_set1_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32,
+};
+use std::mem::MaybeUninit;
+
+use super::WINDOW;
+use super::words::{self, WriteWindow};
+use crate::machine::path::{Avx2, Portable};
+
+/// Characters of a vector, and those whose bytes are shuffled together.
+const LANES: usize = 8;
+const HALF: usize = LANES / 2;
+
+/// Vectors of sixteen bytes.
+#[repr(align(16))]
+struct Places([[u8; 16]; 1 << LANES]);
+
+/// Which bytes of four words are used, by a bit for each character of two bytes or more, below one for each of three.
+static PLACES: Places = {
+    /// Gives a zero.
+    const UNUSED: u8 = 0x80;
+    let mut places = [[UNUSED; 16]; 1 << LANES];
+    let mut bits = 0;
+    while bits < places.len() {
+        let (mut character, mut to) = (0, 0);
+        while character < HALF {
+            let bytes = 1 + (bits >> character & 1) + (bits >> (character + HALF) & 1);
+            let mut byte = 0;
+            while byte < bytes {
+                places[bits][to] = (4 * character + byte) as u8;
+                to += 1;
+                byte += 1;
+            }
+            character += 1;
+        }
+        bits += 1;
+    }
+    Places(places)
+};
+
+/// As [`words::from_utf32`].
+///
+/// # Safety
+/// The machine has [`crate::machine::path::Path::Avx2`], and as there.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
+    // SAFETY: the caller's promise.
+    unsafe { words::from_utf32::<Avx2>(characters, bytes) }
+}
+
+impl WriteWindow for Avx2 {
+    #[inline(always)]
+    unsafe fn write<const MOST: usize>(window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
+        // SAFETY: the caller's promise, for all of this function. A window is whole vectors. Of the characters before
+        // and the first half of a vector, at most seven are not among the first `length`; these have one byte each, so
+        // there is room for the sixteen bytes of each half.
+        unsafe {
+            if MOST > 3 {
+                return Portable::write::<MOST>(window, length, to);
+            }
+            let mut count = 0;
+            for at in (0..length).step_by(LANES) {
+                let characters = _mm256_loadu_si256(window.as_ptr().add(at).cast());
+                let (words, [wide, three]) = words_of::<MOST>(characters);
+                let places = [wide % 16 | (three % 16) << HALF, wide >> HALF | three & !15];
+                let [first, second] = places.map(|bits| PLACES.0[bits as usize % PLACES.0.len()].as_ptr().cast());
+                let places = _mm256_set_m128i(_mm_load_si128(second), _mm_load_si128(first));
+                let packed = _mm256_shuffle_epi8(words, places);
+                _mm_storeu_si128(to.add(count).cast(), _mm256_castsi256_si128(packed));
+                count += HALF + (wide % 16).count_ones() as usize + (three % 16).count_ones() as usize;
+                _mm_storeu_si128(to.add(count).cast(), _mm256_extracti128_si256::<1>(packed));
+                count += HALF + (wide >> HALF).count_ones() as usize + (three >> HALF).count_ones() as usize;
+            }
+            // Those after the last are zeros, a byte each.
+            count - (length.next_multiple_of(LANES) - length)
+        }
+    }
+}
+
+/// The bytes of each character, none of which has more than three or `MOST`, the first lowest, and a bit for each that
+/// has two or more, and for each that has three.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+unsafe fn words_of<const MOST: usize>(characters: __m256i) -> (__m256i, [u32; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mark = _mm256_set1_epi32(0x80);
+        let tail = _mm256_or_si256(_mm256_and_si256(characters, _mm256_set1_epi32(0x3F)), mark);
+        let lead = _mm256_or_si256(_mm256_srli_epi32::<6>(characters), _mm256_set1_epi32(0xC0));
+        let wide = _mm256_cmpgt_epi32(characters, _mm256_set1_epi32(0x7F));
+        let words = _mm256_or_si256(lead, _mm256_slli_epi32::<8>(tail));
+        let words = _mm256_blendv_epi8(characters, words, wide);
+        let is_wide = _mm256_movemask_ps(_mm256_castsi256_ps(wide)) as u32;
+        if MOST < 3 {
+            return (words, [is_wide, 0]);
+        }
+        let three = _mm256_cmpgt_epi32(characters, _mm256_set1_epi32(0x7FF));
+        let middle = _mm256_and_si256(_mm256_srli_epi32::<6>(characters), _mm256_set1_epi32(0x3F));
+        let middle = _mm256_slli_epi32::<8>(_mm256_or_si256(middle, mark));
+        let lead = _mm256_or_si256(_mm256_srli_epi32::<12>(characters), _mm256_set1_epi32(0xE0));
+        let longer = _mm256_or_si256(_mm256_or_si256(lead, middle), _mm256_slli_epi32::<16>(tail));
+        let is_three = _mm256_movemask_ps(_mm256_castsi256_ps(three)) as u32;
+        (_mm256_blendv_epi8(words, longer, three), [is_wide, is_three])
+    }
+}
