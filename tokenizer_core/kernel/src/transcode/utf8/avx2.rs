@@ -66,7 +66,7 @@ impl WriteWindow for Avx2 {
             for at in (0..length).step_by(LANES) {
                 let characters = _mm256_loadu_si256(window.as_ptr().add(at).cast());
                 let (words, [wide, three]) = words_of::<MOST>(characters);
-                let places = [wide % 16 | ((three % 16) << HALF), wide >> HALF | three & !15];
+                let places = [(wide % 16) | ((three % 16) << HALF), wide >> HALF | three & !15];
                 let [first, second] = places.map(|bits| PLACES.0[bits as usize % PLACES.0.len()].as_ptr().cast());
                 let places = _mm256_set_m128i(_mm_load_si128(second), _mm_load_si128(first));
                 let packed = _mm256_shuffle_epi8(words, places);
