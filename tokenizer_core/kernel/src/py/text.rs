@@ -21,7 +21,7 @@ use crate::transcode::utf8::Utf8;
 const BLOCK: usize = 4096;
 
 /// Shorter strings, in characters, are left to Python.
-const LEAST: usize = 512;
+const LEAST: usize = 128;
 
 /// A text as UTF-8.
 pub enum Text<'a> {
