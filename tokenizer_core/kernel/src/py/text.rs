@@ -185,14 +185,17 @@ fn append_block(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
 /// few characters.
 fn comes_again(text: &Bound<'_, PyString>) -> bool {
     static LAST: AtomicU64 = AtomicU64::new(0);
+    /// Characters of the text for each that is looked at, and the most of these.
+    const STRIDE: usize = 64;
     const LOOKS: usize = 8;
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
     let length = length(text);
     let mut mark = text.as_ptr() as u64 ^ length as u64;
-    for look in 0..LOOKS {
+    let looks = (length / STRIDE).min(LOOKS);
+    for look in 0..looks {
         // SAFETY: it is a live string of at least [`least`] characters and the GIL is held; the place is below its
         // length.
-        let character = unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), (length * look / LOOKS) as ffi::Py_ssize_t) };
+        let character = unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), (length * look / looks) as ffi::Py_ssize_t) };
         mark = (mark.rotate_left(21) ^ u64::from(character)).wrapping_mul(MIX);
     }
     LAST.swap(mark, Relaxed) == mark
