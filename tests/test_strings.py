@@ -11,7 +11,7 @@ from tokenizer_core import Tokenizer
 from tokenizer_core.errors import InvalidUnicode
 
 UNITS = ("é", "ÿ plain words ", "Ж", "日本語 ", "a👍", "\u07ff\u0800\uffff\U00010000\U0010ffff", "\0é")
-LENGTHS = (511, 512, 513, 575, 4095, 4096, 4097, 8192, 12_345)
+LENGTHS = (127, 128, 129, 200, 511, 512, 513, 575, 4095, 4096, 4097, 8192, 12_345)
 """Around what is worth it, what one vector holds and what is taken out of a string at once."""
 
 TEXTS = [(unit * length)[:length] for unit, length in itertools.product(UNITS, LENGTHS)]
@@ -50,9 +50,9 @@ def test_many_texts_are_what_each_is(tiny: Tokenizer) -> None:
 
 
 def test_another_text_in_the_same_memory_is_another_text(tiny: Tokenizer) -> None:
-    for number in range(200):
-        # The string before is gone, so this one mostly lies where it lay.
-        text = "é" * 1000 + chr(0x100 + number) + "é" * 999
+    for number, half in itertools.product(range(200), (100, 1000)):
+        # The string before is gone, so this one mostly lies where one lay.
+        text = "é" * half + chr(0x100 + number) + "é" * (half - 1)
         assert bytes_of(tiny, text) == text.encode()
 
 

@@ -1,5 +1,5 @@
-//! The same without AVX-512: each character becomes a word of four bytes, all of a window at once; then the unused bytes
-//! of these words are left out, on each path in its own way.
+//! The same without AVX-512: each character becomes a word of four bytes; then the unused bytes of these words are left
+//! out, on each path in its own way.
 
 use std::mem::MaybeUninit;
 
