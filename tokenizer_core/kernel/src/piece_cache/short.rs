@@ -241,6 +241,7 @@ impl ShortCache {
         let mask = self.buckets.len() - 1;
         self.buckets[(place >> PLACE_SHIFT) & mask].insert(key, ids)
     }
+
     /// Where there is room for a piece whose bucket is full; its own place if there is none, and `None` if it is in a
     /// neighbour.
     #[inline(never)]
