@@ -28,6 +28,20 @@ fn every_character_has_its_bytes_wherever_it_stands() {
     }
 }
 
+/// Eight characters of one to three bytes in every order, each eight where a vector of eight is.
+#[test]
+fn every_mixture_of_lengths_has_its_bytes() {
+    let kinds = ['a', 'é', '中'];
+    let count = kinds.len().pow(8);
+    let all: Vec<char> =
+        (0..count).flat_map(|number| (0..8).map(move |digit| kinds[number / kinds.len().pow(digit) % 3])).collect();
+    let (text, numbers) = (all.iter().collect::<String>(), all.iter().map(|of| u32::from(*of)).collect::<Vec<_>>());
+    for mut utf8 in utf8(0) {
+        utf8.push(&numbers).unwrap();
+        assert!(*utf8 == *text);
+    }
+}
+
 #[test]
 fn what_is_no_character_is_refused_wherever_it_stands() {
     for wrong in (0xD800..0xE000).chain([0x11_0000, 0x11_FFFF, 0x7FFF_FFFF, 0x8000_0000, u32::MAX]) {

@@ -1,9 +1,9 @@
 //! The same with AVX2: of eight characters at a time, the unused bytes of their words are shuffled out.
 
 use core::arch::x86_64::{
-    __m256i, _mm_load_si128, _mm_storeu_si128, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castsi256_ps,
-    _mm256_castsi256_si128, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps,
-    _mm256_or_si256, _mm256_set_m128i, _mm256_set1_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32,
+    __m256i, _mm_load_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm256_and_si256, _mm256_blendv_epi8,
+    _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_movemask_ps, _mm256_or_si256, _mm256_set1_epi32, _mm256_slli_epi32, _mm256_srli_epi32,
 };
 use std::mem::MaybeUninit;
 
@@ -14,6 +14,9 @@ use crate::machine::path::{Avx2, Portable};
 /// Characters of a vector, and those whose bytes are shuffled together.
 const LANES: usize = 8;
 const HALF: usize = LANES / 2;
+
+/// The bits of the first half.
+const FIRST: u32 = (1 << HALF) - 1;
 
 /// Vectors of sixteen bytes.
 #[repr(align(16))]
@@ -66,14 +69,13 @@ impl WriteWindow for Avx2 {
             for at in (0..length).step_by(LANES) {
                 let characters = _mm256_loadu_si256(window.as_ptr().add(at).cast());
                 let (words, [wide, three]) = words_of::<MOST>(characters);
-                let places = [(wide % 16) | ((three % 16) << HALF), wide >> HALF | three & !15];
-                let [first, second] = places.map(|bits| PLACES.0[bits as usize % PLACES.0.len()].as_ptr().cast());
-                let places = _mm256_set_m128i(_mm_load_si128(second), _mm_load_si128(first));
-                let packed = _mm256_shuffle_epi8(words, places);
-                _mm_storeu_si128(to.add(count).cast(), _mm256_castsi256_si128(packed));
-                count += HALF + (wide % 16).count_ones() as usize + (three % 16).count_ones() as usize;
-                _mm_storeu_si128(to.add(count).cast(), _mm256_extracti128_si256::<1>(packed));
-                count += HALF + (wide >> HALF).count_ones() as usize + (three >> HALF).count_ones() as usize;
+                let first = (_mm256_castsi256_si128(words), (wide & FIRST) | ((three & FIRST) << HALF));
+                let second = (_mm256_extracti128_si256::<1>(words), (wide >> HALF) | (three & !FIRST));
+                for (words, bits) in [first, second] {
+                    let places = _mm_load_si128(PLACES.0[bits as usize % PLACES.0.len()].as_ptr().cast());
+                    _mm_storeu_si128(to.add(count).cast(), _mm_shuffle_epi8(words, places));
+                    count += HALF + bits.count_ones() as usize;
+                }
             }
             // Those after the last are zeros, a byte each.
             count - (length.next_multiple_of(LANES) - length)
