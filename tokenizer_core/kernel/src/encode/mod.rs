@@ -21,7 +21,8 @@ use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
 use crate::scratch::{Scratch, ScratchPool};
 use crate::sink::{Sink, Stretch};
-use crate::tables::Tables;
+use crate::tables::{LARGE, Tables};
+use crate::threads::join::join;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.
@@ -80,10 +81,13 @@ impl Pipeline {
             }
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
-        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path)?;
+        let scratch = ScratchPool::new(cache_bytes);
+        let build = || Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path);
+        let is_large = vocabulary.id_limit() >= LARGE;
+        let (tables, ()) = if is_large { join(build, || scratch.prepare()) } else { (build(), ()) };
         Ok(Self {
             tokens,
-            tables,
+            tables: tables?,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
             pretokenizer: Pretokenizer::on_path(&config.pretokenizer, path)?,
@@ -91,7 +95,7 @@ impl Pipeline {
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
             has_expressions: config.has_expressions(),
-            scratch: ScratchPool::new(cache_bytes),
+            scratch,
         })
     }
 

@@ -148,6 +148,15 @@ mod mapped {
             Some(Self { start: start.cast(), length, memory })
         }
 
+        /// Touch the pages of a table that has a mapping of its own. An older system refuses, which is harmless.
+        pub fn populate(&mut self) {
+            if let Memory::Own { .. } = &self.memory {
+                let bytes = self.length * size_of::<T>();
+                // SAFETY: the range lies in the mapping, and its contents stay as they are.
+                unsafe { libc::madvise(self.start.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) };
+            }
+        }
+
         pub fn as_slice(&self) -> &[T] {
             // SAFETY: there are `length` entries from the start on, which is aligned to a cache line at the least; the
             // system gave zeros, which are a value of `T`, and all later writes went through `as_mut_slice`.
@@ -206,6 +215,14 @@ impl<T: Zeroable> Table<T> {
         reserve(&mut table, length);
         table.resize(length, zero);
         Self::Boxed(table.into_boxed_slice())
+    }
+
+    /// Touch all pages that no other table shares, so that whoever uses them first does not wait for the system.
+    pub fn populate(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Self::Mapped(table) = self {
+            table.populate();
+        }
     }
 }
 
@@ -283,6 +300,21 @@ mod tests {
         // SAFETY: nothing is read from the range, which need not be mapped, and there is a byte for each page.
         unsafe { libc::mincore(first as *mut libc::c_void, count * page, there.as_mut_ptr()) };
         there.iter().map(|is_there| usize::from(is_there & 1)).sum::<usize>() * page
+    }
+
+    /// A page of its own, pages of its own, and a part of shared ones.
+    #[test]
+    fn a_populated_table_keeps_its_entries() {
+        for bytes in [8, 100_000, 500_000, LARGE, LARGE + 8, 2 * LARGE] {
+            let mut table = Table::<u64>::new(bytes / 8);
+            table[bytes / 16] = 7;
+            table.populate();
+            #[cfg(not(miri))]
+            if bytes == 2 * LARGE {
+                assert_eq!(resident(table.as_ptr(), bytes), bytes);
+            }
+            assert!(table.iter().enumerate().all(|(at, entry)| *entry == 7 * u64::from(at == bytes / 16)));
+        }
     }
 
     #[cfg(all(target_os = "linux", not(miri)))]

@@ -46,6 +46,12 @@ impl Caches {
         Self { short, wide, long, statistics: CacheStatistics::default() }
     }
 
+    /// Touch the memory of the two that every text needs.
+    pub(crate) fn populate(&mut self) {
+        self.short.populate();
+        self.wide.populate();
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
     }

@@ -94,6 +94,11 @@ impl ShortCache {
         size_of_val(&*self.buckets)
     }
 
+    /// As [`Table::populate`].
+    pub fn populate(&mut self) {
+        self.buckets.populate();
+    }
+
     /// How many of the upper bits of a hash are the place.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]

@@ -57,6 +57,11 @@ impl WideCache {
         size_of_val(&*self.entries)
     }
 
+    /// As [`Table::populate`].
+    pub fn populate(&mut self) {
+        self.entries.populate();
+    }
+
     /// Prefetch what is remembered of a piece.
     #[inline]
     pub fn prefetch(&self, key: WideKey) {
