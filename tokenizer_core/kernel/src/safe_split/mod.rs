@@ -11,6 +11,8 @@ mod crossings;
 mod script;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod two_avx2;
 mod windows;
 
 use self::crossings::Crossings;
