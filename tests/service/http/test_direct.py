@@ -45,13 +45,16 @@ class Caller:
         await self.settle()
 
     async def settle(self) -> None:
-        cycle = self.protocol.cycle
-        if (cycle is None or not cycle.more_body) and not self.transport.is_closing():
-            while self.state.tasks:
-                await asyncio.wait(self.state.tasks)
+        """Wait until nothing is left to do but what needs more bytes."""
+        while self.state.tasks and not self.transport.is_closing() and not self.needs_more():
+            await asyncio.wait(self.state.tasks, return_when=asyncio.FIRST_COMPLETED)
         for _ in range(20):
-            # A task that needs more bytes waits for them; it is no reason to wait here.
             await asyncio.sleep(0)
+
+    def needs_more(self) -> bool:
+        """Whether the only task is that of a request that has begun to come; others would be before it in line."""
+        cycle = self.protocol.cycle
+        return cycle is not None and cycle.more_body and not self.protocol.pipeline
 
     async def leave(self) -> None:
         self.protocol.connection_lost(None)
