@@ -14,10 +14,10 @@ use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::json::numbers::write_ids;
 use tokd_kernel::load::from_tiktoken;
+use tokd_kernel::scratch::CACHE_BYTES;
 
 const ROUNDS: usize = 12;
 const TEXTS: usize = 16;
-const CACHE_BYTES: usize = 8 << 20;
 const HEAD: &[u8] = b"{\"tokenizer\":\"sha256\",";
 const LIMITS: IdsLimits = IdsLimits { ids: 1 << 24, rows: 1, values: 1 << 24 };
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens: false };

@@ -19,6 +19,7 @@ use tokd_kernel::machine::path::Path;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::safe_split::{Cuts, SafeSplit};
+use tokd_kernel::scratch::CACHE_BYTES;
 
 const ROUNDS: usize = 30;
 const COLD_ROUNDS: usize = 5;
@@ -28,7 +29,6 @@ const BYTES: usize = 1 << 19;
 const COLD_BYTES: usize = 2_000_000;
 const SMALL_CHARACTERS: usize = 1_000;
 const SMALL_TEXTS: usize = 1_000;
-const CACHE_BYTES: usize = 8 << 20;
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens: false };
 
 type Failure = Box<dyn std::error::Error>;

@@ -46,7 +46,7 @@ impl Caches {
         Self { short, wide, long, statistics: CacheStatistics::default() }
     }
 
-    /// Touch the memory of the two that every text needs.
+    /// Touch the memory of the two that nearly every text needs.
     pub(crate) fn populate(&mut self) {
         self.short.populate();
         self.wide.populate();

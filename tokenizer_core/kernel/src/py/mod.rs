@@ -35,7 +35,7 @@ fn keep_outputs(#[pyo3(from_py_with = arguments::bytes)] bytes: usize) {
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("CACHE_BYTES", pipeline::CACHE_BYTES)?;
+    module.add("CACHE_BYTES", crate::scratch::CACHE_BYTES)?;
     module.add("MAX_CACHE_BYTES", pipeline::MAX_CACHE_BYTES)?;
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;

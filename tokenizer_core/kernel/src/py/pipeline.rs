@@ -19,10 +19,8 @@ use crate::encode::{EncodeOptions, Pipeline};
 use crate::json::numbers::write_ids;
 use crate::machine::buffer::Buffer;
 use crate::piece_cache::CacheStatistics;
+use crate::scratch::CACHE_BYTES;
 use crate::sink::offsets::Offsets;
-
-/// Default bound of one thread's piece cache: a larger one gains nothing in English and Japanese (`docs/kernel.md`).
-pub const CACHE_BYTES: usize = 8 << 20;
 
 /// The largest bound: enough for more pieces than any text has. The memory of a larger one might be refused, which
 /// would end the process at its first text.

@@ -8,11 +8,11 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod crossings;
+#[cfg(target_arch = "x86_64")]
+mod pairs_avx2;
 mod script;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod two_avx2;
 mod windows;
 
 use self::crossings::Crossings;

@@ -20,8 +20,9 @@ use crate::safe_split::Cuts;
 /// A call that finds no free slot gets caches of this size, made for that call.
 const TEMPORARY_CACHE_BYTES: usize = 64 * 1024;
 
-/// Caches of at most this size are prepared: all of a larger one may never be needed.
-const PREPARED_CACHE_BYTES: usize = 8 << 20;
+/// Default bound of one thread's piece cache: a larger one gains nothing in English and Japanese (`docs/kernel.md`).
+/// Larger ones are not [prepared](ScratchPool::prepare), since all of one may never be needed.
+pub const CACHE_BYTES: usize = 8 << 20;
 
 /// Buffers longer than this, in entries, are shrunk after the call that needed them.
 const BUFFER_LIMIT: usize = 1 << 16;
@@ -90,7 +91,7 @@ struct Slot {
     /// Whether a call has it. Not a mutex, since no call waits for a slot, and unlocking a mutex would wait until all
     /// earlier stores are done, some of them to cache lines that are not near.
     taken: AtomicBool,
-    /// Made when it is first used.
+    /// Made when it is first used, or [before](ScratchPool::prepare).
     scratch: UnsafeCell<Option<Box<Scratch>>>,
     statistics: SharedStatistics,
 }
@@ -196,7 +197,7 @@ impl ScratchPool {
     /// Make the first scratch and touch the memory of its caches, which takes a tenth of the time of a first text of
     /// 2 MB, before anybody waits for it.
     pub fn prepare(&self) {
-        if self.cache_bytes <= PREPARED_CACHE_BYTES {
+        if self.cache_bytes <= CACHE_BYTES {
             self.with(|scratch| scratch.caches.populate());
         }
     }
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn caches_are_made_before_the_first_call_unless_they_are_large() {
-        for (bytes, is_prepared) in [(0, true), (PREPARED_CACHE_BYTES, true), (PREPARED_CACHE_BYTES + 1, false)] {
+        for (bytes, is_prepared) in [(0, true), (CACHE_BYTES, true), (CACHE_BYTES + 1, false)] {
             let pool = ScratchPool::new(bytes);
             pool.prepare();
             let made = pool.statistics().bytes;

@@ -1,4 +1,4 @@
-//! Eight pairs at a time: a script whose characters have two bytes has a pair at every second byte.
+//! Pairs of characters of two bytes, eight at a time: a script of such characters has one at every second byte.
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_movemask_ps,
@@ -38,7 +38,7 @@ impl ApartTwo for __m256i {
 #[inline]
 unsafe fn apart_in_groups(crossings: &Crossings, window: *const u8, pairs: u64) -> u64 {
     // SAFETY: the caller's promise, for all of this function. A word's place is below the number of words, as in
-    // `Crossings::has_two`; what is stored has eight places.
+    // `Crossings::has_whole`; what is stored has eight places.
     unsafe {
         // Repeated where a group is not full.
         let last = 1 << highest_bit(pairs);
