@@ -1,7 +1,7 @@
 //! What is remembered of a piece: its own ids, or none.
 
 use proptest::prelude::*;
-use tokd_kernel::piece_cache::{FewIds, IDS_LIMIT, Key, LongCache, ShortCache, StoredIds, WideCache, WideIds, WideKey};
+use tokd_kernel::piece_cache::{FewIds, IDS_LIMIT, Key, Lines, LongCache, StoredIds, WideIds, WideKey};
 
 fn ids_of(few: FewIds) -> Vec<u32> {
     few.ids[..few.count as usize].to_vec()
@@ -17,8 +17,8 @@ fn found(long: &LongCache, piece: &[u8], part: bool) -> Option<Vec<u32>> {
     Some(long.ids()[long.find(long.hash(piece)?, piece, part)?].to_vec())
 }
 
-/// What is found of a piece in its own bucket or beside it.
-fn recalled(cache: &ShortCache, key: Key) -> Option<Vec<u32>> {
+/// What is found of a piece in its own line or beside it.
+fn recalled(cache: &Lines, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
     match cache.get(place, key, &mut ids) {
         0 => cache.get_in_neighbour(place, key).map(|(few, _)| ids_of(few)),
@@ -31,10 +31,10 @@ proptest! {
     fn a_hit_is_the_piece_that_was_remembered(
         pieces in prop::collection::vec(
             ("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..10)), 0..60),
-        buckets in prop::sample::select(vec![2_usize, 4, 8]),
+        lines in prop::sample::select(vec![2_usize, 4, 8]),
     ) {
-        // So few buckets that pieces collide, and go into the neighbour of theirs.
-        let mut cache = ShortCache::new(64 * buckets);
+        // So few lines that pieces collide, and go into the neighbour of theirs.
+        let mut cache = Lines::new(64 * lines, 0);
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
@@ -51,13 +51,13 @@ proptest! {
         }
     }
 
-    /// Few ids are in the bucket, many elsewhere, where they are forgotten now and then.
+    /// Few ids are in the line, many elsewhere, where they are forgotten now and then.
     #[test]
     fn many_ids_of_a_short_piece_are_its_own_or_forgotten(
         pieces in prop::collection::vec(
             ("[ab]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..16)), 0..120),
     ) {
-        let (mut cache, mut long) = (ShortCache::new(512), LongCache::new(1024));
+        let (mut cache, mut long) = (Lines::new(512, 0), LongCache::new(1024));
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
@@ -80,24 +80,25 @@ proptest! {
     #[test]
     fn a_wide_hit_is_the_piece_that_was_remembered(
         pieces in prop::collection::vec(
-            ("[ab\0é]{1,31}", any::<bool>(), prop::collection::vec(any::<u32>(), 1..9)), 0..60),
+            ("[ab\0é]{1,31}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..11)), 0..60),
     ) {
-        let (mut cache, mut long) = (WideCache::new(256), LongCache::new(256));
+        let (mut cache, mut long) = (Lines::new(0, 256), LongCache::new(256));
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = WideKey::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
             let ids = truth.entry((piece.clone(), *part)).or_insert_with(|| ids.clone());
-            if cache.get(key).is_none() {
-                cache.insert(key, ids, |ids| long.store(ids));
+            if cache.find_wide(cache.wide_place(key), key).is_none() {
+                cache.insert_wide(key, ids, |ids| long.store(ids));
             }
-            let found = cache.get(key).and_then(|found| match found {
+            let place = cache.find_wide(cache.wide_place(key), key);
+            let found = place.and_then(|place| match cache.wide_ids(place) {
                 WideIds::Inline(few) => Some(ids_of(few)),
                 WideIds::Stored(ids) => stored(&long, ids),
             });
             match found {
                 Some(found) => prop_assert_eq!(&found, &*ids),
                 // Others came since, for which there was no room.
-                None => prop_assert!(ids.len() > 7),
+                None => prop_assert!(ids.len() > 8),
             }
         }
     }
@@ -155,18 +156,18 @@ fn a_long_piece_has_no_key() {
     assert!(Key::new(&[b'a'; 16], 0, 16, false).is_none());
     assert!(WideKey::new(&[b'a'; 32], 0, 32, false).is_none());
     // What stands for it in a portion is found in no cache, not even in an empty one.
-    assert_eq!(recalled(&ShortCache::new(128), Key::or_none(&[0; 40], 0, 16, false)), None);
+    assert_eq!(recalled(&Lines::new(128, 0), Key::or_none(&[0; 40], 0, 16, false)), None);
     assert_eq!(Key::new(&[0; 40], 0, 16, false), None);
     assert_eq!(Key::new(&[1; 40], 3, 40, true), None);
 }
 
 #[test]
-fn a_full_bucket_gives_to_its_neighbours_before_it_forgets() {
-    let mut cache = ShortCache::new(256);
+fn a_full_line_gives_to_its_neighbours_before_it_forgets() {
+    let mut cache = Lines::new(256, 0);
     let pieces: Vec<_> = (b'a'..=b'h').map(|letter| Key::new(&[letter], 0, 1, false).unwrap()).collect();
     let mut insert = |(at, key): &(usize, &Key)| cache.insert(cache.place(**key), **key, &FewIds::one(*at as u32));
     let evicted = pieces.iter().enumerate().filter(|piece| insert(piece)).count();
-    // Four buckets of two halves, each a neighbour of the others.
+    // Four lines of two halves, each a neighbour of the others.
     assert_eq!(evicted, 0);
     for (at, key) in pieces.iter().enumerate() {
         assert_eq!(recalled(&cache, *key), Some(vec![at as u32]));

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use super::few_ids::FewIds;
 use super::key::{Key, WideKey};
+use super::lines::{HALF, Lines};
 use super::long::LongCache;
-use super::short::{HALF, ShortCache};
-use super::wide::WideCache;
 
 /// Statistics of piece caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,8 +32,7 @@ impl CacheStatistics {
 /// The caches of one thread, from pieces to their ids.
 #[derive(Debug)]
 pub struct Caches {
-    pub(crate) short: ShortCache,
-    pub(crate) wide: WideCache,
+    pub(crate) lines: Lines,
     pub(crate) long: LongCache,
     pub(crate) statistics: CacheStatistics,
 }
@@ -42,25 +40,24 @@ pub struct Caches {
 impl Caches {
     /// Empty caches of at most about `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        let (short, wide, long) = (ShortCache::new(bytes / 2), WideCache::new(bytes / 4), LongCache::new(bytes / 4));
-        Self { short, wide, long, statistics: CacheStatistics::default() }
+        let (lines, long) = (Lines::new(bytes / 2, bytes / 4), LongCache::new(bytes / 4));
+        Self { lines, long, statistics: CacheStatistics::default() }
     }
 
-    /// Touch the memory of the two that nearly every text needs.
+    /// Touch the memory that nearly every text needs.
     pub(crate) fn populate(&mut self) {
-        self.short.populate();
-        self.wide.populate();
+        self.lines.populate();
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        (self.short.bytes() + self.wide.bytes() + self.long.bytes()) as u64
+        (self.lines.bytes() + self.long.bytes()) as u64
     }
 
     /// Remember the ids of `text[piece]`, a piece without a [`Key`].
     pub(crate) fn remember_longer(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
-        let Self { wide, long, .. } = self;
+        let Self { lines, long, .. } = self;
         let evicted = match WideKey::new(text, piece.start, piece.end, part) {
-            Some(key) => wide.insert(key, ids, |ids| long.store(ids)),
+            Some(key) => lines.insert_wide(key, ids, |ids| long.store(ids)),
             None => long.insert(&text[piece], part, ids),
         };
         self.count(evicted);
@@ -68,14 +65,14 @@ impl Caches {
 
     /// Remember the ids of a piece that has a key, but too many ids to stand beside it.
     pub(crate) fn remember_many(&mut self, place: usize, key: Key, ids: &[u32]) {
-        let evicted = self.short.insert_stored(place, key, self.long.store(ids));
+        let evicted = self.lines.insert_stored(place, key, self.long.store(ids));
         self.count(evicted);
     }
 
-    /// The ids of a piece that lies in a neighbour of its bucket, from where it is brought home.
+    /// The ids of a piece that lies in a neighbour of its line, from where it is brought home.
     #[inline(always)]
     pub(crate) fn find_in_neighbour(&mut self, place: usize, key: Key) -> Option<FewIds> {
-        let (few, neighbour) = self.short.get_in_neighbour(place, key)?;
+        let (few, neighbour) = self.lines.get_in_neighbour(place, key)?;
         if neighbour != place {
             self.bring_home(place, key, neighbour);
         }
@@ -83,24 +80,24 @@ impl Caches {
     }
 
     fn bring_home(&mut self, place: usize, key: Key, neighbour: usize) {
-        if let Some(large) = self.short.large(place) {
+        if let Some(large) = self.lines.large(place) {
             let count = large.count as usize;
             if !self.long.has_room(0, count) {
                 return;
             }
-            self.short.make_small(place, self.long.store(&large.ids[..count]));
+            self.lines.make_small(place, self.long.store(&large.ids[..count]));
         }
-        self.short.bring_home(place, key, neighbour);
+        self.lines.bring_home(place, key, neighbour);
     }
 
     /// Remember the ids of the piece that has a key and is looked for at `place`.
     #[inline(always)]
     pub(crate) fn remember_short(&mut self, place: usize, key: Key, ids: &FewIds) {
         let count = ids.count as usize;
-        let evicted = if count > HALF && !self.short.is_free(place) && self.long.has_room(0, count) {
-            self.short.insert_stored(place, key, self.long.store(&ids.ids[..count]))
+        let evicted = if count > HALF && !self.lines.is_free(place) && self.long.has_room(0, count) {
+            self.lines.insert_stored(place, key, self.long.store(&ids.ids[..count]))
         } else {
-            self.short.insert(place, key, ids)
+            self.lines.insert(place, key, ids)
         };
         self.count(evicted);
     }
@@ -120,12 +117,12 @@ mod tests {
 
     /// As a portion looks a short piece up, and where it was found.
     fn recalled(caches: &mut Caches, key: Key) -> Option<(Vec<u32>, &'static str)> {
-        let (mut ids, place) = ([0; IDS_LIMIT], caches.short.place(key));
-        match caches.short.get(place, key, &mut ids) {
+        let (mut ids, place) = ([0; IDS_LIMIT], caches.lines.place(key));
+        match caches.lines.get(place, key, &mut ids) {
             0 => {}
             count => return Some((ids[..count].to_vec(), "home")),
         }
-        if let Some(range) = caches.short.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
+        if let Some(range) = caches.lines.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
             return Some((caches.long.ids()[range].to_vec(), "stored"));
         }
         let few = caches.find_in_neighbour(place, key)?;
@@ -133,7 +130,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of so few buckets that each has more pieces than it holds, and pieces of so many ids that only one fits.
+        /// Of so few lines that each has more pieces than it holds, and pieces of so many ids that only one fits.
         #[test]
         fn pieces_that_move_keep_their_ids(
             ids in prop::collection::vec(prop::collection::vec(0_u32..1 << 22, 1..11), 1..24),
@@ -147,13 +144,13 @@ mod tests {
                 let key = Key::new(&text, 0, text.len(), part).unwrap();
                 let Some((found, place)) = recalled(&mut caches, key) else {
                     match FewIds::new(ids) {
-                        Some(few) => caches.remember_short(caches.short.place(key), key, &few),
-                        None => caches.remember_many(caches.short.place(key), key, ids),
+                        Some(few) => caches.remember_short(caches.lines.place(key), key, &few),
+                        None => caches.remember_many(caches.lines.place(key), key, ids),
                     }
                     continue;
                 };
                 prop_assert_eq!(&found, ids);
-                let home = caches.short.bucket(caches.short.place(key));
+                let home = caches.lines.line(caches.lines.place(key));
                 let is_stored = |half: usize| home.keys[half] != 0 && home.ids[half][0] >> COUNT_SHIFT == 0;
                 let has_half = !is_stored(0) || !is_stored(1);
                 if place == "neighbour" && ids.len() <= HALF && has_half && caches.long.has_room(0, IDS_LIMIT) {

@@ -119,7 +119,7 @@ impl Key {
 
 /// A piece as two words: 31 bytes of text, then a byte of its length and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WideKey([u128; 2]);
+pub struct WideKey(pub(super) [u128; 2]);
 
 impl WideKey {
     /// The key of `text[start..end]`, or `None` if the piece is too long.
@@ -130,12 +130,25 @@ impl WideKey {
             return None;
         }
         let low = sixteen(text, start);
-        let tag = (length as u128 | u128::from(part) << WIDE_PART_BIT) << LENGTH_SHIFT;
+        let tag = u128::from(Self::tag(length, part)) << LENGTH_SHIFT;
         Some(Self(if length <= KEY_LIMIT {
             [low & SHAPES[length].mask, tag]
         } else {
             [low, sixteen(text, start + 16) & SHAPES[length - 16].mask | tag]
         }))
+    }
+
+    /// The highest byte.
+    #[inline(always)]
+    pub(crate) fn tag(length: usize, part: bool) -> u8 {
+        length as u8 | u8::from(part) << WIDE_PART_BIT
+    }
+
+    /// From its words.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn of_words(words: [u128; 2]) -> Self {
+        Self(words)
     }
 
     /// The same bytes as a whole piece.
@@ -145,7 +158,13 @@ impl WideKey {
         Self([low, high & !(1 << (LENGTH_SHIFT + WIDE_PART_BIT))])
     }
 
-    #[inline]
+    /// Its first sixteen bytes, by which a line that has it is found.
+    #[inline(always)]
+    pub(crate) fn first(self) -> Key {
+        Key(self.0[0])
+    }
+
+    #[inline(always)]
     pub(crate) fn hash(self) -> u64 {
         mix(self.0[0] ^ u128::from(mix(self.0[1])))
     }

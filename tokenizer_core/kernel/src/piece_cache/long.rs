@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::key::{MULTIPLIERS, mix};
-use super::short::COUNT_SHIFT;
+use super::lines::COUNT_SHIFT;
 use crate::machine::pages::{Table, Zeroable};
 use crate::machine::prefetch::prefetch;
 use crate::machine::words::{padded, sixteen};
@@ -70,7 +70,7 @@ impl LongCache {
             entries: Table::new(1 << entries.ilog2()),
             bytes: Vec::new(),
             ids: Vec::new(),
-            // Positions of ids have to fit below the count of a `ShortCache` entry.
+            // Positions of ids have to fit below the count of a line.
             arena_limit: (bytes / 4).min(1 << COUNT_SHIFT),
             generation: 0,
         }

@@ -1,12 +1,13 @@
 //! Bounded caches of the ids of pieces, owned by one encoding thread at a time.
 //!
-//! Short pieces live in [`ShortCache`], two to a cache line, longer ones in [`WideCache`], one to a line, and the
-//! longest in [`LongCache`], which also stores ids that are too many for a line. All compare the whole piece, so a hit
+//! [`Lines`] has short pieces, two to a cache line, and wide ones, one to a line; [`LongCache`] has the longest, and
+//! stores ids that are too many for a line. All compare the whole piece, so a hit
 //! is never a guess. None has chains, so a forged collision costs a miss and no more.
 
 mod caches;
 mod few_ids;
 mod key;
+mod lines;
 mod long;
 mod short;
 mod wide;
@@ -16,7 +17,7 @@ pub use few_ids::{FewIds, IDS_LIMIT};
 pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
+pub use lines::Lines;
+pub(crate) use lines::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT, UNCOUNTED};
 pub use long::{LongCache, LongHash, StoredIds};
-pub use short::ShortCache;
-pub(crate) use short::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT, UNCOUNTED};
-pub use wide::{WideCache, WideIds};
+pub use wide::WideIds;

@@ -1,132 +1,86 @@
-//! The cache of longer pieces: each entry is a cache line.
+//! The lines of longer pieces, of which each has one for itself.
+//!
+//! A piece may be in any of four neighbouring lines; the second two are used when the first two are taken.
 
-use super::few_ids::{FewIds, IDS_LIMIT};
+use super::few_ids::FewIds;
 use super::key::WideKey;
+use super::lines::{GROUP, HALF, Line, Lines, PLACE_SHIFT, packed, words};
 use super::long::StoredIds;
-use crate::machine::pages::{Table, Zeroable};
-use crate::machine::prefetch::prefetch;
-
-/// Most ids that an entry holds.
-const WIDE_IDS_LIMIT: usize = 7;
-
-const _: () = assert!(WIDE_IDS_LIMIT <= IDS_LIMIT);
-
-/// In place of a count: the ids are stored in the `LongCache`, and the entry says where.
-const STORED: u32 = u32::MAX;
-
-const _: () = assert!(STORED as usize > WIDE_IDS_LIMIT);
 
 /// The ids of a piece.
 #[derive(Debug, Clone, Copy)]
 pub enum WideIds {
-    /// In the entry.
+    /// In the line.
     Inline(FewIds),
-    /// Too many for the entry.
+    /// Too many for the line.
     Stored(StoredIds),
 }
 
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Entry {
-    key: WideKey,
-    /// Zero for an empty entry; may be [`STORED`].
-    count: u32,
-    ids: [u32; WIDE_IDS_LIMIT],
-}
-
-const _: () = assert!(size_of::<Entry>() == 64);
-
-// SAFETY: integers alone.
-unsafe impl Zeroable for Entry {}
-
-/// Four neighbouring places for each hash; the second two are used when the first two are taken. The size is fixed.
-#[derive(Debug)]
-pub struct WideCache {
-    entries: Table<Entry>,
-}
-
-impl WideCache {
-    /// A cache of at most `bytes` bytes, and at least four entries.
-    pub fn new(bytes: usize) -> Self {
-        let bits = (bytes / size_of::<Entry>()).max(4).ilog2();
-        Self { entries: Table::new(1 << bits) }
+impl Lines {
+    /// Where a wide piece is looked for.
+    #[inline(always)]
+    pub fn wide_place(&self, key: WideKey) -> usize {
+        let place = (key.hash() >> (u64::BITS - self.wide_bits)) as usize;
+        ((1 << self.short_bits) + place) << PLACE_SHIFT
     }
 
-    /// What it takes, in bytes.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&*self.entries)
+    /// Prefetch what is remembered of the wide pieces at a place.
+    #[inline(always)]
+    pub fn prefetch_wide(&self, place: usize) {
+        self.prefetch(place);
+        self.prefetch(way(place, 1));
     }
 
-    /// As [`Table::populate`].
-    pub fn populate(&mut self) {
-        self.entries.populate();
-    }
-
-    /// Prefetch what is remembered of a piece.
-    #[inline]
-    pub fn prefetch(&self, key: WideKey) {
-        let place = self.place(key);
-        prefetch(&self.entries, place);
-        prefetch(&self.entries, place ^ 1);
-    }
-
-    /// The ids of a piece, if it is remembered.
-    #[inline]
-    pub fn get(&self, key: WideKey) -> Option<WideIds> {
-        let Entry { count, ids, .. } = &self.entries[self.find(self.place(key), key)?];
-        Some(match *count {
-            STORED => WideIds::Stored(StoredIds { start: ids[0], count: ids[1], generation: ids[2] }),
-            count => {
-                let mut few = FewIds { ids: [0; IDS_LIMIT], count };
-                few.ids[..WIDE_IDS_LIMIT].copy_from_slice(ids);
-                WideIds::Inline(few)
-            }
-        })
-    }
-
-    /// Remember the ids of a piece, or where `store` puts them if they are more than 7. If all places are taken, an
-    /// older piece is evicted. Returns whether one was.
-    #[inline]
-    pub fn insert(&mut self, key: WideKey, ids: &[u32], store: impl FnOnce(&[u32]) -> StoredIds) -> bool {
-        let mut entry = Entry { key, count: ids.len() as u32, ids: [0; WIDE_IDS_LIMIT] };
-        match entry.ids.get_mut(..ids.len()) {
-            Some(room) => room.copy_from_slice(ids),
-            None => {
-                let StoredIds { start, count, generation } = store(ids);
-                entry.ids[..3].copy_from_slice(&[start, count, generation]);
-                entry.count = STORED;
-            }
+    /// The place where a wide piece is that is looked for at `place`, if it is remembered.
+    #[inline(always)]
+    pub fn find_wide(&self, place: usize, key: WideKey) -> Option<usize> {
+        let is_it = |at: &usize| self.line(*at).keys == key.0;
+        let found = [place, way(place, 1)].into_iter().find(is_it);
+        if found.is_some() || self.is_free_for_wide(place) || self.is_free_for_wide(way(place, 1)) {
+            return found;
         }
-        let place = self.place(key);
+        [way(place, 2), way(place, 3)].into_iter().find(is_it)
+    }
+
+    /// Where the ids of the wide piece in the line at a place are stored, if they are not there.
+    #[inline(always)]
+    pub fn stored_wide(&self, place: usize) -> Option<StoredIds> {
+        self.line(place).stored(0)
+    }
+
+    /// The ids of the wide piece at the place where [`Self::find_wide`] found it.
+    pub fn wide_ids(&self, place: usize) -> WideIds {
+        let line = self.line(place);
+        line.stored(0).map_or_else(|| WideIds::Inline(line.few()), WideIds::Stored)
+    }
+
+    /// Remember the ids of a wide piece, or where `store` puts them if they are more than 8. If all places are taken,
+    /// an older piece is evicted. Returns whether one was.
+    #[inline]
+    pub fn insert_wide(&mut self, key: WideKey, ids: &[u32], store: impl FnOnce(&[u32]) -> StoredIds) -> bool {
+        let ids = FewIds::new(ids).map_or_else(|| [words(store(ids)), [0; HALF]], |few| packed(&few));
+        let (line, place) = (Line { ids, keys: key.0 }, self.wide_place(key));
         // The piece was missed twice in one portion, or its stored ids are gone.
-        let known = self.find(place, key);
-        if let Some(at) = known.or_else(|| (0..4).map(|way| place ^ way).find(|at| self.is_free(*at))) {
-            self.entries[at] = entry;
+        let known = self.find_wide(place, key);
+        let free = || (0..GROUP).map(|number| way(place, number)).find(|at| self.is_free_for_wide(*at));
+        if let Some(at) = known.or_else(free) {
+            *self.line_mut(at) = line;
             return false;
         }
-        let before = std::mem::replace(&mut self.entries[place], entry);
-        self.entries[place ^ 1] = before;
+        let before = std::mem::replace(self.line_mut(place), line);
+        *self.line_mut(way(place, 1)) = before;
         true
     }
 
-    /// Where a piece is, among the four places that begin with `place`.
-    #[inline]
-    fn find(&self, place: usize, key: WideKey) -> Option<usize> {
-        let is_it = |at: &usize| self.entries[*at].key == key && !self.is_free(*at);
-        let found = [place, place ^ 1].into_iter().find(is_it);
-        if found.is_some() || self.is_free(place) || self.is_free(place ^ 1) {
-            return found;
-        }
-        [place ^ 2, place ^ 3].into_iter().find(is_it)
+    /// A key says how long its piece is, so it is not zero.
+    #[inline(always)]
+    fn is_free_for_wide(&self, place: usize) -> bool {
+        self.line(place).keys[1] == 0
     }
+}
 
-    #[inline]
-    fn is_free(&self, at: usize) -> bool {
-        self.entries[at].count == 0
-    }
-
-    #[inline]
-    fn place(&self, key: WideKey) -> usize {
-        (key.hash() >> (u64::BITS - self.entries.len().ilog2())) as usize
-    }
+/// One of the four places that begin with `place`.
+#[inline(always)]
+fn way(place: usize, number: usize) -> usize {
+    place ^ number << PLACE_SHIFT
 }

@@ -1,28 +1,29 @@
-//! Keys of eight pieces at once, both keys of a bucket compared at once, eight ids copied at once.
+//! Keys of eight pieces at once, both keys of a line compared at once, eight ids copied at once.
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_loadu_si128, _mm256_add_epi32, _mm256_and_si256,
     _mm256_broadcastsi128_si256, _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps,
     _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32,
     _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps,
-    _mm256_mullo_epi32, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_setr_epi32,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_srl_epi32,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
-    _mm256_unpacklo_epi64,
+    _mm256_mullo_epi32, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi8, _mm256_set1_epi32,
+    _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_shuffle_ps, _mm256_slli_epi32,
+    _mm256_srl_epi32, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
 };
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
-use super::take::{self, Equal, KEYS, ReadBucket};
+use super::take::{self, Equal, KEYS, ReadLine};
 use super::{Found, Keys, PIECES, Pieces, Room, last_bytes, runs_avx2};
 use crate::machine::lanes::lanes_of;
 use crate::machine::path::Avx2;
+use crate::machine::words::bytes_at;
 use crate::merging::white_space::WhiteSpace;
 #[cfg(test)]
-use crate::piece_cache::ShortCache;
-use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT};
+use crate::piece_cache::Lines;
+use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT, WIDE_LIMIT, WideKey};
 use crate::sink::Sink;
 
 /// Pieces whose keys are made together.
@@ -70,26 +71,44 @@ static WITHIN: Vector<[u8; 32]> = {
     Vector(within)
 };
 
+/// The place of each byte within a wide key.
+static AT: Vector<[u8; 32]> = {
+    let mut at = [0; 32];
+    let mut place = 0;
+    while place < 32 {
+        at[place] = place as u8;
+        place += 1;
+    }
+    Vector(at)
+};
+
+/// The highest byte of a wide key.
+static HIGHEST: Vector<[u8; 32]> = {
+    let mut highest = [0; 32];
+    highest[31] = 0xFF;
+    Vector(highest)
+};
+
 /// The length in the highest byte of a key; 16 gives none.
 const LENGTH: i32 = 0x0F00_0000;
 
 /// The highest byte of a key, in the last of its words of four bytes.
 const TAG: i32 = 0xFF00_0000_u32 as i32;
 
-/// What the four words of a key are multiplied by; the upper bits of the sum are the place of its bucket. Of natural
+/// What the four words of a key are multiplied by; the upper bits of the sum are the place of its line. Of natural
 /// pieces as many share one as if places were drawn by lot.
 const MULTIPLIERS: [u32; 4] = [0x85EB_CA6B, 0xC2B2_AE35, 0x27D4_EB2F, 0x1656_67B1];
 
-/// Where the ids begin, by which halves of the two keys of a bucket are equal.
+/// Where the ids begin, by which halves of the two keys of a line are equal.
 static HALVES: Equal<16> = Equal::new();
 
-impl ReadBucket for Avx2 {
+impl ReadLine for Avx2 {
     #[inline(always)]
-    unsafe fn find(bucket: *const u64, key: &Key) -> usize {
-        // SAFETY: the caller's promise; a key has sixteen bytes, and those of a bucket are two.
+    unsafe fn find(line: *const u64, key: &Key) -> usize {
+        // SAFETY: the caller's promise; a key has sixteen bytes, and those of a line are two.
         let equal = unsafe {
             let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
-            let keys = _mm256_loadu_si256(bucket.add(KEYS).cast());
+            let keys = _mm256_loadu_si256(line.add(KEYS).cast());
             _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(keys, key)))
         };
         HALVES.find(equal as usize)
@@ -121,7 +140,7 @@ impl LookUp for Avx2 {
     }
 
     #[cfg(test)]
-    fn place(cache: &ShortCache, key: Key) -> usize {
+    fn place(cache: &Lines, key: Key) -> usize {
         let products = key.words().into_iter().zip(MULTIPLIERS).map(|(word, multiplier)| word.wrapping_mul(multiplier));
         let hash = products.fold(0, u32::wrapping_add);
         ((hash >> (u32::BITS - cache.bits())) as usize) << PLACE_SHIFT
@@ -131,6 +150,14 @@ impl LookUp for Avx2 {
     unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
         // SAFETY: the caller's promise.
         unsafe { take::take::<Self, S>(places, caches, keys, found, ids) };
+    }
+
+    #[inline(always)]
+    unsafe fn wide_key(text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
+        let mut copy = [0; 2 * BYTES];
+        let bytes = bytes_at(text, piece.start, &mut copy);
+        // SAFETY: the caller's promise.
+        unsafe { wide_key(bytes, piece.len(), part) }
     }
 
     #[inline(always)]
@@ -230,6 +257,24 @@ unsafe fn make<const PARTS: bool, const WHITE: bool>(
     }
 }
 
+/// The key of a piece of up to 31 bytes that begins with `bytes`.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+unsafe fn wide_key(bytes: &[u8; 2 * BYTES], length: usize, part: bool) -> WideKey {
+    const { assert!(WIDE_LIMIT == 2 * BYTES - 1) };
+    let mut words = [0_u128; 2];
+    // SAFETY: the caller's promise; two words are a vector.
+    unsafe {
+        let is_text = _mm256_cmpgt_epi8(_mm256_set1_epi8(length as i8), load(&AT.0));
+        let tag = _mm256_and_si256(_mm256_set1_epi8(WideKey::tag(length, part) as i8), load(&HIGHEST.0));
+        let key = _mm256_or_si256(_mm256_and_si256(load(bytes), is_text), tag);
+        _mm256_storeu_si256(words.as_mut_ptr().cast(), key);
+    }
+    WideKey::of_words(words)
+}
+
 /// What the tags of the next pieces have for those that are parts.
 ///
 /// # Safety
@@ -260,7 +305,7 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
     let (text, count) = (pieces.text, pieces.count());
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last_bytes = last_bytes(text);
-    let bits = caches.short.bits();
+    let bits = caches.lines.bits();
     let whole = count - count % GROUP;
     // By group.
     let mut longer = [0; PIECES / GROUP];
@@ -291,7 +336,7 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
             }
         };
     }
-    keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));
+    keys.places[..count].iter().for_each(|place| caches.lines.prefetch(*place as usize));
     // SAFETY: the caller's promise.
     let count = unsafe { note(&in_order(&longer)[..count.div_ceil(GROUP)], &mut keys.longer.places) };
     keys.longer.begin(count);

@@ -182,7 +182,7 @@ impl LookUp for Avx512 {
                 let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
                 // SAFETY: the caller's promise. `near` says of each piece that it begins at the limit or before, so it
                 // has sixteen bytes of text.
-                unsafe { make(words, caches.short.bits(), |lane| text.add(start_of(lane) as usize), room, places) };
+                unsafe { make(words, caches.lines.bits(), |lane| text.add(start_of(lane) as usize), room, places) };
             } else if let Some(limit) = limit {
                 let mut places_of = Vector([0; GROUP]);
                 // SAFETY: the caller's promise; sixteen places are a vector.
@@ -199,7 +199,7 @@ impl LookUp for Avx512 {
                             last_bytes.add(BYTES.min((start - limit) as usize))
                         }
                     };
-                    make(words, caches.short.bits(), bytes_of, room, places);
+                    make(words, caches.lines.bits(), bytes_of, room, places);
                 }
             } else {
                 let mut copies = [0; GROUP];
@@ -207,7 +207,7 @@ impl LookUp for Avx512 {
                     *copy = sixteen(pieces.text, *start as usize);
                 }
                 // SAFETY: the caller's promise; each copy has sixteen bytes.
-                unsafe { make(words, caches.short.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
+                unsafe { make(words, caches.lines.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
             }
             start = ends.last().copied().unwrap_or(start);
             let wide = match white {
@@ -224,7 +224,7 @@ impl LookUp for Avx512 {
             }
             longer += wide.count_ones() as usize;
         }
-        keys.places[..count].iter().for_each(|place| caches.short.prefetch(*place as usize));
+        keys.places[..count].iter().for_each(|place| caches.lines.prefetch(*place as usize));
         keys.longer.begin(longer);
         if longer > 0 {
             // SAFETY: the caller's promise.

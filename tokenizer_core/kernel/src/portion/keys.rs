@@ -10,7 +10,7 @@ use crate::piece_cache::{Caches, KEY_LIMIT, Key};
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
 
-/// Make the keys of all pieces, prefetch their buckets of the `ShortCache`, and note which are longer.
+/// Make the keys of all pieces, prefetch their lines, and note which are longer.
 #[inline(always)]
 pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
     let count = pieces.count();
@@ -63,15 +63,15 @@ fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     }
 }
 
-/// Compute the place of each piece and prefetch its bucket, and note those that are longer, or if `WHITE` may be runs
+/// Compute the place of each piece and prefetch its line, and note those that are longer, or if `WHITE` may be runs
 /// of white space. Returns how many these are.
 #[inline(always)]
 fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;
     for at in 0..count {
         let (key, clipped) = (keys.keys[at], keys.places[at] as usize);
-        let place = caches.short.place(key);
-        caches.short.prefetch(place);
+        let place = caches.lines.place(key);
+        caches.lines.prefetch(place);
         keys.places[at] = place as u32;
         keys.longer.places[longer % PIECES] = at as u32;
         longer += usize::from(clipped > KEY_LIMIT || WHITE && may_be_run(key, clipped));

@@ -1,14 +1,15 @@
-//! Pieces that are not looked up in the `ShortCache`: runs of white space, wide pieces and long ones. They are looked
-//! up before any ids are copied, so that their ids can be put in order among the others.
+//! Pieces that are longer than a key: runs of white space, wide pieces and long ones. They are looked up before any ids
+//! are copied, so that their ids can be put in order among the others. Most wide pieces have their ids in a line, from
+//! where they are copied like those of a short piece.
 
 use super::look_up::LookUp;
 use super::piece_ids::PieceIds;
 use super::{Found, GROUP, LookedUp, MORE, PIECES, Pieces, Room};
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key, LongHash, WideIds, WideKey};
+use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key, LongHash, WIDE_LIMIT, WideKey};
 use crate::sink::Sink;
 
-/// The shortest run that is recognised by its bytes; a shorter one has few enough ids for the `ShortCache`.
+/// The shortest run that is recognised by its bytes; a shorter one has few enough ids for a line.
 pub(super) const RUN_FROM: usize = 9;
 
 /// What the key of a run of white space has after its first byte, as far as it is looked at.
@@ -29,12 +30,23 @@ pub(super) struct LongerPieces {
     pub(super) count: usize,
     /// The ids of each, as far as they are known.
     known: [PieceIds; PIECES],
-    /// Those that have a wide key, by number.
-    wide: Vec<(u16, WideKey)>,
+    /// Those that have a wide key.
+    wide: Vec<WidePiece>,
     /// Those that are too long for it, with their hash.
     long: Vec<(u16, LongHash)>,
-    /// How many of their ids need room beyond that for the ids of the `ShortCache`.
+    /// How many of them are known, but not copied from a line.
+    apart: usize,
+    /// How many of their ids need room beyond that for the ids in lines.
     more: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct WidePiece {
+    key: WideKey,
+    /// Where it is looked for.
+    place: u32,
+    /// Which of the longer pieces it is.
+    number: u16,
 }
 
 impl Default for LongerPieces {
@@ -46,6 +58,7 @@ impl Default for LongerPieces {
             known: [PieceIds::UNKNOWN; PIECES],
             wide: Vec::with_capacity(PIECES),
             long: Vec::with_capacity(PIECES),
+            apart: 0,
             more: 0,
         }
     }
@@ -58,7 +71,7 @@ impl LongerPieces {
         self.count = count;
         self.wide.clear();
         self.long.clear();
-        self.more = 0;
+        (self.apart, self.more) = (0, 0);
     }
 
     /// Recognise runs, and prefetch what is remembered of the others.
@@ -79,6 +92,7 @@ impl LongerPieces {
             let is_run = |white| unsafe { L::is_run(white, &pieces.text[range.clone()]) };
             if self.more + length <= MORE && white.is_some_and(is_run) {
                 self.more += length;
+                self.apart += 1;
                 self.known[number].set_run();
                 continue;
             }
@@ -86,10 +100,12 @@ impl LongerPieces {
             if length <= KEY_LIMIT {
                 continue;
             }
-            let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(*place as usize));
-            if let Some(key) = key {
-                caches.wide.prefetch(key);
-                self.wide.push((number as u16, key));
+            if length <= WIDE_LIMIT {
+                // SAFETY: the caller's promise.
+                let key = unsafe { L::wide_key(pieces.text, range, pieces.is_part(*place as usize)) };
+                let place = caches.lines.wide_place(key);
+                caches.lines.prefetch_wide(place);
+                self.wide.push(WidePiece { key, place: place as u32, number: number as u16 });
             } else if let Some(hash) = caches.long.hash(&pieces.text[range]) {
                 caches.long.prefetch(hash);
                 self.long.push((number as u16, hash));
@@ -97,22 +113,34 @@ impl LongerPieces {
         }
     }
 
-    /// Find what is remembered, one kind of piece after the other, so that branches are predicted.
+    /// Find what is remembered, one kind of piece after the other, so that branches are predicted. Where the ids of a
+    /// wide piece are in a line, its place becomes that of the line, and its key what it is found by there.
     #[inline(never)]
-    pub(super) fn find(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
-        let Self { places, known, wide, long, more, .. } = self;
+    pub(super) fn find(
+        &mut self,
+        pieces: &Pieces<'_>,
+        caches: &Caches,
+        keys: &mut [Key; PIECES],
+        lines: &mut [u32; PIECES],
+    ) {
+        let Self { places, known, wide, long, apart, more, .. } = self;
         let mut take = |range: std::ops::Range<usize>| {
             // A piece whose ids have no room here counts as missed, and is found again among the misses.
             let has_room = *more + range.len() <= MORE;
             *more += if has_room { range.len() } else { 0 };
+            *apart += usize::from(has_room);
             if has_room { PieceIds::in_cache(range) } else { PieceIds::UNKNOWN }
         };
-        for (number, key) in wide {
-            known[usize::from(*number)] = match caches.wide.get(*key) {
-                Some(WideIds::Inline(few)) => PieceIds::inline(few),
-                Some(WideIds::Stored(ids)) => caches.long.range_of(ids).map_or(PieceIds::UNKNOWN, &mut take),
-                None => PieceIds::UNKNOWN,
-            };
+        for WidePiece { key, place, number } in wide {
+            let number = usize::from(*number);
+            let Some(line) = caches.lines.find_wide(*place as usize, *key) else { continue };
+            if let Some(ids) = caches.lines.stored_wide(line) {
+                known[number] = caches.long.range_of(ids).map_or(PieceIds::UNKNOWN, &mut take);
+                continue;
+            }
+            known[number].set_in_line();
+            let at = places[number] as usize % PIECES;
+            (keys[at], lines[at]) = (key.first(), line as u32);
         }
         for (number, hash) in long {
             let place = places[usize::from(*number)] as usize;
@@ -121,16 +149,23 @@ impl LongerPieces {
         }
     }
 
-    /// The indices and ids of those that are known.
+    /// Whether the ids of all that are known are copied from lines.
+    #[inline(always)]
+    pub(super) fn are_in_lines(&self) -> bool {
+        self.apart == 0
+    }
+
+    /// The indices and ids of those that are known, but not copied from a line.
     #[inline(always)]
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, &PieceIds)> {
         let known = self.places[..self.count].iter().zip(&self.known);
-        known.filter(|(_, known)| !known.is_unknown()).map(|(place, known)| (*place as usize, known))
+        let apart = known.filter(|(_, known)| !known.is_unknown() && !known.is_in_line());
+        apart.map(|(place, known)| (*place as usize, known))
     }
 
     /// The indices and keys of wide pieces that are unknown.
     pub(super) fn wide(&self) -> impl Iterator<Item = (usize, &WideKey)> {
-        self.wide.iter().filter_map(|(number, key)| Some((self.unknown(*number)?, key)))
+        self.wide.iter().filter_map(|piece| Some((self.unknown(piece.number)?, &piece.key)))
     }
 
     /// The indices and hashes of long pieces that are unknown.

@@ -1,4 +1,4 @@
-//! How each path makes the keys of a portion and copies the ids that the `ShortCache` has.
+//! How each path makes the keys of a portion and copies the ids that the lines have.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -7,15 +7,15 @@ use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, Room, keys, take};
 use crate::machine::path::Portable;
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::Caches;
+use crate::piece_cache::{Caches, WideKey};
 #[cfg(test)]
-use crate::piece_cache::{Key, ShortCache};
+use crate::piece_cache::{Key, Lines};
 use crate::sink::Sink;
 
 /// The steps that every piece of a text goes through.
 pub(super) trait LookUp {
     /// Make the keys of all pieces, and prefetch what is remembered about them. Where a piece is looked for in the
-    /// `ShortCache` is for the path to choose.
+    /// lines is for the path to choose.
     ///
     /// # Safety
     /// The machine has the path.
@@ -23,17 +23,26 @@ pub(super) trait LookUp {
 
     /// Where the path looks for a piece in a cache, by definition.
     #[cfg(test)]
-    fn place(cache: &ShortCache, key: Key) -> usize {
+    fn place(cache: &Lines, key: Key) -> usize {
         cache.place(key)
     }
 
-    /// Append the ids that the `ShortCache` has of the pieces at `places`, whose keys [`LookUp::keys`] made for that
+    /// Append the ids that the lines have of the pieces at `places`, whose keys [`LookUp::keys`] made for that
     /// cache; or only add their number, if the sink counts.
     ///
     /// # Safety
     /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; after what `found` has
     /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
     unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room);
+
+    /// The key of a piece of 16 to 31 bytes.
+    ///
+    /// # Safety
+    /// The machine has the path.
+    #[inline(always)]
+    unsafe fn wide_key(text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
+        WideKey::new(text, piece.start, piece.end, part).unwrap_or_default()
+    }
 
     /// As [`WhiteSpace::is_run`].
     ///

@@ -1,4 +1,4 @@
-//! Pieces that are not in the bucket of the `ShortCache` where they are looked for: those in the other caches, those
+//! Pieces that are not in the line where they are looked for: those in the other caches, those
 //! that are tokens, and those to be merged.
 
 use std::ops::Range;
@@ -39,7 +39,7 @@ pub(super) struct MissResolver {
     short: Vec<usize>,
     middle: Vec<usize>,
     long: Vec<usize>,
-    /// By bucket: the last miss that was to be merged.
+    /// By the place of its line: the last miss that was to be merged.
     unknown: [u16; BUCKETS],
     /// Misses that repeat an earlier one, and which.
     repeats: Vec<(u16, u16)>,
@@ -74,7 +74,7 @@ struct MissedPiece {
     key: Key,
     start: u32,
     end: u32,
-    /// Where the bucket of its key is.
+    /// Where the line of its key is.
     place: u32,
     part: bool,
     /// The hash under which the index of tokens has a piece of up to 31 bytes.
@@ -226,7 +226,7 @@ impl MissResolver {
             self.ids[miss].set_unknown();
             if let Some(key) = piece.key() {
                 let place = piece.place as usize;
-                if let Some(range) = caches.short.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
+                if let Some(range) = caches.lines.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
                     self.ids[miss] = PieceIds::in_cache(range);
                     cached += 1;
                 } else if let Some(few) = caches.find_in_neighbour(place, key) {
@@ -240,7 +240,8 @@ impl MissResolver {
         // One kind of piece after the other, so that branches are predicted.
         for (at, key) in keys.longer.wide() {
             let miss = usize::from(self.miss_of[at]);
-            let found = caches.wide.get(*key);
+            let lines = &caches.lines;
+            let found = lines.find_wide(lines.wide_place(*key), *key).map(|place| lines.wide_ids(place));
             if let Some(WideIds::Inline(few)) = found {
                 self.ids[miss] = PieceIds::inline(few);
                 known += 1;
@@ -300,7 +301,7 @@ impl MissResolver {
         let Some(key) = self.pieces[miss].key() else { return false };
         let last = &mut self.unknown[(self.pieces[miss].place >> PLACE_SHIFT) as usize % BUCKETS];
         let before = usize::from(std::mem::replace(last, miss as u16));
-        // The bucket may hold any number from an earlier portion; it counts only if it is an earlier miss of this one
+        // There may be any number from an earlier portion; it counts only if it is an earlier miss of this one
         // with the same key.
         let is_repeat = before < miss && self.pieces[before].key() == Some(key);
         if is_repeat {

@@ -44,10 +44,10 @@ pub const PIECES: usize = 512;
 /// Pieces that a path may work on together.
 const GROUP: usize = 16;
 
-/// The most known ids of a portion that do not come from a bucket: those of runs and those in the `LongCache`.
+/// The most known ids of a portion that do not come from a line: those of runs and those in the `LongCache`.
 const MORE: usize = 16 * PIECES;
 
-/// The most known ids of a portion: for each piece as many as a bucket holds, and [`MORE`] others.
+/// The most known ids of a portion: for each piece as many as a line holds, and [`MORE`] others.
 const KNOWN: usize = PIECES * IDS_LIMIT + MORE;
 
 /// Ids written at once, needed or not.
@@ -107,7 +107,7 @@ fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
 #[derive(Debug)]
 struct Keys {
     keys: [Key; PIECES],
-    /// Where the bucket of each is in the `ShortCache`.
+    /// Where the line of each is.
     places: [u32; PIECES],
     longer: LongerPieces,
 }
@@ -316,7 +316,7 @@ impl Keys {
         // SAFETY: the caller's promise.
         unsafe { L::keys(pieces, caches, white, self) };
         if self.longer.count > 0 {
-            self.longer.find(pieces, caches);
+            self.longer.find(pieces, caches, &mut self.keys, &mut self.places);
         }
     }
 }
@@ -330,7 +330,7 @@ impl Found {
     unsafe fn find<L: LookUp, S: Sink>(&mut self, looked_up: &LookedUp<'_>, ids: &mut Room) {
         let LookedUp { pieces, keys, caches, .. } = looked_up;
         (self.end, self.miss_count) = (0, 0);
-        if keys.longer.count == 0 {
+        if keys.longer.are_in_lines() {
             // As in most short texts. SAFETY: as above; the keys have just been made for these caches. Nothing has been
             // written yet, and `ids` and `misses` have room for all pieces of a portion.
             return unsafe { L::take::<S>(0..pieces.count(), caches, keys, self, ids) };

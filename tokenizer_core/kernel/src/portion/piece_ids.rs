@@ -1,5 +1,5 @@
-//! The ids of a piece that is not in the [`ShortCache`](crate::piece_cache::ShortCache), as far as they are known: none
-//! yet, a few ids, or where many ids are.
+//! The ids of a piece that is not a short one that is remembered in its line, as far as they are known: none yet, a few
+//! ids, or where they are.
 
 use std::ops::Range;
 
@@ -14,7 +14,10 @@ const IN_CACHE: u32 = IN_LIST - 1;
 /// Each byte of the piece is a token.
 const RUN: u32 = IN_CACHE - 1;
 
-const _: () = assert!(RUN > IDS_LIMIT as u32);
+/// The ids are in the line at the place of the piece, from where they are copied with those of short pieces.
+const IN_LINE: u32 = RUN - 1;
+
+const _: () = assert!(IN_LINE > IDS_LIMIT as u32);
 
 /// Not an enum, so that ids are copied all at once in any case.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +65,17 @@ impl PieceIds {
     #[inline(always)]
     pub(super) fn set_run(&mut self) {
         self.tag = RUN;
+    }
+
+    /// Ids that are copied with those of short pieces.
+    #[inline(always)]
+    pub(super) fn set_in_line(&mut self) {
+        self.tag = IN_LINE;
+    }
+
+    #[inline(always)]
+    pub(super) fn is_in_line(&self) -> bool {
+        self.tag == IN_LINE
     }
 
     #[inline(always)]

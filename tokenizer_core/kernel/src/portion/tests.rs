@@ -11,7 +11,7 @@ use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512, Path};
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, FewIds, LongHash, ShortCache, WideIds, WideKey};
+use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
 use crate::sink::count::Count;
 
 /// What a path finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
@@ -76,7 +76,7 @@ unsafe fn find_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &
 }
 
 /// Where a path looks for a piece in a cache.
-type PlaceOf = fn(&ShortCache, Key) -> usize;
+type PlaceOf = fn(&Lines, Key) -> usize;
 
 /// Assert that every path finds in its caches, which it looks pieces up in its own way, what is there by definition;
 /// returns what one of them finds.
@@ -105,10 +105,12 @@ fn find_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: impl Fn(P
     truly
 }
 
-/// The ids of the pieces that are not looked up in the `ShortCache`, by definition: runs of white space, then those in
-/// the `WideCache`, then those in the `LongCache`, each as long as there is room.
-fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> HashMap<usize, Vec<u32>> {
-    let mut known: HashMap<usize, Vec<u32>> = HashMap::new();
+type Longer = (Vec<u32>, Option<(Key, usize)>);
+
+/// The ids of the pieces that are longer than a key, by definition: runs of white space, then wide pieces, then those in
+/// the `LongCache`, each as long as there is room; and where a line has them, its place and what they are found by.
+fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> HashMap<usize, Longer> {
+    let mut known: HashMap<usize, Longer> = HashMap::new();
     let mut more = 0;
     let mut has_room = |ids: usize| {
         more += if more + ids <= MORE { ids } else { return false };
@@ -122,23 +124,29 @@ fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Ha
         let is_run = piece.iter().all(|byte| b" \n".contains(byte)) && !joins;
         let is_seen = piece.len() > 15 || piece.len() > 8 && piece[1..4].iter().all(blank);
         if is_run && is_seen && has_room(piece.len()) {
-            known.insert(at, piece.iter().map(|byte| if blank(byte) { space } else { newline }).collect());
+            known.insert(at, (piece.iter().map(|byte| if blank(byte) { space } else { newline }).collect(), None));
         }
     }
     for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 15) {
         let range = pieces.range(at);
         let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
-        let ids = key.filter(|_| !known.contains_key(&at)).and_then(|key| match caches.wide.get(key)? {
-            WideIds::Inline(few) => Some(few.ids[..few.count as usize].to_vec()),
-            WideIds::Stored(ids) => caches.long.range_of(ids).filter(|range| has_room(range.len())).map(kept),
-        });
-        ids.and_then(|ids| known.insert(at, ids));
+        let Some(key) = key.filter(|_| !known.contains_key(&at)) else { continue };
+        let Some(place) = caches.lines.find_wide(caches.lines.wide_place(key), key) else { continue };
+        match caches.lines.wide_ids(place) {
+            WideIds::Inline(few) => {
+                known.insert(at, (few.ids[..few.count as usize].to_vec(), Some((key.first(), place))));
+            }
+            WideIds::Stored(ids) => {
+                let range = caches.long.range_of(ids).filter(|range| has_room(range.len()));
+                range.and_then(|range| known.insert(at, (kept(range), None)));
+            }
+        }
     }
     for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 31) {
         let (piece, part) = (&pieces.text[pieces.range(at)], pieces.is_part(at));
         let hash = caches.long.hash(piece).filter(|_| !known.contains_key(&at));
         let range = hash.and_then(|hash| caches.long.find(hash, piece, part)).filter(|range| has_room(range.len()));
-        range.and_then(|range| known.insert(at, kept(range)));
+        range.and_then(|range| known.insert(at, (kept(range), None)));
     }
     known
 }
@@ -150,16 +158,18 @@ fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches, place_
     for at in 0..pieces.count() {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
         let key = Key::or_none(pieces.text, range.start, range.end, part);
-        let place = place_of(&caches.short, key);
-        found.keys.push(key);
-        found.places.push(place as u32);
-        if let Some(ids) = longer.get(&at) {
+        let place = place_of(&caches.lines, key);
+        let known = longer.get(&at);
+        let (found_by, line) = known.and_then(|(_, line)| *line).unwrap_or((key, place));
+        found.keys.push(found_by);
+        found.places.push(line as u32);
+        if let Some((ids, _)) = known {
             found.ids.extend(ids);
             continue;
         }
         let mut ids = [0; IDS_LIMIT];
         let count = match Key::new(pieces.text, range.start, range.end, part) {
-            Some(key) => caches.short.get(place, key, &mut ids),
+            Some(key) => caches.lines.get(place, key, &mut ids),
             None => 0,
         };
         if range.len() > 15 {
@@ -204,21 +214,21 @@ proptest! {
         let parts = parts.get(skipped..).unwrap_or_default();
         let pieces = Pieces { text: &text, start, ends: &ends[skipped..], parts };
         let caches = |place_of: PlaceOf| {
-            // So few buckets that pieces collide.
+            // So few lines that pieces collide.
             let mut caches = Caches::new(cache_bytes);
             for (index, ids) in &known {
                 let at = index.index(pieces.count());
                 let range = pieces.range(at);
                 if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
-                    let place = place_of(&caches.short, key);
+                    let place = place_of(&caches.lines, key);
                     match FewIds::new(ids) {
                         Some(mut few) => {
                             // These must not matter.
                             few.ids[ids.len()..].fill(u32::MAX);
-                            caches.short.insert(place, key, &few)
+                            caches.lines.insert(place, key, &few)
                         }
-                        // Known, but not in the bucket: missed on every path.
-                        None => caches.short.insert_stored(place, key, caches.long.store(ids)),
+                        // Known, but not in the line: missed on every path.
+                        None => caches.lines.insert_stored(place, key, caches.long.store(ids)),
                     };
                 } else {
                     let ids: Vec<u32> = ids.iter().copied().cycle().take(ids.len() * range.len() / 12).collect();
@@ -244,12 +254,32 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
         for at in 0..PIECES {
             let range = pieces.range(at);
             let key = Key::new(&text, range.start, range.end, false).unwrap();
-            let place = place_of(&caches.short, key);
-            caches.short.insert(place, key, &FewIds::new(&[at as u32; IDS_LIMIT]).unwrap());
+            let place = place_of(&caches.lines, key);
+            caches.lines.insert(place, key, &FewIds::new(&[at as u32; IDS_LIMIT]).unwrap());
         }
         caches
     });
     assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
+}
+
+#[test]
+fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
+    let text = b"fifteen letters\x1Ffifteen letters";
+    let pieces = Pieces { text, start: 0, ends: &[31], parts: &[] };
+    let ids: Vec<u32> = (1..=8).collect();
+    let found = find_by_all(&pieces, None, |_| {
+        let mut caches = Caches::new(1 << 10);
+        caches.remember_longer(text, 0..31, false, &ids);
+        let line = caches.lines.line(found_at(&caches, text));
+        assert_eq!(line.keys[0], line.keys[1]);
+        caches
+    });
+    assert_eq!(found.ids, ids);
+}
+
+fn found_at(caches: &Caches, piece: &[u8]) -> usize {
+    let key = WideKey::new(piece, 0, piece.len(), false).unwrap();
+    caches.lines.find_wide(caches.lines.wide_place(key), key).unwrap()
 }
 
 /// The ids that a path writes of a piece, if it says that it is a run.

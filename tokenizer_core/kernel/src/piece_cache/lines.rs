@@ -1,0 +1,136 @@
+//! The cache lines of short and of wide pieces. All are in one table and hold their ids in the same places, so that one
+//! loop copies the ids of either.
+
+use super::few_ids::{FewIds, IDS_LIMIT};
+use super::long::StoredIds;
+use crate::machine::pages::{Table, Zeroable};
+use crate::machine::prefetch::prefetch_at;
+
+/// The most ids that a piece can have if another one shares its line.
+pub(crate) const HALF: usize = IDS_LIMIT / 2;
+
+/// The number of ids stands above the first of them, in a byte of its own, which can be read alone.
+pub(crate) const COUNT_SHIFT: u32 = 24;
+pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
+
+const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT);
+
+/// Among the ids of a line one that never has a count above it. It is read instead of the ids for a piece that is not
+/// in the line.
+pub(crate) const UNCOUNTED: usize = 2;
+
+/// Two short pieces of up to four ids, or one of up to eight; or one wide piece of up to eight.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line {
+    /// A piece with more than eight, or one that does not stand alone and has more than four, has the count 0 and, in
+    /// place of ids, [where they are stored](Self::stored).
+    pub(crate) ids: [[u32; HALF]; 2],
+    /// Zero is empty. A piece with more than four ids has the first key and leaves the second empty. A wide piece has
+    /// both.
+    pub(crate) keys: [u128; 2],
+}
+
+const _: () = assert!(size_of::<Line>() == 64 && std::mem::offset_of!(Line, ids) == 0);
+
+// SAFETY: integers alone.
+unsafe impl Zeroable for Line {}
+
+impl Line {
+    /// How many ids the piece in the first or the second half has; 0 if they are stored in the `LongCache`.
+    #[inline(always)]
+    pub(super) fn count(&self, half: usize) -> usize {
+        (self.ids[half][0] >> COUNT_SHIFT) as usize
+    }
+
+    /// The ids of the piece that has the line alone.
+    #[inline(always)]
+    pub(super) fn few(&self) -> FewIds {
+        let [[first, b, c, d], [e, f, g, h]] = self.ids;
+        FewIds { ids: [first & ID, b, c, d, e, f, g, h], count: first >> COUNT_SHIFT }
+    }
+
+    /// Where the ids of the piece in the first or the second half are stored, if they are not here.
+    #[inline(always)]
+    pub(super) fn stored(&self, half: usize) -> Option<StoredIds> {
+        let [start, _, count, generation] = self.ids[half];
+        (self.count(half) == 0).then_some(StoredIds { start, count, generation })
+    }
+}
+
+/// Few ids as they are in a line, with their number above the first.
+#[inline(always)]
+pub(super) fn packed(FewIds { ids, count }: &FewIds) -> [[u32; HALF]; 2] {
+    let [a, b, c, d, e, f, g, h] = *ids;
+    [[a | count << COUNT_SHIFT, b, c & ID, d], [e, f, g, h]]
+}
+
+/// The words of a line that say where ids are stored, with the count 0: neither the start nor, at [`UNCOUNTED`], the
+/// number of ids reaches the byte of the count.
+pub(super) fn words(StoredIds { start, count, generation }: StoredIds) -> [u32; HALF] {
+    [start, 0, count, generation]
+}
+
+/// Places are in words of eight bytes, a scale that an address has for free.
+pub(crate) const PLACE_SHIFT: u32 = (size_of::<Line>() / size_of::<u64>()).ilog2();
+
+/// The fewest lines of a kind, of which a piece may have one.
+pub(super) const GROUP: usize = 4;
+
+/// The lines; how many there are of each kind is fixed when they are made.
+#[derive(Debug)]
+pub struct Lines {
+    /// Those of short pieces, then those of wide ones.
+    lines: Table<Line>,
+    /// How many bits the places of each kind have, in lines.
+    pub(super) short_bits: u32,
+    pub(super) wide_bits: u32,
+}
+
+impl Lines {
+    /// Lines of at most so many bytes for short and for wide pieces, and at least four of either.
+    pub fn new(short_bytes: usize, wide_bytes: usize) -> Self {
+        // The place of every line has 32 bits.
+        let most = u32::BITS - PLACE_SHIFT - 1;
+        let bits = |bytes: usize| (bytes / size_of::<Line>()).max(GROUP).ilog2().min(most);
+        let (short_bits, wide_bits) = (bits(short_bytes), bits(wide_bytes));
+        Self { lines: Table::new((1 << short_bits) + (1 << wide_bits)), short_bits, wide_bits }
+    }
+
+    /// Their size in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.lines)
+    }
+
+    /// As [`Table::populate`].
+    pub fn populate(&mut self) {
+        self.lines.populate();
+    }
+
+    /// Prefetch what is remembered at a place.
+    #[inline(always)]
+    pub fn prefetch(&self, place: usize) {
+        prefetch_at(self.words().wrapping_add(place));
+    }
+
+    /// The word that places are counted from.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> *const u64 {
+        self.lines.as_ptr().cast()
+    }
+
+    #[inline(always)]
+    pub(crate) fn line(&self, place: usize) -> &Line {
+        &self.lines[place >> PLACE_SHIFT]
+    }
+
+    #[inline(always)]
+    pub(super) fn line_mut(&mut self, place: usize) -> &mut Line {
+        &mut self.lines[place >> PLACE_SHIFT]
+    }
+
+    /// The lines at two places, unless they are one.
+    pub(super) fn two_mut(&mut self, places: [usize; 2]) -> Option<[&mut Line; 2]> {
+        self.lines.get_disjoint_mut(places.map(|place| place >> PLACE_SHIFT)).ok()
+    }
+}
