@@ -108,13 +108,13 @@ pub(super) enum Resolved<'a> {
     Many((&'a [u32], Range<usize>)),
 }
 
-impl Resolved<'_> {
-    /// How many there are.
+impl<'a> Resolved<'a> {
+    /// All of them.
     #[inline(always)]
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn ids(self) -> &'a [u32] {
         match self {
-            Self::Few((_, count)) => *count,
-            Self::Many((_, range)) => range.len(),
+            Self::Few((ids, count)) => &ids[..count],
+            Self::Many((ids, range)) => &ids[range],
         }
     }
 }
@@ -181,17 +181,22 @@ impl MissResolver {
         }
     }
 
-    /// The ids of each, in order; `cache` has some of them.
+    /// Each of the misses that were resolved last with its ids; `cache` has some of them.
     #[inline(always)]
-    pub(super) fn resolved<'a>(&'a self, cache: &'a LongCache) -> impl Iterator<Item = Resolved<'a>> + Clone {
-        self.ids.iter().take(self.pieces.len()).map(|known| {
-            if let Some(range) = known.as_cached() {
+    pub(super) fn resolved<'a>(
+        &'a self,
+        misses: &'a [Miss],
+        cache: &'a LongCache,
+    ) -> impl DoubleEndedIterator<Item = (&'a Miss, Resolved<'a>)> + Clone {
+        misses.iter().zip(&self.ids[..misses.len()]).map(|(miss, known)| {
+            let resolved = if let Some(range) = known.as_cached() {
                 Resolved::Many((cache.ids(), range))
             } else if let Some(range) = known.as_listed() {
                 Resolved::Many((&self.many, range))
             } else {
                 Resolved::Few(known.few())
-            }
+            };
+            (miss, resolved)
         })
     }
 

@@ -23,7 +23,7 @@ mod tests;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use self::joined_ids::join;
+use self::joined_ids::{join, join_in_place};
 use self::longer::LongerPieces;
 use self::look_up::LookUp;
 use self::misses::{MissResolver, Resolved, Unresolved};
@@ -256,32 +256,33 @@ impl Portion {
         if !misses.is_empty() {
             self.resolver.resolve(Unresolved { misses, keys: &self.keys, pieces }, tables, mergers, caches);
         }
-        let resolved = misses.iter().zip(self.resolver.resolved(&caches.long));
+        let resolved = self.resolver.resolved(misses, &caches.long);
+        let count = end + resolved.clone().map(|(_, resolved)| resolved.ids().len()).sum::<usize>();
         if S::COUNTS {
-            return sink.counted(end + resolved.map(|(_, resolved)| resolved.count()).sum::<usize>());
+            return sink.counted(count);
         }
-        if room.is_some() && misses.is_empty() {
-            // SAFETY: `find` has written as many ids as it counted.
-            return unsafe { sink.filled(end) };
+        let mut joined = &mut self.joined;
+        // SAFETY: `find` has written as many ids as it counted.
+        let known = || unsafe { ids[..end].assume_init_ref() };
+        let fits = count <= ROOM - STEP;
+        if fits && misses.len() * STEP <= end {
+            join_in_place(ids, end, count, resolved);
+            joined = ids;
+        } else if fits && room.is_none() {
+            join(known(), resolved, joined);
+        } else {
+            let known = &*joined[..end].write_copy_of_slice(known());
+            if !fits {
+                return give_one_by_one(known, resolved, sink);
+            }
+            join(known, resolved, ids);
+        }
+        if room.is_some() {
+            // SAFETY: as above, and those of misses have been written too.
+            return unsafe { sink.filled(count) };
         }
         // SAFETY: as above.
-        let known = unsafe { ids[..end].assume_init_ref() };
-        if misses.is_empty() {
-            return sink.pieces(known);
-        }
-        if room.is_none() {
-            return match join(known, resolved.clone(), &mut self.joined) {
-                // SAFETY: `join` has written as many as it counted.
-                Some(count) => sink.pieces(unsafe { self.joined[..count].assume_init_ref() }),
-                None => give_one_by_one(known, resolved, sink),
-            };
-        }
-        let known = &*self.joined[..end].write_copy_of_slice(known);
-        match join(known, resolved.clone(), ids) {
-            // SAFETY: as above.
-            Some(count) => unsafe { sink.filled(count) },
-            None => give_one_by_one(known, resolved, sink),
-        }
+        sink.pieces(unsafe { joined[..count].assume_init_ref() });
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
@@ -298,10 +299,7 @@ fn give_one_by_one<'a>(known: &[u32], resolved: impl Iterator<Item = (&'a Miss, 
         let end = miss.end as usize;
         sink.pieces(&known[given..end]);
         given = end;
-        match resolved {
-            Resolved::Few((ids, count)) => sink.pieces(&ids[..count]),
-            Resolved::Many((ids, range)) => sink.pieces(&ids[range]),
-        }
+        sink.pieces(resolved.ids());
     }
     sink.pieces(&known[given..]);
 }

@@ -1,4 +1,5 @@
-//! Copy the ids that lie in the lines of pieces: one loop, in which each path compares and copies with its own instructions.
+//! Copy the ids that lie in the lines of pieces: one loop, in which each path compares and copies with its own
+//! instructions.
 
 use std::ops::Range;
 
@@ -150,7 +151,7 @@ impl<const N: usize> Equal<N> {
         let (all, mut equal) = ((1 << bits) - 1, 0);
         let mut ids = [words(UNCOUNTED); N];
         while equal < N {
-            // The first before the second: a wide piece, which is looked up by its first bytes, may go on with the same.
+            // The first before the second: a wide piece, which is found by its first bytes, may go on with the same.
             if equal & all == all {
                 ids[equal] = 0;
             } else if equal >> bits == all {

@@ -105,10 +105,11 @@ fn find_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: impl Fn(P
     truly
 }
 
+/// Ids, and the key and the place of their line if they are copied from there.
 type Longer = (Vec<u32>, Option<(Key, usize)>);
 
-/// The ids of the pieces that are longer than a key, by definition: runs of white space, then wide pieces, then those in
-/// the `LongCache`, each as long as there is room; and where a line has them, its place and what they are found by.
+/// The ids of the pieces that are longer than a key, by definition: runs of white space, then wide pieces, then those
+/// in the `LongCache`, each as long as there is room; and where a line has them, its place and what they are found by.
 fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> HashMap<usize, Longer> {
     let mut known: HashMap<usize, Longer> = HashMap::new();
     let mut more = 0;
