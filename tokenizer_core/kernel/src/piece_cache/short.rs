@@ -29,14 +29,14 @@ impl Line {
 }
 
 impl Lines {
-    /// How many of the upper bits of a hash are the place.
+    /// How many of the upper bits of a hash are the place of a short piece.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn bits(&self) -> u32 {
         self.short_bits
     }
 
-    /// Where a piece is looked for.
+    /// Where a short piece is looked for.
     #[inline(always)]
     pub fn place(&self, key: Key) -> usize {
         key.place(self.short_bits, PLACE_SHIFT)

@@ -1,5 +1,5 @@
-//! Pieces that are not in the line where they are looked for: those in the other caches, those
-//! that are tokens, and those to be merged.
+//! Pieces that are not in the line where they are looked for: those that are elsewhere in the caches, those that are
+//! tokens, and those to be merged.
 
 use std::ops::Range;
 
