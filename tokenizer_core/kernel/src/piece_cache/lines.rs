@@ -74,7 +74,7 @@ pub(super) fn words(StoredIds { start, count, generation }: StoredIds) -> [u32; 
 /// Places are in words of eight bytes, a scale that an address has for free.
 pub(crate) const PLACE_SHIFT: u32 = (size_of::<Line>() / size_of::<u64>()).ilog2();
 
-/// The fewest lines of a kind, of which a piece may have one.
+/// Neighbouring lines, in any of which a piece may be; the fewest that there are of a kind.
 pub(super) const GROUP: usize = 4;
 
 /// The lines; how many there are of each kind is fixed when they are made.

@@ -42,13 +42,8 @@ impl Lines {
         [way(place, 2), way(place, 3)].into_iter().find(is_it)
     }
 
-    /// Where the ids of the wide piece in the line at a place are stored, if they are not there.
-    #[inline(always)]
-    pub fn stored_wide(&self, place: usize) -> Option<StoredIds> {
-        self.line(place).stored(0)
-    }
-
     /// The ids of the wide piece at the place where [`Self::find_wide`] found it.
+    #[inline(always)]
     pub fn wide_ids(&self, place: usize) -> WideIds {
         let line = self.line(place);
         line.stored(0).map_or_else(|| WideIds::Inline(line.few()), WideIds::Stored)

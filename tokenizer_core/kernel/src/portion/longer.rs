@@ -6,7 +6,7 @@ use super::look_up::LookUp;
 use super::piece_ids::PieceIds;
 use super::{Found, GROUP, LookedUp, MORE, PIECES, Pieces, Room};
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key, LongHash, WIDE_LIMIT, WideKey};
+use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
 use crate::sink::Sink;
 
 /// The shortest run that is recognised by its bytes; a shorter one has few enough ids for a line.
@@ -40,11 +40,12 @@ pub(super) struct LongerPieces {
     more: usize,
 }
 
+/// A wide piece as it is looked up.
 #[derive(Debug, Clone, Copy)]
-struct WidePiece {
-    key: WideKey,
+pub(super) struct WidePiece {
+    pub(super) key: WideKey,
     /// Where it is looked for.
-    place: u32,
+    pub(super) place: u32,
     /// Which of the longer pieces it is.
     number: u16,
 }
@@ -134,13 +135,16 @@ impl LongerPieces {
         for WidePiece { key, place, number } in wide {
             let number = usize::from(*number);
             let Some(line) = caches.lines.find_wide(*place as usize, *key) else { continue };
-            if let Some(ids) = caches.lines.stored_wide(line) {
-                known[number] = caches.long.range_of(ids).map_or(PieceIds::UNKNOWN, &mut take);
-                continue;
+            match caches.lines.wide_ids(line) {
+                WideIds::Inline(_) => {
+                    known[number].set_in_line();
+                    let at = places[number] as usize % PIECES;
+                    (keys[at], lines[at]) = (key.first(), line as u32);
+                }
+                WideIds::Stored(ids) => {
+                    known[number] = caches.long.range_of(ids).map_or(PieceIds::UNKNOWN, &mut take);
+                }
             }
-            known[number].set_in_line();
-            let at = places[number] as usize % PIECES;
-            (keys[at], lines[at]) = (key.first(), line as u32);
         }
         for (number, hash) in long {
             let place = places[usize::from(*number)] as usize;
@@ -163,9 +167,9 @@ impl LongerPieces {
         apart.map(|(place, known)| (*place as usize, known))
     }
 
-    /// The indices and keys of wide pieces that are unknown.
-    pub(super) fn wide(&self) -> impl Iterator<Item = (usize, &WideKey)> {
-        self.wide.iter().filter_map(|piece| Some((self.unknown(piece.number)?, &piece.key)))
+    /// The wide pieces that are unknown, with their indices.
+    pub(super) fn wide(&self) -> impl Iterator<Item = (usize, &WidePiece)> {
+        self.wide.iter().filter_map(|piece| Some((self.unknown(piece.number)?, piece)))
     }
 
     /// The indices and hashes of long pieces that are unknown.

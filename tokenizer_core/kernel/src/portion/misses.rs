@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::longer::WidePiece;
 use super::piece_ids::PieceIds;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::merging::Mergers;
@@ -243,10 +244,10 @@ impl MissResolver {
             }
         }
         // One kind of piece after the other, so that branches are predicted.
-        for (at, key) in keys.longer.wide() {
+        for (at, WidePiece { key, place, .. }) in keys.longer.wide() {
             let miss = usize::from(self.miss_of[at]);
-            let lines = &caches.lines;
-            let found = lines.find_wide(lines.wide_place(*key), *key).map(|place| lines.wide_ids(place));
+            let line = caches.lines.find_wide(*place as usize, *key);
+            let found = line.map(|line| caches.lines.wide_ids(line));
             if let Some(WideIds::Inline(few)) = found {
                 self.ids[miss] = PieceIds::inline(few);
                 known += 1;

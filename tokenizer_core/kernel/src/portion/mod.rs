@@ -106,6 +106,7 @@ fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
 /// Pieces as they are looked up in the caches.
 #[derive(Debug)]
 struct Keys {
+    /// What each is found by in its line.
     keys: [Key; PIECES],
     /// Where the line of each is.
     places: [u32; PIECES],

@@ -31,7 +31,7 @@ fn findings(portion: &Portion, count: usize, ids: &[u32]) -> Findings {
     Findings {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
-        wide: longer.wide().map(|(place, key)| (place, *key)).collect(),
+        wide: longer.wide().map(|(place, piece)| (place, piece.key)).collect(),
         long: longer.long().map(|(place, hash)| (place, *hash)).collect(),
         ids: ids.to_vec(),
         misses: misses[..*miss_count].iter().map(|miss| (miss.at(), miss.end as usize)).collect(),
