@@ -15,7 +15,7 @@ pub enum Path {
     Portable,
     /// 32 bytes at a time, and BMI2.
     Avx2,
-    /// 64 bytes at a time, with DQ, VL, VBMI and VBMI2.
+    /// 64 bytes at a time, with DQ, VL, VBMI, VBMI2 and VAES.
     Avx512,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Avx2;
 
 /// [`Path::Avx512`] as a type. Its functions enable all features that [`Path::is_available`] asks for; those of
 /// `safe_split` and `transcode` leave out DQ and VL, with which the compiler makes other code of them whose speed has
-/// not been measured.
+/// not been measured, and only those that hash have VAES.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx512;
 
@@ -102,6 +102,7 @@ impl Path {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("vaes")
                     && Self::Avx2.is_available()
             }
         }

@@ -14,9 +14,9 @@ mod wide;
 
 pub use caches::{CacheStatistics, Caches};
 pub use few_ids::{FewIds, IDS_LIMIT};
-pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use key::{MULTIPLIERS as KEY_MULTIPLIERS, PART_BIT};
+pub(crate) use key::PART_BIT;
+pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};
 pub use lines::Lines;
 pub(crate) use lines::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT, UNCOUNTED};
 pub use long::{LongCache, LongHash, StoredIds};

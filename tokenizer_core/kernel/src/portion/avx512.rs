@@ -2,25 +2,25 @@
 
 use core::arch::x86_64::{
     __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm_set1_epi8,
-    _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi32, _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask,
-    _mm512_cmpge_epu32_mask, _mm512_cmple_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4,
-    _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32,
-    _mm512_maskz_compress_epi32, _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8,
-    _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_permutexvar_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_shuffle_epi32, _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
-    _mm512_testn_epi64_mask, _mm512_xor_si512, _pext_u32,
+    _mm256_mask_set1_epi8, _mm256_maskz_loadu_epi8, _mm256_storeu_si256, _mm512_add_epi32, _mm512_aesenc_epi128,
+    _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi32_mask,
+    _mm512_cmpge_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
+    _mm512_mask_mov_epi8, _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_min_epu32, _mm512_or_si512,
+    _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
 };
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
 use super::look_up::LookUp;
-use super::{Found, GROUP, Keys, PIECES, Pieces, Room, take};
+use super::{Found, GROUP, Keys, PIECES, Pieces, Room, last_bytes, take};
 use crate::machine::path::{Avx2, Avx512};
-use crate::machine::words::sixteen;
 use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, KEY_LIMIT, KEY_MULTIPLIERS, Key, PART_BIT, PLACE_SHIFT};
+#[cfg(test)]
+use crate::piece_cache::Lines;
+use crate::piece_cache::{Caches, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT, WIDE_LIMIT, WideKey};
 use crate::sink::Sink;
 
 /// Keys in a vector.
@@ -64,7 +64,7 @@ static WITHIN: Vector<[u8; 64]> = {
 /// The highest byte of each key.
 const TAGS: u64 = 0x8000_8000_8000_8000;
 
-/// The hash of piece `QUARTER * quarter + lane` comes about at `QUARTER * lane + quarter`.
+/// What is taken from piece `QUARTER * quarter + lane` comes about at `QUARTER * lane + quarter`.
 static ORDER: Vector<[u32; GROUP]> = {
     let mut order = [0; GROUP];
     let mut at = 0;
@@ -86,7 +86,10 @@ static LANES: Vector<[u32; GROUP]> = {
     Vector(lanes)
 };
 
-static MULTIPLIERS: Vector<[[u64; 2]; QUARTER]> = Vector([KEY_MULTIPLIERS; QUARTER]);
+/// The key of both rounds of the cipher that hash a key; any will do that is not regular.
+const ROUND_KEY: u128 = 0x9E37_79B9_7F4A_7C15_D6E8_FEB8_6659_FD93;
+
+static ROUND_KEYS: Vector<[u128; QUARTER]> = Vector([ROUND_KEY; QUARTER]);
 
 /// Load a vector.
 ///
@@ -105,22 +108,27 @@ fn first_lanes(count: usize) -> u16 {
     if count < GROUP { (1 << count) - 1 } else { u16::MAX }
 }
 
-/// Make the keys of a group, whose bytes are at `bytes_of`, and the upper `bits` bits of their hashes; `words` has the
-/// length of each piece, of up to 16, in its lowest byte, and in the next the tag of its key.
+/// Make the keys of a group, whose bytes are at `bytes_of`, and their places, which have `bits` bits; returns which
+/// keys are blank after their first byte, if that is asked for. `words` has the length of each piece, of up to 16, in
+/// its lowest byte, and in the next the tag of its key.
+///
+/// A place is a part of what two rounds of AES make of the key: each of its bytes depends on all of the key's.
 ///
 /// # Safety
-/// The machine has AVX-512; sixteen bytes can be read at each place.
+/// The machine has AVX-512 and VAES; sixteen bytes can be read where each piece is, and sixteen keys and places be
+/// written.
 #[inline(always)]
-unsafe fn make(
+unsafe fn make<const WHITE: bool>(
     words: __m512i,
     bits: u32,
     bytes_of: impl Fn(usize) -> *const u8,
-    keys: &mut [Key; GROUP],
-    places: &mut [u32; GROUP],
-) {
+    keys: *mut Key,
+    places: *mut u32,
+) -> u16 {
     // SAFETY: the caller's promise, for all of this function; four vectors of four keys are the sixteen there are.
     unsafe {
-        let mut hashes = _mm512_setzero_si512();
+        let (mut hashes, mut firsts) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        let round_keys = load(&ROUND_KEYS.0);
         for quarter in 0..QUARTER {
             let at = |lane| _mm_loadu_si128(bytes_of(QUARTER * quarter + lane).cast());
             let bytes = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(at(0)), at(1));
@@ -128,114 +136,155 @@ unsafe fn make(
             let spread = _mm512_permutexvar_epi8(load(&SPREAD.0[quarter]), words);
             let within = _mm512_cmplt_epu8_mask(load(&WITHIN.0), spread);
             let key = _mm512_mask_mov_epi8(_mm512_maskz_mov_epi8(TAGS, spread), within, bytes);
-            _mm512_storeu_si512(keys.as_mut_ptr().add(QUARTER * quarter).cast(), key);
-            let products = _mm512_mullo_epi64(key, load(&MULTIPLIERS.0));
-            let sums = _mm512_add_epi64(products, _mm512_shuffle_epi32::<0b01_00_11_10>(products));
-            // The upper half of each hash.
-            hashes = _mm512_mask_shuffle_epi32::<0b01_01_01_01>(hashes, 0x1111 << quarter, sums);
+            _mm512_storeu_si512(keys.add(QUARTER * quarter).cast(), key);
+            let hash = _mm512_aesenc_epi128(_mm512_aesenc_epi128(key, round_keys), round_keys);
+            // A word of each, at all its places: only the one of this quarter is taken.
+            hashes = _mm512_mask_shuffle_epi32::<0>(hashes, 0x1111 << quarter, hash);
+            if WHITE {
+                firsts = _mm512_mask_shuffle_epi32::<0>(firsts, 0x1111 << quarter, key);
+            }
         }
-        let hashes = _mm512_permutexvar_epi32(load(&ORDER.0), hashes);
+        let order = load(&ORDER.0);
         let shift = _mm_cvtsi32_si128(u32::BITS as i32 - bits as i32);
-        let hashes = _mm512_slli_epi32::<PLACE_SHIFT>(_mm512_srl_epi32(hashes, shift));
-        _mm512_storeu_si512(places.as_mut_ptr().cast(), hashes);
+        let hashes = _mm512_srl_epi32(_mm512_permutexvar_epi32(order, hashes), shift);
+        _mm512_storeu_si512(places.cast(), _mm512_slli_epi32::<PLACE_SHIFT>(hashes));
+        if !WHITE {
+            return 0;
+        }
+        let behind = _mm512_and_si512(firsts, _mm512_set1_epi32(BLANK_MASK as i32));
+        _mm512_cmpeq_epi32_mask(_mm512_permutexvar_epi32(order, behind), _mm512_set1_epi32(BLANK as i32))
     }
+}
+
+/// As [`LookUp::keys`], where some are `PARTS` or none is, and where there is `WHITE` space to recognise or none; not
+/// inlined, so that it has all registers.
+///
+/// # Safety
+/// The machine has AVX-512 and VAES.
+#[target_feature(enable = "vaes,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+unsafe fn keys<const PARTS: bool, const WHITE: bool>(
+    pieces: &Pieces<'_>,
+    caches: &Caches,
+    white: Option<WhiteSpace>,
+    keys: &mut Keys,
+) {
+    let (text, count) = (pieces.text, pieces.count());
+    let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
+    let last_bytes = last_bytes(text);
+    let bits = caches.lines.bits();
+    let mut before = _mm512_set1_epi32(pieces.start as i32);
+    let (mut start, mut longer) = (pieces.start as u32, 0);
+    for group in (0..count).step_by(GROUP) {
+        let lanes = first_lanes(count - group);
+        let parts = if PARTS { pieces.parts.get(group..).unwrap_or_default() } else { &[] };
+        // SAFETY: the caller's promise. A group begins before `count`, which is at most `PIECES`, a multiple of
+        // `GROUP`, so all arrays have room for it, and for sixteen more places of longer pieces than there were before.
+        // Only `lanes` are loaded, of which there are as many ends. A piece that begins before `near` has sixteen bytes
+        // of text; for another one the place in the 32 `last_bytes` is at most 16.
+        unsafe {
+            let ends = _mm512_maskz_loadu_epi32(lanes, pieces.ends.as_ptr().add(group).cast());
+            let starts = _mm512_alignr_epi32::<15>(ends, before);
+            before = ends;
+            let clipped = _mm512_min_epu32(_mm512_sub_epi32(ends, starts), _mm512_set1_epi32(BYTES as i32));
+            // The tag is the length, and for 16 it is 0.
+            let mut tags = _mm512_and_si512(clipped, _mm512_set1_epi32(KEY_LIMIT as i32));
+            if PARTS {
+                let lanes = lanes & first_lanes(parts.len());
+                let parts = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes, parts.as_ptr().cast()));
+                tags = _mm512_or_si512(tags, _mm512_slli_epi32::<PART_BIT>(parts));
+            }
+            let words = _mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags));
+            let (room, places) = (keys.keys.as_mut_ptr().add(group), keys.places.as_mut_ptr().add(group));
+            let ends_of = pieces.ends.get(group..).and_then(<[u32]>::first_chunk::<GROUP>);
+            let whole = ends_of.filter(|ends| lanes == u16::MAX && (ends[GROUP - 2] as usize) < near);
+            let blank = if let Some(ends) = whole {
+                let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
+                let in_text = |lane| text.as_ptr().add(start_of(lane) as usize);
+                let blank = make::<WHITE>(words, bits, in_text, room, places);
+                start = ends[GROUP - 1];
+                blank
+            } else {
+                let mut starts_of = Vector([0_u32; GROUP]);
+                _mm512_storeu_si512((&raw mut starts_of).cast(), starts);
+                start = pieces.ends[count.min(group + GROUP) - 1];
+                let bytes_of = |lane: usize| match starts_of.0[lane] as usize {
+                    start if start < near => text.as_ptr().add(start),
+                    start => last_bytes.as_ptr().add(start.wrapping_sub(last_from).min(BYTES)),
+                };
+                make::<WHITE>(words, bits, bytes_of, room, places)
+            };
+            let mut is_longer = _mm512_cmpeq_epi32_mask(clipped, _mm512_set1_epi32(BYTES as i32));
+            if WHITE {
+                is_longer |= blank & _mm512_cmpge_epu32_mask(clipped, _mm512_set1_epi32(RUN_FROM as i32));
+            }
+            is_longer &= lanes;
+            let numbers = _mm512_add_epi32(load(&LANES.0), _mm512_set1_epi32(group as i32));
+            let room = keys.longer.places.as_mut_ptr().add(longer);
+            _mm512_storeu_si512(room.cast(), _mm512_maskz_compress_epi32(is_longer, numbers));
+            longer += is_longer.count_ones() as usize;
+        }
+    }
+    keys.places[..count].iter().for_each(|place| caches.lines.prefetch(*place as usize));
+    keys.longer.begin(longer);
+    if longer > 0 {
+        // SAFETY: the caller's promise.
+        unsafe { prefetch_longer(&mut keys.longer, pieces, caches, white) };
+    }
+}
+
+/// As [`LookUp::place`].
+///
+/// # Safety
+/// The machine has AES.
+#[cfg(test)]
+#[target_feature(enable = "aes,sse2")]
+unsafe fn place(cache: &Lines, key: Key) -> usize {
+    use core::arch::x86_64::{__m128i, _mm_aesenc_si128, _mm_cvtsi128_si32};
+    // SAFETY: both are sixteen bytes, and any are a vector.
+    let [key, round_key] = [key.word(), ROUND_KEY].map(|word| unsafe { std::mem::transmute::<u128, __m128i>(word) });
+    let hash = _mm_cvtsi128_si32(_mm_aesenc_si128(_mm_aesenc_si128(key, round_key), round_key)) as u32;
+    ((hash >> (u32::BITS - cache.bits())) as usize) << PLACE_SHIFT
 }
 
 impl LookUp for Avx512 {
     #[inline(always)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
-        let count = pieces.count();
-        // The last place that has sixteen bytes of text. A piece that begins later is loaded from `last_bytes`, which
-        // are the last sixteen with zeros after them, and are written long before they are read, since a load that
-        // spans two stores waits for both. Texts are shorter than 4 GiB.
-        let limit = pieces.text.len().checked_sub(BYTES).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX));
-        let mut last_bytes = [0; 2 * BYTES];
-        if let Some(bytes) = pieces.text.last_chunk::<BYTES>() {
-            last_bytes[..BYTES].copy_from_slice(bytes);
-        }
-        let (mut start, mut longer) = (pieces.start as u32, 0);
-        for group in (0..count).step_by(GROUP) {
-            let lanes = first_lanes(count - group);
-            let ends = &pieces.ends[group..count.min(group + GROUP)];
-            // SAFETY: the caller's promise. Only `lanes` are loaded, and there are as many ends and as many parts.
-            let (words, wide, blank, near, starts) = unsafe {
-                let last = _mm512_maskz_loadu_epi32(lanes, ends.as_ptr().cast());
-                let starts = _mm512_alignr_epi32::<15>(last, _mm512_set1_epi32(start as i32));
-                let lengths = _mm512_sub_epi32(last, starts);
-                let short = _mm512_cmple_epu32_mask(lengths, _mm512_set1_epi32(KEY_LIMIT as i32));
-                let mut tags = _mm512_maskz_mov_epi32(short, lengths);
-                if let Some(parts) = pieces.parts.get(group..group + ends.len()) {
-                    let parts = _mm_maskz_loadu_epi8(lanes, parts.as_ptr().cast());
-                    tags = _mm512_or_si512(tags, _mm512_slli_epi32::<PART_BIT>(_mm512_cvtepu8_epi32(parts)));
-                }
-                let clipped = _mm512_min_epu32(lengths, _mm512_set1_epi32(BYTES as i32));
-                let near = _mm512_cmple_epu32_mask(starts, _mm512_set1_epi32(limit.unwrap_or(0) as i32));
-                let blank = _mm512_cmpge_epu32_mask(lengths, _mm512_set1_epi32(RUN_FROM as i32));
-                let words = _mm512_or_si512(clipped, _mm512_slli_epi32::<8>(tags));
-                (words, lanes & !short, lanes & blank, near, starts)
-            };
-            let room = keys.keys[group..].first_chunk_mut().zip(keys.places[group..].first_chunk_mut());
-            let Some((room, places)) = room else { break };
-            let whole = ends.first_chunk::<GROUP>().filter(|_| limit.is_some() && near == u16::MAX);
-            if let Some(ends) = whole {
-                let text = pieces.text.as_ptr();
-                let start_of = |lane: usize| if lane == 0 { start } else { ends[lane - 1] };
-                // SAFETY: the caller's promise. `near` says of each piece that it begins at the limit or before, so it
-                // has sixteen bytes of text.
-                unsafe { make(words, caches.lines.bits(), |lane| text.add(start_of(lane) as usize), room, places) };
-            } else if let Some(limit) = limit {
-                let mut places_of = Vector([0; GROUP]);
-                // SAFETY: the caller's promise; sixteen places are a vector.
-                unsafe { _mm512_storeu_si512(places_of.0.as_mut_ptr().cast(), starts) };
-                let (text, last_bytes) = (pieces.text.as_ptr(), last_bytes.as_ptr());
-                // SAFETY: the caller's promise. At the limit and before it there are sixteen bytes of text; after it
-                // the place in the 32 `last_bytes` is at most 16.
-                unsafe {
-                    let bytes_of = |lane: usize| {
-                        let start = places_of.0[lane];
-                        if start <= limit {
-                            text.add(start as usize)
-                        } else {
-                            last_bytes.add(BYTES.min((start - limit) as usize))
-                        }
-                    };
-                    make(words, caches.lines.bits(), bytes_of, room, places);
-                }
-            } else {
-                let mut copies = [0; GROUP];
-                for (copy, start) in copies.iter_mut().zip(std::iter::once(&start).chain(ends)) {
-                    *copy = sixteen(pieces.text, *start as usize);
-                }
-                // SAFETY: the caller's promise; each copy has sixteen bytes.
-                unsafe { make(words, caches.lines.bits(), |lane| (&raw const copies[lane]).cast(), room, places) };
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, room: &mut Keys) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (pieces.parts, white) {
+                ([], None) => keys::<false, false>(pieces, caches, white, room),
+                ([], Some(_)) => keys::<false, true>(pieces, caches, white, room),
+                (_, None) => keys::<true, false>(pieces, caches, white, room),
+                (_, Some(_)) => keys::<true, true>(pieces, caches, white, room),
             }
-            start = ends.last().copied().unwrap_or(start);
-            let wide = match white {
-                // SAFETY: the caller's promise.
-                Some(_) => wide | blank & unsafe { blanks(room) },
-                None => wide,
-            };
-            if let Some(room) = keys.longer.places[longer..].first_chunk_mut::<GROUP>() {
-                // SAFETY: the caller's promise; there is room for sixteen places.
-                unsafe {
-                    let places = _mm512_add_epi32(load(&LANES.0), _mm512_set1_epi32(group as i32));
-                    _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(wide, places));
-                }
-            }
-            longer += wide.count_ones() as usize;
         }
-        keys.places[..count].iter().for_each(|place| caches.lines.prefetch(*place as usize));
-        keys.longer.begin(longer);
-        if longer > 0 {
-            // SAFETY: the caller's promise.
-            unsafe { prefetch_longer(&mut keys.longer, pieces, caches, white) };
-        }
+    }
+
+    #[cfg(test)]
+    fn place(cache: &Lines, key: Key) -> usize {
+        // SAFETY: tests ask where the path is available, and whatever has VAES has AES.
+        unsafe { place(cache, key) }
     }
 
     #[inline(always)]
     unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
         // SAFETY: the caller's promise.
         unsafe { take::take::<Avx2, S>(places, caches, keys, found, ids) };
+    }
+
+    #[inline(always)]
+    unsafe fn wide_key(text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
+        const { assert!(WIDE_LIMIT == 2 * BYTES - 1) };
+        let (piece, mut words) = (&text[piece], [0_u128; 2]);
+        let within = !(u32::MAX << piece.len().min(WIDE_LIMIT));
+        // SAFETY: the caller's promise; only the bytes of the piece are loaded, and two words are a vector.
+        unsafe {
+            let bytes = _mm256_maskz_loadu_epi8(within, piece.as_ptr().cast());
+            let key = _mm256_mask_set1_epi8(bytes, 1 << WIDE_LIMIT, WideKey::tag(piece.len(), part) as i8);
+            _mm256_storeu_si256(words.as_mut_ptr().cast(), key);
+        }
+        WideKey::of_words(words)
     }
 
     #[inline(always)]
@@ -283,26 +332,4 @@ impl LookUp for Avx512 {
 unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: the caller's promise.
     unsafe { longer.prefetch::<Avx512>(pieces, caches, white) };
-}
-
-/// Which keys of a group are blank after their first byte.
-///
-/// # Safety
-/// The machine has AVX-512 and BMI2.
-#[inline(always)]
-unsafe fn blanks(keys: &[Key; GROUP]) -> u16 {
-    // The lower half of each key.
-    const LOW: u32 = 0x5555_5555;
-    let mut blank = 0;
-    for quarter in 0..QUARTER {
-        // SAFETY: the caller's promise; four vectors of four keys are the sixteen there are.
-        let same = unsafe {
-            let keys = _mm512_loadu_si512(keys.as_ptr().add(QUARTER * quarter).cast());
-            let others = _mm512_xor_si512(keys, _mm512_set1_epi64(BLANK as i64));
-            _mm512_testn_epi64_mask(others, _mm512_set1_epi64(BLANK_MASK as i64))
-        };
-        blank |= u32::from(same) << (2 * QUARTER * quarter);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { _pext_u32(blank, LOW) as u16 }
 }
