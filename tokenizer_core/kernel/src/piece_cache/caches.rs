@@ -69,6 +69,17 @@ impl Caches {
         self.count(evicted);
     }
 
+    /// Where the `LongCache` has the ids of a short piece, if its line says so. If the piece `comes_often`, and its ids
+    /// are few enough for a line, it gets its own, so that it is found there the next time.
+    #[inline(always)]
+    pub(crate) fn find_stored(&mut self, place: usize, key: Key, comes_often: bool) -> Option<Range<usize>> {
+        let range = self.long.range_of(self.lines.stored(place, key)?)?;
+        if comes_often && let Some(few) = FewIds::new(&self.long.ids()[range.clone()]) {
+            self.lines.make_large(place, key, &few);
+        }
+        Some(range)
+    }
+
     /// The ids of a piece that lies in a neighbour of its line, from where it is brought home.
     #[inline(always)]
     pub(crate) fn find_in_neighbour(&mut self, place: usize, key: Key) -> Option<FewIds> {
@@ -122,11 +133,32 @@ mod tests {
             0 => {}
             count => return Some((ids[..count].to_vec(), "home")),
         }
-        if let Some(range) = caches.lines.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
+        if let Some(range) = caches.find_stored(place, key, true) {
             return Some((caches.long.ids()[range].to_vec(), "stored"));
         }
         let few = caches.find_in_neighbour(place, key)?;
         Some((few.ids[..few.count as usize].to_vec(), "neighbour"))
+    }
+
+    #[test]
+    fn pieces_of_many_ids_and_of_few_have_a_line_in_turn() {
+        let mut caches = Caches::new(1 << 10);
+        let texts = (0..=u8::MAX).map(|byte| [b'a', byte]);
+        let keys: Vec<Key> = texts.filter_map(|text| Key::new(&text, 0, 2, false)).collect();
+        let place = caches.lines.place(keys[0]);
+        let other = keys[1..].iter().find(|key| caches.lines.place(**key) == place);
+        let (large, small) = (keys[0], *other.unwrap());
+        let (many, one) = (vec![7; IDS_LIMIT], vec![9]);
+        caches.remember_short(place, large, &FewIds::new(&many).unwrap());
+        caches.remember_short(place, small, &FewIds::one(9));
+        for _ in 0..3 {
+            assert_eq!(recalled(&mut caches, large), Some((many.clone(), "home")));
+            assert_eq!(recalled(&mut caches, small), Some((one.clone(), "neighbour")));
+            assert_eq!(recalled(&mut caches, small), Some((one.clone(), "home")));
+            let range = caches.find_stored(place, large, false);
+            assert_eq!(range.map(|range| caches.long.ids()[range].to_vec()), Some(many.clone()));
+            assert_eq!(recalled(&mut caches, large), Some((many.clone(), "stored")));
+        }
     }
 
     proptest! {

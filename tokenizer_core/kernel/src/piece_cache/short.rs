@@ -91,6 +91,23 @@ impl Lines {
         self.line_mut(place).ids = [words(ids), [0; HALF]];
     }
 
+    /// Give its line alone to a piece of at most eight ids that are stored elsewhere: it has come again. The other piece
+    /// there goes to a neighbour; if it cannot, both stay as they are.
+    pub fn make_large(&mut self, place: usize, key: Key, ids: &FewIds) {
+        let line = *self.line(place);
+        let other = usize::from(line.keys[0] == key.0);
+        if line.keys[other] != 0 {
+            // Ids that are stored elsewhere are looked for at home alone.
+            let count = line.count(other) as u32;
+            let free = self.neighbours(place).find(|at| !self.line(*at).is_full()).filter(|_| count > 0);
+            let Some(free) = free else { return };
+            let [first, b, c, d] = line.ids[other];
+            self.line_mut(free)
+                .insert(Key(line.keys[other]), &FewIds { ids: [first & ID, b, c, d, 0, 0, 0, 0], count });
+        }
+        *self.line_mut(place) = Line { ids: packed(ids), keys: [key.0, 0] };
+    }
+
     /// Move a piece from a neighbour of its line to its own, where it changes places with an older piece: of more
     /// pieces than a line has room for, those that come often shall be found at once.
     pub fn bring_home(&mut self, place: usize, key: Key, neighbour: usize) {

@@ -216,6 +216,9 @@ impl MissResolver {
         self.pieces.clear();
         let mut known = 0;
         let mut cached = 0;
+        // The place of the last short piece whose ids are in the `LongCache`: one that comes twice without another
+        // between them comes often.
+        let mut last_stored = usize::MAX;
         for (miss, at) in misses.iter().map(|miss| miss.at()).enumerate() {
             let range = pieces.range(at);
             let piece = MissedPiece {
@@ -232,7 +235,8 @@ impl MissResolver {
             self.ids[miss].set_unknown();
             if let Some(key) = piece.key() {
                 let place = piece.place as usize;
-                if let Some(range) = caches.lines.stored(place, key).and_then(|ids| caches.long.range_of(ids)) {
+                if let Some(range) = caches.find_stored(place, key, place == last_stored) {
+                    last_stored = place;
                     self.ids[miss] = PieceIds::in_cache(range);
                     cached += 1;
                 } else if let Some(few) = caches.find_in_neighbour(place, key) {
