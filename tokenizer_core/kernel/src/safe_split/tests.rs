@@ -81,10 +81,11 @@ proptest! {
         let ends: Vec<u32> = ends.into_iter().map(|end| end as u32).collect();
         let vocabulary = vocabulary(&text, &draws);
         let mut cuts = Cuts::default();
-        for path in Path::available() {
+        for (path, gathers) in Path::available().flat_map(|path| [(path, false), (path, true)]) {
             let Some(split) = SafeSplit::new(&vocabulary, path) else {
                 return Err(TestCaseError::fail("too many crossings"));
             };
+            let split = SafeSplit { gathers, ..split };
             let truth = cut_slowly(&split.crossings, &text, start, &ends);
             // Again with the same buffers, in which nothing of the first time may be left.
             for tell_parts in [true, false, true] {
