@@ -40,15 +40,18 @@ static FOUR_TIMES: [u8; WINDOW] = {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
     let (mut beyond, mut far) = (0, 0);
-    for first in (0..text.len()).step_by(WINDOW) {
-        let left = lowest_bits((text.len() - first).min(WINDOW));
-        // SAFETY: the caller's promise; no byte after the text is loaded.
-        unsafe {
-            let bytes = _mm512_maskz_loadu_epi8(left, text.as_ptr().add(first).cast());
-            beyond += _mm512_movepi8_mask(bytes).count_ones() as usize;
-            far |= _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(0xE3_u8 as i8));
-        }
+    let (windows, rest) = text.as_chunks::<WINDOW>();
+    // SAFETY: the caller's promise; no byte after the text is loaded.
+    let mut look = |bytes: __m512i| unsafe {
+        beyond += _mm512_movepi8_mask(bytes).count_ones() as usize;
+        far |= _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(0xE3_u8 as i8));
+    };
+    for window in windows {
+        // SAFETY: as above.
+        look(unsafe { _mm512_loadu_si512(window.as_ptr().cast()) });
     }
+    // SAFETY: as above.
+    look(unsafe { _mm512_maskz_loadu_epi8(lowest_bits(rest.len()), rest.as_ptr().cast()) });
     (beyond, far > 0)
 }
 
