@@ -41,16 +41,15 @@ static FOUR_TIMES: [u8; WINDOW] = {
 pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
     let (mut beyond, mut far) = (0, 0);
     let (windows, rest) = text.as_chunks::<WINDOW>();
-    // SAFETY: the caller's promise; no byte after the text is loaded.
-    let mut look = |bytes: __m512i| unsafe {
+    let mut look = |bytes: __m512i| {
         beyond += _mm512_movepi8_mask(bytes).count_ones() as usize;
         far |= _mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(0xE3_u8 as i8));
     };
     for window in windows {
-        // SAFETY: as above.
+        // SAFETY: the caller's promise; a window has 64 bytes.
         look(unsafe { _mm512_loadu_si512(window.as_ptr().cast()) });
     }
-    // SAFETY: as above.
+    // SAFETY: as above; no byte after the text is loaded.
     look(unsafe { _mm512_maskz_loadu_epi8(lowest_bits(rest.len()), rest.as_ptr().cast()) });
     (beyond, far > 0)
 }
