@@ -27,8 +27,8 @@ pub(crate) struct Portable;
 pub(crate) struct Avx2;
 
 /// [`Path::Avx512`] as a type. Its functions enable all features that [`Path::is_available`] asks for; those of
-/// `safe_split` and `transcode` leave out DQ and VL, with which the compiler makes other code of them whose speed has
-/// not been measured, and only those that hash have VAES.
+/// `safe_split` and `transcode` leave out VAES, which they do not need, and DQ and VL, with which the compiler makes
+/// other code of them whose speed has not been measured.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx512;
 

@@ -222,7 +222,9 @@ impl<const N: usize> Lanes<N> {
     /// # Safety
     /// The machine has [`Path::Avx512`].
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt"
+    )]
     unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         // SAFETY: the caller's promise.
         unsafe { self.merge_by::<avx512::Vectors>(table, pieces) }

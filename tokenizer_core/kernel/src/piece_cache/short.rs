@@ -91,7 +91,7 @@ impl Lines {
         self.line_mut(place).ids = [words(ids), [0; HALF]];
     }
 
-    /// Give its line alone to a piece of at most eight ids that are stored elsewhere: it has come again. The other piece
+    /// Give its line alone to a piece of at most eight ids that are stored elsewhere: it comes often. The other piece
     /// there goes to a neighbour; if it cannot, both stay as they are.
     pub fn make_large(&mut self, place: usize, key: Key, ids: &FewIds) {
         let line = *self.line(place);

@@ -161,7 +161,7 @@ unsafe fn make<const WHITE: bool>(
 ///
 /// # Safety
 /// The machine has AVX-512 and VAES.
-#[target_feature(enable = "vaes,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
 unsafe fn keys<const PARTS: bool, const WHITE: bool>(
     pieces: &Pieces<'_>,
@@ -236,9 +236,9 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
 /// As [`LookUp::place`].
 ///
 /// # Safety
-/// The machine has AES.
+/// The machine has AVX-512 and VAES.
 #[cfg(test)]
-#[target_feature(enable = "aes,sse2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn place(cache: &Lines, key: Key) -> usize {
     use core::arch::x86_64::{__m128i, _mm_aesenc_si128, _mm_cvtsi128_si32};
     // SAFETY: both are sixteen bytes, and any are a vector.
@@ -263,7 +263,7 @@ impl LookUp for Avx512 {
 
     #[cfg(test)]
     fn place(cache: &Lines, key: Key) -> usize {
-        // SAFETY: tests ask where the path is available, and whatever has VAES has AES.
+        // SAFETY: tests ask where the path is available.
         unsafe { place(cache, key) }
     }
 
@@ -327,7 +327,7 @@ impl LookUp for Avx512 {
 ///
 /// # Safety
 /// The machine has AVX-512.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
 unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
     // SAFETY: the caller's promise.

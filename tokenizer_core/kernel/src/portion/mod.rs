@@ -199,7 +199,9 @@ impl Portion {
     /// # Safety
     /// The machine has [`Path::Avx512`].
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt"
+    )]
     unsafe fn encode_avx512<S: Sink>(
         &mut self,
         pieces: Pieces<'_>,

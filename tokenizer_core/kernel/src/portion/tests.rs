@@ -62,7 +62,7 @@ unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, cac
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn find_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
     // SAFETY: the caller's promise.
     unsafe { find_by::<Avx512>(pieces, white, caches) }

@@ -18,7 +18,7 @@ pub const TOGETHER: usize = 16;
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx512`].
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub unsafe fn tile(packed: &[u8], ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> (usize, u32) {
     let limit = _mm512_set1_epi32(packed.len().saturating_sub(PADDING) as i32);
     let nothing = _mm512_setzero_si512();
