@@ -92,12 +92,6 @@ impl Key {
         Self(self.0 | u128::from(part) << PART_SHIFT)
     }
 
-    /// As one number.
-    #[cfg(test)]
-    pub(crate) fn word(self) -> u128 {
-        self.0
-    }
-
     /// As words of four bytes.
     #[cfg(test)]
     pub(crate) fn words(self) -> [u32; 4] {

@@ -75,9 +75,14 @@ impl Lines {
     fn search(&self, place: usize, key: Key) -> Option<(FewIds, usize)> {
         // At the end its own line again: it may have been brought home since it was missed.
         let at = self.neighbours(place).chain([place]).find(|at| self.line(*at).keys.contains(&key.0))?;
+        Some((self.few_at(at, key)?, at))
+    }
+
+    /// The ids of a piece that are in the line at `place`.
+    fn few_at(&self, place: usize, key: Key) -> Option<FewIds> {
         let mut few = FewIds::NONE;
-        few.count = self.get(at, key, &mut few.ids) as u32;
-        (few.count > 0).then_some((few, at))
+        few.count = self.get(place, key, &mut few.ids) as u32;
+        (few.count > 0).then_some(few)
     }
 
     /// The ids of the piece that has a line alone since they are more than four.
@@ -94,16 +99,12 @@ impl Lines {
     /// Give its line alone to a piece of at most eight ids that are stored elsewhere: it comes often. The other piece
     /// there goes to a neighbour; if it cannot, both stay as they are.
     pub fn make_large(&mut self, place: usize, key: Key, ids: &FewIds) {
-        let line = *self.line(place);
-        let other = usize::from(line.keys[0] == key.0);
-        if line.keys[other] != 0 {
+        let other = self.line(place).keys.into_iter().find(|other| *other != key.0).map_or(Key::EMPTY, Key);
+        if other != Key::EMPTY {
             // Ids that are stored elsewhere are looked for at home alone.
-            let count = line.count(other) as u32;
-            let free = self.neighbours(place).find(|at| !self.line(*at).is_full()).filter(|_| count > 0);
-            let Some(free) = free else { return };
-            let [first, b, c, d] = line.ids[other];
-            self.line_mut(free)
-                .insert(Key(line.keys[other]), &FewIds { ids: [first & ID, b, c, d, 0, 0, 0, 0], count });
+            let Some(few) = self.few_at(place, other) else { return };
+            let Some(free) = self.neighbours(place).find(|at| !self.line(*at).is_full()) else { return };
+            self.line_mut(free).insert(other, &few);
         }
         *self.line_mut(place) = Line { ids: packed(ids), keys: [key.0, 0] };
     }

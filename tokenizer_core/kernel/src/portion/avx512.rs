@@ -87,9 +87,7 @@ static LANES: Vector<[u32; GROUP]> = {
 };
 
 /// The key of both rounds of the cipher that hash a key; any will do that is not regular.
-const ROUND_KEY: u128 = 0x9E37_79B9_7F4A_7C15_D6E8_FEB8_6659_FD93;
-
-static ROUND_KEYS: Vector<[u128; QUARTER]> = Vector([ROUND_KEY; QUARTER]);
+static ROUND_KEYS: Vector<[u128; QUARTER]> = Vector([0x9E37_79B9_7F4A_7C15_D6E8_FEB8_6659_FD93; QUARTER]);
 
 /// Load a vector.
 ///
@@ -240,9 +238,11 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn place(cache: &Lines, key: Key) -> usize {
-    use core::arch::x86_64::{__m128i, _mm_aesenc_si128, _mm_cvtsi128_si32};
-    // SAFETY: both are sixteen bytes, and any are a vector.
-    let [key, round_key] = [key.word(), ROUND_KEY].map(|word| unsafe { std::mem::transmute::<u128, __m128i>(word) });
+    use core::arch::x86_64::{_mm_aesenc_si128, _mm_cvtsi128_si32};
+    let words = key.words();
+    // SAFETY: both are sixteen bytes.
+    let (key, round_key) =
+        unsafe { (_mm_loadu_si128(words.as_ptr().cast()), _mm_loadu_si128(ROUND_KEYS.0.as_ptr().cast())) };
     let hash = _mm_cvtsi128_si32(_mm_aesenc_si128(_mm_aesenc_si128(key, round_key), round_key)) as u32;
     ((hash >> (u32::BITS - cache.bits())) as usize) << PLACE_SHIFT
 }

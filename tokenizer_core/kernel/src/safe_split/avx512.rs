@@ -57,16 +57,33 @@ pub(super) unsafe fn beyond_and_far(text: &[u8]) -> (usize, bool) {
 /// Whether the instruction that gathers words is faster here than loads one after the other. AMD's take 5.3 ns for
 /// sixteen instead of 3.1 (Zen 5), and in Intel's before Sapphire Rapids a correction slows it down (Gather Data
 /// Sampling). Those it is good on are known by their arithmetic of 16 bits.
-pub(super) fn gathers_fast() -> bool {
+fn gathers_fast() -> bool {
     is_x86_feature_detected!("avx512fp16")
 }
 
-/// As [`SafeSplit::cut`]; words are gathered by the instruction for that if `GATHERS`.
+/// As [`SafeSplit::cut`].
 ///
 /// # Safety
 /// The machine has [`crate::machine::path::Path::Avx512`].
+pub(super) unsafe fn cut(
+    split: &SafeSplit,
+    text: &[u8],
+    start: usize,
+    ends: &[u32],
+    tell_parts: bool,
+    cuts: &mut Cuts,
+) {
+    let cut = if gathers_fast() { cut_with::<true> } else { cut_with::<false> };
+    // SAFETY: the caller's promise.
+    unsafe { cut(split, text, start, ends, tell_parts, cuts) };
+}
+
+/// As [`cut`]; words are gathered by the instruction for that if `GATHERS`.
+///
+/// # Safety
+/// As there.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn cut<const GATHERS: bool>(
+pub(super) unsafe fn cut_with<const GATHERS: bool>(
     split: &SafeSplit,
     text: &[u8],
     start: usize,

@@ -25,8 +25,6 @@ pub struct SafeSplit {
     crossings: Crossings,
     /// One that the machine has.
     path: Path,
-    /// Whether words are gathered by the instruction for that; only AVX-512 asks.
-    gathers: bool,
 }
 
 /// Pieces cut into parts. The buffers are as long as was ever needed; only the first `count` entries are meaningful.
@@ -88,11 +86,7 @@ impl SafeSplit {
     /// if the machine lacks `path`.
     pub fn new(vocabulary: &Vocabulary, path: Path) -> Option<Self> {
         let path = if path.is_available() { path } else { Path::Portable };
-        #[cfg(target_arch = "x86_64")]
-        let gathers = avx512::gathers_fast();
-        #[cfg(not(target_arch = "x86_64"))]
-        let gathers = false;
-        Crossings::new(vocabulary).map(|crossings| Self { crossings, path, gathers })
+        Crossings::new(vocabulary).map(|crossings| Self { crossings, path })
     }
 
     /// Whether parts of pieces are more likely to be in a cache than whole pieces: if there are characters from U+3000
@@ -120,12 +114,7 @@ impl SafeSplit {
         match self.path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` made sure that the machine has the path.
-            Path::Avx512 if self.gathers => unsafe {
-                avx512::cut::<true>(self, text.as_bytes(), start, ends, tell_parts, cuts);
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Path::Avx512 => unsafe { avx512::cut::<false>(self, text.as_bytes(), start, ends, tell_parts, cuts) },
+            Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, tell_parts, cuts) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Path::Avx2 => unsafe { windows::cut_avx2(&self.crossings, text, start, ends, tell_parts, cuts) },

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::crossings::{Crossings, character};
 use super::{Cuts, SafeSplit};
 use crate::machine::path::Path;
@@ -81,17 +83,25 @@ proptest! {
         let ends: Vec<u32> = ends.into_iter().map(|end| end as u32).collect();
         let vocabulary = vocabulary(&text, &draws);
         let mut cuts = Cuts::default();
-        for (path, gathers) in Path::available().flat_map(|path| [(path, false), (path, true)]) {
+        for path in Path::available() {
             let Some(split) = SafeSplit::new(&vocabulary, path) else {
                 return Err(TestCaseError::fail("too many crossings"));
             };
-            let split = SafeSplit { gathers, ..split };
             let truth = cut_slowly(&split.crossings, &text, start, &ends);
             // Again with the same buffers, in which nothing of the first time may be left.
             for tell_parts in [true, false, true] {
                 split.cut(&text, start, &ends, tell_parts, &mut cuts);
                 prop_assert_eq!(cuts.ends(), &truth.0, "{}", path.name());
                 prop_assert_eq!(cuts.parts(), if tell_parts { truth.1.as_slice() } else { &[] }, "{}", path.name());
+            }
+            #[cfg(target_arch = "x86_64")]
+            if path == Path::Avx512 {
+                // A machine chooses one of these ways.
+                for cut in [avx512::cut_with::<false>, avx512::cut_with::<true>] {
+                    // SAFETY: the machine has the path.
+                    unsafe { cut(&split, text.as_bytes(), start, &ends, true, &mut cuts) };
+                    prop_assert_eq!((cuts.ends(), cuts.parts()), (truth.0.as_slice(), truth.1.as_slice()));
+                }
             }
         }
     }
