@@ -6,10 +6,10 @@ use core::arch::x86_64::{
     _mm512_cmpge_epu8_mask, _mm512_cmplt_epu32_mask, _mm512_cvtepu8_epi32, _mm512_cvtepu32_epi64,
     _mm512_extracti64x4_epi64, _mm512_i32gather_epi32, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_mask_mov_epi32,
     _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8, _mm512_maskz_sllv_epi64,
-    _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutex2var_epi16,
+    _mm512_movepi8_mask, _mm512_mullo_epi32, _mm512_or_si512, _mm512_permutex2var_epi16, _mm512_permutexvar_epi8,
     _mm512_permutexvar_epi32, _mm512_reduce_or_epi64, _mm512_rorv_epi32, _mm512_set1_epi8, _mm512_set1_epi32,
-    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srai_epi32, _mm512_srl_epi32, _mm512_srli_epi32,
-    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_test_epi32_mask, _mm512_testn_epi32_mask,
+    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srl_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+    _mm512_test_epi32_mask, _mm512_testn_epi32_mask, _mm512_xor_si512,
 };
 
 use super::crossings::{BLANK, Crossings, FAR, MIX};
@@ -218,7 +218,7 @@ unsafe fn pairs_apart<const GATHERS: bool>(
     let count = lasts.count_ones() as usize;
     let (mut apart, mut last) = (0, *before);
     // SAFETY: the caller's promise, for all of this function. Arrays of 64 bytes are loaded, and the two halves of
-    // `first_bytes`, which has 128. The places of words are below their number: see `Crossings::shift`.
+    // `first_bytes`, which has 128. The places of words are below their number: see `Crossings::place`.
     unsafe {
         let all = |number: u32| _mm512_set1_epi32(number as i32);
         let shift = _mm_cvtsi32_si128(crossings.shift as i32);
@@ -227,11 +227,11 @@ unsafe fn pairs_apart<const GATHERS: bool>(
         let bytes = _mm512_loadu_si512(window.as_ptr().cast());
         let mut places = _mm512_maskz_compress_epi8(lasts, _mm512_loadu_si512(PLACES.as_ptr().cast()));
         for first in (0..count).step_by(LANES) {
-            let (right, key) = characters(bytes, *before, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places)));
+            let right = characters(bytes, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places)));
             places = _mm512_alignr_epi32::<4>(places, places);
             let left = _mm512_alignr_epi32::<15>(right, last);
             let last_byte = _mm512_srli_epi32::<24>(left);
-            let places_of = _mm512_srl_epi32(_mm512_mullo_epi32(key, all(MIX)), shift);
+            let places_of = _mm512_xor_si512(_mm512_srl_epi32(_mm512_mullo_epi32(right, all(MIX)), shift), last_byte);
             let word = if GATHERS {
                 _mm512_i32gather_epi32::<4>(places_of, crossings.words.as_ptr().cast())
             } else {
@@ -270,19 +270,18 @@ unsafe fn loaded(words: &[u32], places: __m512i) -> __m512i {
     }
 }
 
-/// The characters that end at `places` of `bytes`, and each with the byte before it, which before the first is the last
-/// one of `before`.
+/// The characters that end at `places` of `bytes`, and begin there too.
 ///
 /// # Safety
 /// The machine has AVX-512.
 #[inline(always)]
-unsafe fn characters(bytes: __m512i, before: __m512i, places: __m512i) -> (__m512i, __m512i) {
+unsafe fn characters(bytes: __m512i, places: __m512i) -> __m512i {
     // SAFETY: the caller's promise.
     unsafe {
         let all = |number: u32| _mm512_set1_epi32(number as i32);
         let places = _mm512_shuffle_epi8(places, _mm512_loadu_si512(FOUR_TIMES.as_ptr().cast()));
         let places = _mm512_add_epi8(places, all(0x00FF_FEFD));
-        let four = _mm512_permutex2var_epi8(bytes, places, before);
+        let four = _mm512_permutexvar_epi8(places, bytes);
         // Of the bytes after the first none has the second bit from above.
         let two_or_one = _mm512_test_epi32_mask(four, all(0x40_0000));
         let three = _mm512_test_epi32_mask(four, all(0x4000));
@@ -290,6 +289,6 @@ unsafe fn characters(bytes: __m512i, before: __m512i, places: __m512i) -> (__m51
         let belong = _mm512_mask_mov_epi32(all(u32::MAX), three, all(0xFFFF_FF00));
         let belong = _mm512_mask_mov_epi32(belong, two_or_one, all(0xFFFF_0000));
         let belong = _mm512_mask_mov_epi32(belong, one, all(0xFF00_0000));
-        (_mm512_and_si512(four, belong), _mm512_and_si512(four, _mm512_srai_epi32::<8>(belong)))
+        _mm512_and_si512(four, belong)
     }
 }

@@ -5,9 +5,10 @@
 //! character.
 //!
 //! A character is its bytes as one number: the four bytes up to its end, the last one highest, with zeros in the place
-//! of what stands before it. A pair is one bit. The right character and the last byte of the left one, which are up to
-//! four bytes side by side in the text, choose a word; the other bytes of the left one choose the bit. So a token that
-//! begins inside a character, and has only its last bytes, fills a whole word.
+//! of what stands before it. A pair is one bit. The right character and the last byte of the left one choose a word; the
+//! other bytes of the left one choose the bit. So a token that begins inside a character, and has only its last bytes,
+//! fills a whole word. Only the right character is hashed, and the byte chooses among the words around: what a script
+//! asks for lies in few cache lines.
 
 use rustc_hash::FxHashSet;
 
@@ -16,7 +17,7 @@ use crate::vocabulary::Vocabulary;
 /// Bits of the set for each pair in it: about one other pair in as many is left uncut by mistake.
 const BITS_A_PAIR: usize = 32;
 
-/// Words of the smallest and of the largest set.
+/// Words of the smallest and of the largest set; as many as there are bytes at the least, since one chooses among them.
 const LEAST: usize = 1 << 8;
 const MOST: usize = 1 << 16;
 
@@ -37,8 +38,7 @@ pub(super) const MIX: u32 = 0x9E37_79B1;
 pub(super) struct Crossings {
     /// A power of two of them.
     pub(super) words: Box<[u32]>,
-    /// 32 less the binary logarithm of their number, so a product of 32 bits, shifted right by it, is the place of a
-    /// word.
+    /// 32 less the binary logarithm of their number, so a product of 32 bits, shifted right by it, is below their number.
     pub(super) shift: u32,
     /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
     /// after it, a bit for the low half of each.
@@ -95,7 +95,7 @@ impl Crossings {
         let mut crossings = Self { words, shift: u32::BITS - length.trailing_zeros(), first_bytes };
         for (left, right) in pairs {
             for character in right.characters() {
-                let place = crossings.place(key(left.last(), character));
+                let place = crossings.place(left.last() >> 24, character);
                 crossings.words[place] |= left.bits();
             }
         }
@@ -106,28 +106,27 @@ impl Crossings {
     #[inline(always)]
     pub(super) fn has(&self, left: u32, right: u32) -> bool {
         let partly = right & 0xFF00 != 0 && self.has_partly(left, right);
-        self.has_whole(key(left, right), bit(left)) || partly || left == BLANK || (left | right) & FAR != 0
+        self.has_whole(left >> 24, right, bit(left)) || partly || left == BLANK || (left | right) & FAR != 0
     }
 
     /// As [`Self::has`] for two characters of two bytes, which lie side by side as `pair`.
     #[inline(always)]
     pub(super) fn has_two(&self, pair: u32) -> bool {
-        self.has_whole(pair & !0xFF, pair)
+        self.has_whole(pair >> 8 & 0xFF, pair & 0xFFFF_0000, pair)
     }
 
     /// As [`Self::has`] for two characters of three bytes, of which the first four are `pair` and the last four `last`.
     #[inline(always)]
     pub(super) fn has_three(&self, pair: u32, last: u32) -> bool {
         // Without a branch, which could not be foreseen.
-        self.has_whole(last, bit(pair << 8)) | self.has_partly(last << 24, last)
+        self.has_whole(last & 0xFF, last & !0xFF, bit(pair << 8)) | self.has_partly(last << 24, last)
     }
 
-    /// Whether a token may span the characters with that [`key`], the left one of which has that [`bit`].
+    /// Whether a token may span two characters, the left one of which has that `last` byte and that [`bit`].
     #[inline(always)]
-    fn has_whole(&self, key: u32, bit: u32) -> bool {
-        // SAFETY: `place` is a word of 32 bits shifted right by `shift`, so it is below the number of words; only `new`
-        // sets both fields.
-        let word = unsafe { *self.words.get_unchecked(self.place(key)) };
+    fn has_whole(&self, last: u32, right: u32, bit: u32) -> bool {
+        // SAFETY: see `place`; `last` is a byte.
+        let word = unsafe { *self.words.get_unchecked(self.place(last, right)) };
         word >> (bit & 31) & 1 != 0
     }
 
@@ -137,21 +136,13 @@ impl Crossings {
         self.first_bytes[(left >> 24 & 0x3F) as usize] >> (right >> 8 & 0x0F) & 1 != 0
     }
 
+    /// The place of the word for a right character after a byte. It is below the number of words, a power of two: that
+    /// many are what a product shifted by `shift` may be, and a byte changes only bits that are below it too, since
+    /// there are at least [`LEAST`].
     #[inline(always)]
-    fn place(&self, key: u32) -> usize {
-        (key.wrapping_mul(MIX) >> self.shift) as usize
+    fn place(&self, last: u32, right: u32) -> usize {
+        (right.wrapping_mul(MIX) >> self.shift ^ last) as usize
     }
-}
-
-/// The right character and the last byte of the left one, as they lie in the text.
-#[inline(always)]
-fn key(left: u32, right: u32) -> u32 {
-    let before = match right {
-        _ if right & 0xFF00 != 0 => 24,
-        _ if right & 0xFF_0000 != 0 => 16,
-        _ => 8,
-    };
-    left >> 24 << (24 - before) | right
 }
 
 /// Which bit of a word stands for a left character, in the lowest five bits: of two bytes the first one's.

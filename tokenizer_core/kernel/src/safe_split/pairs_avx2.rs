@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_movemask_ps,
-    _mm256_mullo_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_sllv_epi32, _mm256_srl_epi32, _mm256_storeu_si256,
-    _pdep_u64,
+    _mm256_mullo_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_sllv_epi32, _mm256_srl_epi32, _mm256_srli_epi32,
+    _mm256_storeu_si256, _mm256_xor_si256, _pdep_u64,
 };
 
 use super::crossings::{Crossings, MIX};
@@ -38,7 +38,7 @@ impl ApartTwo for __m256i {
 #[inline]
 unsafe fn apart_in_groups(crossings: &Crossings, window: *const u8, pairs: u64) -> u64 {
     // SAFETY: the caller's promise, for all of this function. A word's place is below the number of words, as in
-    // `Crossings::has_whole`; what is stored has eight places.
+    // `Crossings::place`; what is stored has eight places.
     unsafe {
         // Repeated where a group is not full.
         let last = 1 << highest_bit(pairs);
@@ -51,11 +51,12 @@ unsafe fn apart_in_groups(crossings: &Crossings, window: *const u8, pairs: u64) 
                 window.add(place).sub(2).cast::<i32>().read_unaligned()
             };
             let bytes = _mm256_setr_epi32(next(), next(), next(), next(), next(), next(), next(), next());
-            let keys = _mm256_and_si256(bytes, _mm256_set1_epi32(!0xFF));
-            let mixed = _mm256_mullo_epi32(keys, _mm256_set1_epi32(MIX as i32));
+            let right = _mm256_and_si256(bytes, _mm256_set1_epi32(!0xFFFF));
+            let before = _mm256_and_si256(_mm256_srli_epi32::<8>(bytes), _mm256_set1_epi32(0xFF));
+            let mixed = _mm256_mullo_epi32(right, _mm256_set1_epi32(MIX as i32));
             let mut places = [0_u32; GROUP];
             let shifted = _mm256_srl_epi32(mixed, _mm_cvtsi32_si128(crossings.shift as i32));
-            _mm256_storeu_si256(places.as_mut_ptr().cast(), shifted);
+            _mm256_storeu_si256(places.as_mut_ptr().cast(), _mm256_xor_si256(shifted, before));
             let word = |at: usize| *crossings.words.get_unchecked(places[at] as usize) as i32;
             let words = _mm256_setr_epi32(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7));
             // The bit of each pair in the highest place: 31 less the lowest five bits of its bytes.
