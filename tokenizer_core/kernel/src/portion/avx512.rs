@@ -1,14 +1,14 @@
 //! Keys of sixteen pieces at once.
 
 use core::arch::x86_64::{
-    __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm_set1_epi8,
-    _mm256_mask_set1_epi8, _mm256_maskz_loadu_epi8, _mm256_storeu_si256, _mm512_add_epi32, _mm512_aesenc_epi128,
-    _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi32_mask,
-    _mm512_cmpge_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_mask_mov_epi8, _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32,
-    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_min_epu32, _mm512_or_si512,
-    _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
-    _mm512_slli_epi32, _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
+    __m512i, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_maskz_loadu_epi8, _mm256_mask_set1_epi8, _mm256_maskz_loadu_epi8,
+    _mm256_storeu_si256, _mm512_add_epi32, _mm512_aesenc_epi128, _mm512_alignr_epi32, _mm512_and_si512,
+    _mm512_castsi128_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi32_mask, _mm512_cmpge_epu32_mask,
+    _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_mask_mov_epi8,
+    _mm512_mask_mov_epi32, _mm512_mask_shuffle_epi32, _mm512_maskz_compress_epi32, _mm512_maskz_loadu_epi8,
+    _mm512_maskz_loadu_epi32, _mm512_maskz_mov_epi8, _mm512_min_epu32, _mm512_or_si512, _mm512_permutexvar_epi8,
+    _mm512_permutexvar_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_slli_epi32,
+    _mm512_srl_epi32, _mm512_storeu_si512, _mm512_sub_epi32,
 };
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -25,6 +25,9 @@ use crate::sink::Sink;
 
 /// Keys in a vector.
 const QUARTER: usize = 4;
+
+/// Bytes of a run of white space that are looked at together.
+const RUN: usize = 64;
 
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
@@ -292,8 +295,8 @@ impl LookUp for Avx512 {
         let join = if white.newlines_join { u64::MAX } else { 0 };
         // Whether a newline stands before.
         let mut before = 0;
-        for bytes in piece.chunks(64) {
-            let within = u64::MAX >> (64 - bytes.len());
+        for bytes in piece.chunks(RUN) {
+            let within = u64::MAX >> (RUN - bytes.len());
             // SAFETY: the caller's promise; only the bytes within are loaded.
             let (space, newline) = unsafe {
                 let bytes = _mm512_maskz_loadu_epi8(within, bytes.as_ptr().cast());
@@ -310,14 +313,20 @@ impl LookUp for Avx512 {
 
     #[inline(always)]
     unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
-        for (bytes, at) in piece.chunks(GROUP).zip((0..).step_by(GROUP)) {
-            let Some(room) = ids[at..].first_chunk_mut::<GROUP>() else { return white.write(bytes, &mut ids[at..]) };
-            // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for sixteen ids.
+        for (bytes, at) in piece.chunks(RUN).zip((0..).step_by(RUN)) {
+            let Some(room) = ids[at..].first_chunk_mut::<RUN>() else { return white.write(bytes, &mut ids[at..]) };
+            let within = u64::MAX >> (RUN - bytes.len());
+            // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for four times sixteen
+            // ids. All are written, so that nothing waits for the length of the run.
             unsafe {
-                let bytes = _mm_maskz_loadu_epi8(first_lanes(bytes.len()), bytes.as_ptr().cast());
-                let newline = _mm_cmpeq_epi8_mask(bytes, _mm_set1_epi8(b'\n' as i8));
+                let bytes = _mm512_maskz_loadu_epi8(within, bytes.as_ptr().cast());
+                let newlines = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\n' as i8));
                 let (space, other) = (_mm512_set1_epi32(white.space as i32), _mm512_set1_epi32(white.newline as i32));
-                _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_mask_mov_epi32(space, newline, other));
+                let room: *mut u32 = room.as_mut_ptr().cast();
+                for at in (0..RUN).step_by(GROUP) {
+                    let ids = _mm512_mask_mov_epi32(space, (newlines >> at) as u16, other);
+                    _mm512_storeu_si512(room.add(at).cast(), ids);
+                }
             }
         }
     }
