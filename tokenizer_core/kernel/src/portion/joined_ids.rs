@@ -97,7 +97,7 @@ mod tests {
             for (end, ids) in misses.iter().rev() {
                 truth.splice(end..end, ids.iter().copied());
             }
-            let ends: Vec<_> = misses.iter().map(|(end, _)| Miss { offset: 0, end: *end as u32 }).collect();
+            let ends: Vec<_> = misses.iter().map(|(end, _)| Miss { at: 0, end: *end as u32 }).collect();
             let first = |ids: &[u32]| std::array::from_fn(|at| *ids.get(at).unwrap_or(&0));
             let few: Vec<_> = misses.iter().map(|(_, ids)| first(ids)).collect();
             let resolved = || ends.iter().zip(misses.iter().zip(&few)).map(|(miss, ((_, ids), few))| {

@@ -219,7 +219,7 @@ impl MissResolver {
         // The place of the last short piece whose ids are in the `LongCache`: one that comes twice without another
         // between them comes often.
         let mut last_stored = usize::MAX;
-        for (miss, at) in misses.iter().map(|miss| miss.at()).enumerate() {
+        for (miss, at) in misses.iter().map(|miss| miss.at as usize).enumerate() {
             let range = pieces.range(at);
             let piece = MissedPiece {
                 key: keys.keys[at],

@@ -8,6 +8,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod counts;
 mod joined_ids;
 mod keys;
 mod longer;
@@ -131,20 +132,13 @@ struct Found {
     miss_count: usize,
 }
 
-/// An unknown piece, and how many known ids come before it.
+/// An unknown piece.
 #[derive(Debug, Clone, Copy, Default)]
 struct Miss {
-    /// Where its place stands among those of the portion, in bytes, as `take` counts.
-    offset: u32,
-    end: u32,
-}
-
-impl Miss {
     /// The index of the piece.
-    #[inline(always)]
-    fn at(self) -> usize {
-        self.offset as usize / size_of::<u32>()
-    }
+    at: u32,
+    /// How many known ids come before it.
+    end: u32,
 }
 
 /// What is known about each piece of a portion.

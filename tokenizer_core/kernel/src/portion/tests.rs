@@ -38,7 +38,7 @@ fn findings(portion: &Portion, count: usize, ids: &[u32]) -> Findings {
         wide: longer.wide().map(|(place, piece)| (place, piece.key)).collect(),
         long: longer.long().map(|(place, hash)| (place, *hash)).collect(),
         ids: ids.to_vec(),
-        misses: misses[..*miss_count].iter().map(|miss| (miss.at(), miss.end as usize)).collect(),
+        misses: misses[..*miss_count].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
     }
 }
 
