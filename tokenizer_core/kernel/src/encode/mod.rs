@@ -1,6 +1,7 @@
 //! The pipeline: added tokens, normalizer, pretokenizer, merges, in one pass over the text and into any sink.
 
 mod long_text;
+mod plain_start;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -226,15 +227,22 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if !self.added_tokens.may_be_in(text, Pass::Raw, context.policy) {
-            return self.encode_raw_segment(text, 0, context, scratch, sink);
+        let from = self.encode_plain_start(text, context, scratch, sink);
+        let rest = &text[from..];
+        if !self.added_tokens.may_be_in(rest, Pass::Raw, context.policy) {
+            return self.encode_raw_segment(rest, from, context, scratch, sink);
         }
         let mut segments = Vec::new();
         match &mut context.guard {
-            None => self.added_tokens.split(text, Pass::Raw, context.policy, &mut segments)?,
+            None => self
+                .added_tokens
+                .split(rest, Pass::Raw, context.policy, &mut segments)
+                .map_err(|error| error.moved(|range| shift(range, from)))?,
+            // Then nothing has been encoded yet.
             Some(guard) => guard.split_raw(&self.added_tokens, text, &mut segments),
         }
         for Segment { bytes, id } in segments {
+            let bytes = shift(bytes, from);
             match id {
                 Some(id) => sink.added(id, bytes),
                 None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, context, scratch, sink)?,
@@ -294,12 +302,12 @@ impl Pipeline {
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        sink.stretch_begins(&stretch, text.len());
+        sink.stretch_begins(&stretch);
         if !self.encode_in_shares(text, context.threads, scratch, sink)? {
             self.encode_cut(text, &mut context.steps, scratch, sink)
                 .map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
-        sink.stretch_ended(&stretch);
+        sink.stretch_ended(&stretch, text.len());
         Ok(())
     }
 

@@ -46,7 +46,15 @@ impl Pretokenizer {
     /// Whether, in any text, a piece ends at every newline between a visible ASCII character and an ASCII letter, even
     /// if the text ends there: true of each scanner alone.
     pub fn cuts_behind_newlines(&self) -> bool {
-        matches!(self.stages.as_slice(), [stage] if stage.scanner().is_some())
+        self.scanner().is_some()
+    }
+
+    /// The scanner that cuts alone, if one does.
+    pub(crate) fn scanner(&self) -> Option<Scanner> {
+        match self.stages.as_slice() {
+            [stage] => stage.scanner(),
+            _ => None,
+        }
     }
 
     /// Begin to cut `text`, a whole text or a stretch of one, within the `steps` of the whole.
@@ -60,7 +68,7 @@ impl Pretokenizer {
         }
         let cut = match self.stages.as_slice() {
             [] => Cut::Whole,
-            [stage] if let Some(scanner) = stage.scanner() => Cut::Scanner(scanner),
+            _ if let Some(scanner) = self.scanner() => Cut::Scanner(scanner),
             stages => Cut::Levels(Box::new(Levels::new(stages, text.len(), steps))),
         };
         Ok(Pieces { text, at: 0, cut })

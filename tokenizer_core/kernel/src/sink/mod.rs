@@ -63,11 +63,11 @@ pub trait Sink {
     /// The number of ids of the next pieces, for a sink that counts.
     fn counted(&mut self, _ids: usize) {}
 
-    /// The next pieces are those of `stretch`, which has `bytes` bytes.
-    fn stretch_begins(&mut self, _stretch: &Stretch<'_>, _bytes: usize) {}
+    /// The next pieces are those of `stretch`.
+    fn stretch_begins(&mut self, _stretch: &Stretch<'_>) {}
 
-    /// All pieces of the stretch have been given.
-    fn stretch_ended(&mut self, _stretch: &Stretch<'_>) {}
+    /// All pieces of the stretch have been given; it had `bytes` bytes.
+    fn stretch_ended(&mut self, _stretch: &Stretch<'_>, _bytes: usize) {}
 }
 
 impl Sink for Buffer<u32> {

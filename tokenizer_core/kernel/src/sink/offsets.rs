@@ -153,17 +153,18 @@ impl Sink for Offsets<'_> {
         self.tile_many();
     }
 
-    fn stretch_begins(&mut self, stretch: &Stretch<'_>, bytes: usize) {
+    fn stretch_begins(&mut self, stretch: &Stretch<'_>) {
         let start = stretch.verbatim();
         self.is_tiling = start.is_some();
         if let Some(start) = start {
             [self.units, _] = self.around(start);
-            self.position = start + bytes;
+            self.position = start;
         }
     }
 
-    fn stretch_ended(&mut self, stretch: &Stretch<'_>) {
+    fn stretch_ended(&mut self, stretch: &Stretch<'_>, bytes: usize) {
         if self.is_tiling {
+            self.position += bytes;
             return self.tile();
         }
         // The tokens of a stretch tile it: merges only ever join bytes.

@@ -1,0 +1,57 @@
+//! The beginning of a long text that has no added token, encoded while these are looked for.
+//!
+//! A text that is longer than a core's caches comes from far away, and to look through all of it before the first piece
+//! is cut would make it come twice. So what a scanner has cut is looked through right afterwards, when it is near. Where
+//! a literal may begin this ends, and the text from there on is read like any other.
+
+use super::Pipeline;
+use crate::guard::EncodeContext;
+use crate::portion::PIECES;
+use crate::scratch::Scratch;
+use crate::sink::{Sink, Stretch};
+
+/// From so many bytes on a text is long: many times as much as is cut at once.
+const LONG: usize = 64 * 1024;
+
+impl Pipeline {
+    /// Encode the beginning of `text` and return where it ends: all of it if no literal may be in it, and nothing if
+    /// the text is short, is rewritten, or is not cut by a scanner alone.
+    ///
+    /// The text from there on may be encoded as if it were all there is. A scanner cuts there wherever the text ends, at
+    /// its end or at a literal. No literal begins before, and none takes white space before: what stands there is none.
+    pub(super) fn encode_plain_start(
+        &self,
+        text: &str,
+        context: &EncodeContext<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> usize {
+        let is_verbatim = self.normalizer.is_empty() && !self.prefix_space;
+        let is_serial = context.threads == 1 && context.guard.is_none();
+        let scanner = self.pretokenizer.scanner().filter(|_| text.len() >= LONG && is_verbatim && is_serial);
+        let Some(scanner) = scanner.filter(|_| self.added_tokens.begin_alone(context.policy)) else {
+            return 0;
+        };
+        let stretch = Stretch { start: 0, alignment: None, inner: 0, spaced: None };
+        sink.stretch_begins(&stretch);
+        scratch.longest = scratch.longest.max(text.len());
+        let mut start = 0;
+        while start < text.len() {
+            let count = scanner.fill(text, start, &mut scratch.ends);
+            let ends = &scratch.ends[..count];
+            let looked_at = ends.last().map_or(start, |end| *end as usize);
+            if self.added_tokens.may_begin_in(text, start..looked_at, context.policy) {
+                break;
+            }
+            let settled = if looked_at == text.len() { count } else { scanner.settled(text, ends) };
+            if settled == 0 {
+                break;
+            }
+            for first in (0..settled).step_by(PIECES) {
+                start = self.encode_pieces(text, start, first..settled.min(first + PIECES), scratch, sink);
+            }
+        }
+        sink.stretch_ended(&stretch, start);
+        start
+    }
+}
