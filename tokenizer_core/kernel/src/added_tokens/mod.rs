@@ -118,8 +118,8 @@ impl AddedTokens {
         !self.is_empty(pass, policy) && self.pass(pass).may_be_in(text)
     }
 
-    /// Whether there are literals, and [`Self::may_begin_in`] tells of a part of a text whether one begins there, whatever
-    /// stands before.
+    /// Whether there are literals, and [`Self::may_begin_in`] tells of a part of a text whether one begins there,
+    /// whatever stands before.
     pub(crate) fn begin_alone(&self, policy: SpecialPolicy) -> bool {
         let mut wanted = self.wanted(policy).peekable();
         wanted.peek().is_some() && wanted.all(Literals::begin_alone)

@@ -1,8 +1,8 @@
 //! The beginning of a long text that has no added token, encoded while these are looked for.
 //!
-//! A text that is longer than a core's caches comes from far away, and to look through all of it before the first piece
-//! is cut would make it come twice. So what a scanner has cut is looked through right afterwards, when it is near. Where
-//! a literal may begin this ends, and the text from there on is read like any other.
+//! A text longer than a core's caches comes from far away, and would come twice if all of it were looked through
+//! before the first piece is cut. So what a scanner has cut is looked through right afterwards, when it is near.
+//! Where a literal may begin this ends, and the text from there on is read like any other.
 
 use super::Pipeline;
 use crate::guard::EncodeContext;
@@ -17,8 +17,9 @@ impl Pipeline {
     /// Encode the beginning of `text` and return where it ends: all of it if no literal may be in it, and nothing if
     /// the text is short, is rewritten, or is not cut by a scanner alone.
     ///
-    /// The text from there on may be encoded as if it were all there is. A scanner cuts there wherever the text ends, at
-    /// its end or at a literal. No literal begins before, and none takes white space before: what stands there is none.
+    /// The text from there on may be encoded as if it were all there is. A scanner cuts there wherever the text ends
+    /// after that, at a literal or as a whole. No literal begins before, and none takes white space from there: what
+    /// stands before is none.
     pub(super) fn encode_plain_start(
         &self,
         text: &str,

@@ -316,8 +316,8 @@ impl LookUp for Avx512 {
         for (bytes, at) in piece.chunks(RUN).zip((0..).step_by(RUN)) {
             let Some(room) = ids[at..].first_chunk_mut::<RUN>() else { return white.write(bytes, &mut ids[at..]) };
             let within = u64::MAX >> (RUN - bytes.len());
-            // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for four times sixteen
-            // ids. All are written, so that nothing waits for the length of the run.
+            // SAFETY: the caller's promise; only the bytes there are are loaded, and there is room for four times
+            // sixteen ids. All are written, so that nothing waits for the length of the run.
             unsafe {
                 let bytes = _mm512_maskz_loadu_epi8(within, bytes.as_ptr().cast());
                 let newlines = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\n' as i8));

@@ -4,11 +4,11 @@
 //! After a space nothing is cut: some token goes from there to nearly every script, and some of them end within a
 //! character.
 //!
-//! A character is its bytes as one number: the four bytes up to its end, the last one highest, with zeros in the place
-//! of what stands before it. A pair is one bit. The right character and the last byte of the left one choose a word; the
-//! other bytes of the left one choose the bit. So a token that begins inside a character, and has only its last bytes,
-//! fills a whole word. Only the right character is hashed, and the byte chooses among the words around: what a script
-//! asks for lies in few cache lines.
+//! A character is its bytes as one number: the four bytes up to its end, the last one highest, with zeros in the
+//! place of what stands before it. A pair is one bit. The right character and the last byte of the left one choose a
+//! word, and the other bytes of the left one the bit. So a token that begins inside a character, and has only its
+//! last bytes, fills a whole word. Only the right character is hashed, and the byte chooses among the words around:
+//! what a script asks for lies in few cache lines.
 
 use rustc_hash::FxHashSet;
 
@@ -38,7 +38,7 @@ pub(super) const MIX: u32 = 0x9E37_79B1;
 pub(super) struct Crossings {
     /// A power of two of them.
     pub(super) words: Box<[u32]>,
-    /// 32 less the binary logarithm of their number, so a product of 32 bits, shifted right by it, is below their number.
+    /// 32 less the binary logarithm of their number: so a product of 32 bits, shifted right by it, is below that.
     pub(super) shift: u32,
     /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
     /// after it, a bit for the low half of each.
