@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::plain_start::LONG;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::byte_alphabet::text_to_bytes;
 use crate::config::{AddedToken, Config};
@@ -227,7 +228,7 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let from = self.encode_plain_start(text, context, scratch, sink);
+        let from = if text.len() < LONG { 0 } else { self.encode_plain_start(text, context, scratch, sink) };
         let rest = &text[from..];
         if !self.added_tokens.may_be_in(rest, Pass::Raw, context.policy) {
             return self.encode_raw_segment(rest, from, context, scratch, sink);
@@ -337,7 +338,8 @@ impl Pipeline {
     }
 
     /// Give `sink` the ids of the pieces from `start` on, whose ends are those of the scratch at `places`, and return
-    /// where the last of them ends.
+    /// where the last of them ends. Inlined, so that a short text is not a call longer since long ones come here too.
+    #[inline(always)]
     fn encode_pieces(
         &self,
         text: &str,

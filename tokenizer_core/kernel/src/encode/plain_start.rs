@@ -11,15 +11,16 @@ use crate::scratch::Scratch;
 use crate::sink::{Sink, Stretch};
 
 /// From so many bytes on a text is long: many times as much as is cut at once.
-const LONG: usize = 64 * 1024;
+pub(super) const LONG: usize = 64 * 1024;
 
 impl Pipeline {
-    /// Encode the beginning of `text` and return where it ends: all of it if no literal may be in it, and nothing if
-    /// the text is short, is rewritten, or is not cut by a scanner alone.
+    /// Encode the beginning of a [long](LONG) text and return where it ends: all of it if no literal may be in it, and
+    /// nothing if the text is rewritten or not cut by a scanner alone. Not inlined, so that a short text does not wait.
     ///
     /// The text from there on may be encoded as if it were all there is. A scanner cuts there wherever the text ends
     /// after that, at a literal or as a whole. No literal begins before, and none takes white space from there: what
     /// stands before is none.
+    #[inline(never)]
     pub(super) fn encode_plain_start(
         &self,
         text: &str,
@@ -29,7 +30,7 @@ impl Pipeline {
     ) -> usize {
         let is_verbatim = self.normalizer.is_empty() && !self.prefix_space;
         let is_serial = context.threads == 1 && context.guard.is_none();
-        let scanner = self.pretokenizer.scanner().filter(|_| text.len() >= LONG && is_verbatim && is_serial);
+        let scanner = self.pretokenizer.scanner().filter(|_| is_verbatim && is_serial);
         let Some(scanner) = scanner.filter(|_| self.added_tokens.begin_alone(context.policy)) else {
             return 0;
         };
