@@ -73,7 +73,8 @@ impl Scanner {
     /// anywhere after it: all up to the last that does not end in white space.
     ///
     /// The patterns say what a match is made of, and not what follows it; so where a text ends sooner, the matches
-    /// before are the same. Only white space is cut before its last character if something else follows (`(?!\S)`).
+    /// before are the same. A cased word gives back the capitals that no small letter follows, however many there are.
+    /// Only white space is cut before its last character if something else follows (`(?!\S)`).
     pub(crate) fn settled(self, text: &str, ends: &[u32]) -> usize {
         let is_settled = |end: &u32| !text[..*end as usize].ends_with(char::is_whitespace);
         ends.iter().rposition(is_settled).map_or(0, |at| at + 1)
