@@ -24,7 +24,7 @@ use tokd_kernel::sink::offsets::Offsets;
 const LITERALS: [[&str; 3]; 4] =
     [["<|end|>", "<s>", "<s>x"], ["<s>", " <s>", "e <"], ["aé", "a\u{301}", "中a"], ["z e", "'s<", "\nB"]];
 
-/// The shortest long text, in bytes.
+/// The shortest text whose beginning is encoded before it is looked through, in bytes.
 const LONG: usize = 64 * 1024;
 
 /// About as many pieces as are cut together.
