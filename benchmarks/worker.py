@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks.contenders import CONTENDERS
 from benchmarks.corpora import Cuts, cuts
+from benchmarks.machine import back_free_memory
 from benchmarks.openers import Encoder, Files
 
 Result = dict[str, Any]
@@ -115,6 +116,7 @@ def small(encoder: Encoder, texts: list[str]) -> Result:
 def single(encoder: Encoder, text: Cuts) -> dict[str, Result]:
     """Measure what one core does."""
     whole, size = text.whole, len(text.whole.encode())
+    back_free_memory()
     seconds, answer = timed(lambda: encoder.encode(whole))
     results = {"cold": result(seconds, size, digest(encoder.ids_of(answer)))}
     results["warm"] = again(lambda: encoder.encode(whole), size, lambda ids: digest(encoder.ids_of(ids)))
