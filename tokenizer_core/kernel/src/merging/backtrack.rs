@@ -175,24 +175,25 @@ impl SearchTables<'_> {
     }
 }
 
-/// Finds the tokens of three bytes and more that the rest of a piece begins with, except runs of one byte.
+/// Finds the tokens of three bytes and more that the rest of a piece begins with, except runs of one byte; `run` equal
+/// bytes come first, so all of them are longer than that.
 trait Search {
     /// The longest.
-    fn longest(&self, rest: &[u8]) -> Option<Candidate>;
+    fn longest(&self, rest: &[u8], run: usize) -> Option<Candidate>;
 
     /// The next shorter one.
-    fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate>;
+    fn shorter(&self, rest: &[u8], run: usize, than: Candidate) -> Option<Candidate>;
 }
 
 impl Search for &WhiteSpaceTokens {
     #[inline]
-    fn longest(&self, rest: &[u8]) -> Option<Candidate> {
+    fn longest(&self, rest: &[u8], _: usize) -> Option<Candidate> {
         let node = WhiteSpaceTokens::longest(self, rest);
         self.token(node).map(|(id, length)| Candidate { node, ..Candidate::new(id, usize::from(length)) })
     }
 
     #[inline]
-    fn shorter(&self, _: &[u8], than: Candidate) -> Option<Candidate> {
+    fn shorter(&self, _: &[u8], _: usize, than: Candidate) -> Option<Candidate> {
         let node = WhiteSpaceTokens::shorter(self, than.node);
         self.token(node).map(|(id, length)| Candidate { node, ..Candidate::new(id, usize::from(length)) })
     }
@@ -200,13 +201,13 @@ impl Search for &WhiteSpaceTokens {
 
 impl Search for SearchTables<'_> {
     #[inline]
-    fn longest(&self, rest: &[u8]) -> Option<Candidate> {
-        longest(*self, rest, usize::MAX)
+    fn longest(&self, rest: &[u8], run: usize) -> Option<Candidate> {
+        longest(*self, rest, run, usize::MAX)
     }
 
     #[inline]
-    fn shorter(&self, rest: &[u8], than: Candidate) -> Option<Candidate> {
-        longest(*self, rest, than.length())
+    fn shorter(&self, rest: &[u8], run: usize, than: Candidate) -> Option<Candidate> {
+        longest(*self, rest, run, than.length())
     }
 }
 
@@ -307,9 +308,19 @@ impl Neighbours {
     }
 }
 
-/// Which runs can follow a run of the same byte.
+/// By the id of a run: which runs of the same byte can follow it. Only what was asked about is known: a vocabulary has
+/// runs in dozens of lengths, and most texts need one answer.
 #[derive(Debug, Default)]
-struct Followers(FxHashMap<u32, RunLengths>);
+struct Followers(FxHashMap<u32, RunFollowers>);
+
+/// The lengths that can follow a run.
+#[derive(Debug)]
+struct RunFollowers {
+    /// All but those that are known not to.
+    possible: RunLengths,
+    /// Those that are known to.
+    sure: RunLengths,
+}
 
 impl Followers {
     /// The longest token that `rest` begins with, or the next one after what was `tried` there: first the tokens that
@@ -326,9 +337,11 @@ impl Followers {
         let run = tables.lengths.runs.run(rest);
         let mut below = usize::MAX;
         let longer = match tried {
-            None if tables.lengths.runs.is_led(rest[0], run) => tokens.longest(rest),
+            None if tables.lengths.runs.is_led(rest[0], run) => tokens.longest(rest, run),
             None => None,
-            Some(token) if !token.is_run() && token.length() >= run_tokens::SHORTEST => tokens.shorter(rest, token),
+            Some(token) if !token.is_run() && token.length() >= run_tokens::SHORTEST => {
+                tokens.shorter(rest, run, token)
+            }
             Some(token) => {
                 below = token.length();
                 None
@@ -350,12 +363,20 @@ impl Followers {
         below: usize,
     ) -> Option<Candidate> {
         let all = tables.lengths.runs.lengths(byte);
-        all.greatest(below)?;
-        let lengths = before.map_or(all, |before| {
-            let stands = |length| tables.is_valid_pair(before.id, tables.lengths.runs.id(byte, length));
-            *self.0.entry(before.id).or_insert_with(|| all.filter(stands))
-        });
-        let length = lengths.greatest(below)?;
+        let mut length = all.greatest(below)?;
+        if let Some(before) = before {
+            let RunFollowers { possible, sure } =
+                self.0.entry(before.id).or_insert(RunFollowers { possible: all, sure: RunLengths::default() });
+            length = possible.greatest(below)?;
+            while !sure.has(length) {
+                if tables.is_valid_pair(before.id, tables.lengths.runs.id(byte, length)) {
+                    sure.insert(length);
+                } else {
+                    possible.remove(length);
+                    length = possible.greatest(below)?;
+                }
+            }
+        }
         Some(Candidate::run(tables.lengths.runs.id(byte, length), length))
     }
 }
@@ -372,9 +393,14 @@ fn short(merges: &MergeTable, rest: &[u8], below: usize) -> Option<Candidate> {
     (below > 1).then(|| Candidate::new(merges.byte_id(rest[0]), 1))
 }
 
-/// The longest token that merges make, that `rest` begins with, and that is shorter than `below`, except those that are
-/// [`short`] and runs of one byte.
-fn longest(SearchTables { lengths, tokens, .. }: SearchTables<'_>, rest: &[u8], below: usize) -> Option<Candidate> {
+/// The longest token that merges make, that `rest` begins with, and that is longer than the `run` equal bytes there and
+/// shorter than `below`, except those that are [`short`].
+fn longest(
+    SearchTables { lengths, tokens, .. }: SearchTables<'_>,
+    rest: &[u8],
+    run: usize,
+    below: usize,
+) -> Option<Candidate> {
     let below = below.min(rest.len() + 1);
     if below > 3 {
         let place = place(rest);
@@ -385,7 +411,7 @@ fn longest(SearchTables { lengths, tokens, .. }: SearchTables<'_>, rest: &[u8], 
                 return long.map(|(id, length)| Candidate::new(id, length));
             }
         }
-        short &= (1 << below.min(LONG)) - 1;
+        short &= (1 << below.min(LONG)) - (2 << run.min(LONG - 1));
         while short != 0 {
             let length = short.ilog2() as usize;
             let key = Key::new(rest, 0, length, false);

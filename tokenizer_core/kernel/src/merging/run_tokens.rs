@@ -10,7 +10,7 @@ pub(crate) const SHORTEST: usize = 3;
 const LONGEST: usize = u128::BITS as usize - 1;
 
 /// Lengths of runs, a bit each.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RunLengths(u128);
 
 impl RunLengths {
@@ -21,10 +21,19 @@ impl RunLengths {
         lower.checked_ilog2().map(|length| length as usize)
     }
 
-    /// The lengths for which a condition is true.
-    pub(crate) fn filter(self, mut holds: impl FnMut(usize) -> bool) -> Self {
-        let all = std::iter::successors(self.greatest(usize::MAX), |length| self.greatest(*length));
-        Self(all.fold(0, |lengths, length| lengths | u128::from(holds(length)) << length))
+    /// Whether a length is one of them.
+    pub(crate) fn has(self, length: usize) -> bool {
+        self.0 >> length & 1 != 0
+    }
+
+    /// Add a length.
+    pub(crate) fn insert(&mut self, length: usize) {
+        self.0 |= 1 << length;
+    }
+
+    /// Take a length out.
+    pub(crate) fn remove(&mut self, length: usize) {
+        self.0 &= !(1 << length);
     }
 }
 
@@ -56,7 +65,7 @@ impl RunTokens {
         let reach = &mut self.reach[usize::from(byte)];
         *reach = run.max(usize::from(*reach)) as u8;
         if is_run {
-            self.lengths[usize::from(byte)].0 |= 1 << run;
+            self.lengths[usize::from(byte)].insert(run);
             // Of two with the same bytes the first counts.
             self.ids.entry((byte, run as u8)).or_insert(id);
         } else {
@@ -137,7 +146,10 @@ mod tests {
             [Some(127), Some(127), Some(64), Some(3), Some(3), None, None]
         );
         assert_eq!([127, 64, 3].map(|length| runs.id(b'-', length)), [4, 6, 1]);
-        assert_eq!(lengths.filter(|length| length != 64).greatest(127), Some(3));
+        let mut fewer = lengths;
+        fewer.remove(64);
+        assert_eq!([64, 3].map(|length| (lengths.has(length), fewer.has(length))), [(true, false), (true, true)]);
+        assert_eq!(fewer.greatest(127), Some(3));
         assert_eq!(runs.lengths(b'=').greatest(usize::MAX), None);
         // A run of 128 is another token.
         assert!(runs.is_led(b'-', LONGEST) && !runs.is_led(b'=', 1));
