@@ -56,7 +56,7 @@ impl<'a> Offsets<'a> {
             is_tiling: false,
             index: None,
             ids: Buffer::for_text(text.len()),
-            spans: Buffer::for_text(text.len()),
+            spans: Buffer::new(0, text.len()),
         }
     }
 
@@ -77,10 +77,12 @@ impl<'a> Offsets<'a> {
         [start, if source.is_empty() { start } else { self.around(source.end)[1] }]
     }
 
-    /// Make the spans of the ids that have come, if they are many.
+    /// Make the spans of the ids that have come, if they are many and have room. Those of a shorter text are made when
+    /// it is known how many they are: moving them while they grow took as long as making them.
     #[inline]
     fn tile_many(&mut self) {
-        if self.is_tiling && self.ids.len() - self.spans.len() >= WAITING {
+        let waiting = self.ids.len() - self.spans.len();
+        if self.is_tiling && waiting >= WAITING && waiting <= self.spans.spare().len() {
             self.tile();
         }
     }
