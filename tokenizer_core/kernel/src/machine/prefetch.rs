@@ -1,4 +1,4 @@
-//! Prefetching: ask the processor to load memory that will be read soon.
+//! Prefetching: ask the processor to load memory that will be read or written soon.
 
 /// Prefetch the cache line of one item. Any index is allowed: nothing but time changes.
 #[inline(always)]

@@ -9,7 +9,8 @@ use core::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-use super::{INSIDE, PADDING, UNITS};
+use super::{AHEAD, INSIDE, PADDING, UNITS};
+use crate::machine::prefetch::prefetch_at;
 
 /// Tokens that are looked at together.
 pub const TOGETHER: usize = 8;
@@ -55,6 +56,7 @@ pub unsafe fn tile(packed: &[u8], ids: &[u32], start: u32, spans: &mut [MaybeUni
         // Starts and ends in turn, of the first two and of the second two in each half.
         let (low, high) = (_mm256_unpacklo_epi32(starts, ends), _mm256_unpackhi_epi32(starts, ends));
         let to = spans.as_mut_ptr();
+        prefetch_at(to.wrapping_add(AHEAD));
         // SAFETY: there are eight spans of two numbers each, four of which are one store.
         unsafe {
             _mm256_storeu_si256(to.cast(), _mm256_permute2x128_si256::<0x20>(low, high));

@@ -8,7 +8,8 @@ use core::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-use super::{INSIDE, PADDING, UNITS};
+use super::{AHEAD, INSIDE, PADDING, UNITS};
+use crate::machine::prefetch::prefetch_at;
 
 /// Tokens that are looked at together.
 pub const TOGETHER: usize = 16;
@@ -48,6 +49,8 @@ pub unsafe fn tile(packed: &[u8], ids: &[u32], start: u32, spans: &mut [MaybeUni
         let ends = _mm512_add_epi32(place, sums);
         let starts = _mm512_sub_epi32(_mm512_sub_epi32(ends, units), inside);
         let to = spans.as_mut_ptr();
+        prefetch_at(to.wrapping_add(AHEAD));
+        prefetch_at(to.wrapping_add(AHEAD + TOGETHER / 2));
         // SAFETY: there are sixteen spans of two numbers each, eight of which are one store.
         unsafe {
             _mm512_storeu_si512(to.cast(), _mm512_permutex2var_epi32(starts, first, ends));

@@ -94,6 +94,10 @@ impl StepTables {
     }
 }
 
+/// The memory of so many spans ahead is prefetched: the processor itself looks no further than the end of a page.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 256;
+
 /// A number twice in one word: the start of a span in the lower half, its end in the upper one.
 #[inline(always)]
 const fn twice(number: u32) -> u64 {
