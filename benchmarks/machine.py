@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import platform
 from pathlib import Path
-
-
-BACKED = 64 << 20
-"""Free memory, in bytes, that is the machine's own when a first text is encoded: most libraries need less."""
-
-
-def back_free_memory() -> None:
-    """Touch free memory, so that nobody is charged for what the host of a virtual machine took back.
-
-    With free page reporting a host takes large pages that have been free for two seconds, and who next touches one
-    waits until all of it is there again: 4 ms where that was measured, and 0.1 without.
-    """
-    with mmap.mmap(-1, BACKED, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as free:
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            free.madvise(mmap.MADV_HUGEPAGE)
-        free[:: mmap.PAGESIZE] = bytes(BACKED // mmap.PAGESIZE)
 
 
 def cpu_model() -> str:

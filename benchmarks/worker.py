@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.backing import back_free_memory
 from benchmarks.contenders import CONTENDERS
 from benchmarks.corpora import Cuts, cuts
-from benchmarks.machine import back_free_memory
 from benchmarks.openers import Encoder, Files
 
 Result = dict[str, Any]
