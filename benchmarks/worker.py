@@ -116,7 +116,6 @@ def small(encoder: Encoder, texts: list[str]) -> Result:
 def single(encoder: Encoder, text: Cuts) -> dict[str, Result]:
     """Measure what one core does."""
     whole, size = text.whole, len(text.whole.encode())
-    back_free_memory()
     seconds, answer = timed(lambda: encoder.encode(whole))
     results = {"cold": result(seconds, size, digest(encoder.ids_of(answer)))}
     results["warm"] = again(lambda: encoder.encode(whole), size, lambda ids: digest(encoder.ids_of(ids)))
@@ -159,6 +158,7 @@ def main() -> None:
     contender = CONTENDERS[name]
     if contender.kernel:
         os.environ["TOKD_KERNEL"] = contender.kernel
+    back_free_memory()
     encoder = contender.open(vocabulary, Files(Path(vocabs), Path(converted)))
     measure = single if mode == "single" else batch
     opened = time.process_time()
