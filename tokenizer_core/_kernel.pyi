@@ -335,7 +335,7 @@ class PieceCounts:
 def keep_outputs(bytes: int) -> None:
     """Keep at most so many bytes of memory in which ids, spans and UTF-8 of long texts lay, for the next call.
 
-    At first these are 24 MB.
+    At first these are 24 MB, 4 MB of which are there as soon as a tokenizer of 10,000 tokens or more is open.
     Only Linux keeps any.
     """
 

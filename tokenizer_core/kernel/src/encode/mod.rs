@@ -15,6 +15,7 @@ use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
 use crate::guard::{EncodeContext, Guard};
+use crate::machine::buffer;
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch;
 use crate::normalize::{Normalizer, prefix_space};
@@ -86,7 +87,11 @@ impl Pipeline {
         let scratch = ScratchPool::new(cache_bytes);
         let build = || Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path);
         let is_large = vocabulary.id_limit() >= LARGE;
-        let (tables, ()) = if is_large { join(build, || scratch.prepare()) } else { (build(), ()) };
+        let prepare = || {
+            scratch.prepare();
+            buffer::prepare();
+        };
+        let (tables, ()) = if is_large { join(build, prepare) } else { (build(), ()) };
         Ok(Self {
             tokens,
             tables: tables?,

@@ -16,6 +16,13 @@ pub fn keep(bytes: usize) {
     let _ = bytes;
 }
 
+/// Touch memory for the first long text, before anybody waits for it: a large page for its ids, and one for its UTF-8 or
+/// its spans. They are kept like freed memory; nothing is done if some is kept already, or less may be.
+pub fn prepare() {
+    #[cfg(target_os = "linux")]
+    mapped::prepare();
+}
+
 /// Room for ids in addition to a third of the text's bytes, since very short texts have fewer than three bytes a token.
 const SHORT: usize = 16;
 
@@ -163,6 +170,12 @@ mod mapped {
     use crate::machine::lock::lock_briefly;
     use crate::machine::pages::{LARGE, Mapping};
 
+    /// Regions that are [prepared](super::prepare).
+    const PREPARED: usize = 2;
+
+    /// The size of these, most of it only reserved: enough for the ids of a text of 8 MB.
+    const PREPARED_BYTES: usize = 16 * LARGE;
+
     /// The most that is kept for later calls, in bytes that were touched.
     static MOST: AtomicUsize = AtomicUsize::new(24 << 20);
 
@@ -186,11 +199,18 @@ mod mapped {
             let bytes = bytes.checked_next_power_of_two()?;
             // No waiting: after a fork nobody may ever release the lock, and a new region is always possible.
             if let Ok(mut idle) = IDLE.try_lock()
-                && let Some(at) = idle.iter().rposition(|region| region.bytes == bytes)
+                && let Some(at) = fitting(&idle, bytes)
             {
                 return Some(idle.remove(at));
             }
             Some(Self { mapping: Mapping::new(bytes)?, bytes, touched: 0 })
+        }
+
+        /// A new one whose first large page is touched.
+        fn prepared(bytes: usize) -> Option<Self> {
+            let mapping = Mapping::new(bytes)?;
+            mapping.populate(LARGE);
+            Some(Self { mapping, bytes, touched: LARGE })
         }
 
         /// Keep it for a later call, and free the oldest kept ones to make room for it.
@@ -205,6 +225,12 @@ mod mapped {
                 forgotten
             });
         }
+    }
+
+    /// The last region of this size, or a larger one of which no more was touched than is asked for.
+    fn fitting(idle: &[Region], bytes: usize) -> Option<usize> {
+        let of_size = idle.iter().rposition(|region| region.bytes == bytes);
+        of_size.or_else(|| idle.iter().rposition(|region| region.bytes > bytes && region.touched <= bytes))
     }
 
     /// Take out the oldest regions until at most `most` bytes are left. The caller drops them after it has released the
@@ -229,9 +255,43 @@ mod mapped {
         let _forgotten = lock_briefly(&IDLE).map(|mut idle| forget(&mut idle, bytes));
     }
 
+    /// See [`super::prepare`].
+    pub fn prepare() {
+        let is_wanted = MOST.load(Ordering::Relaxed) >= PREPARED * LARGE;
+        if is_wanted && IDLE.try_lock().is_ok_and(|idle| idle.is_empty()) {
+            (0..PREPARED).filter_map(|_| Region::prepared(PREPARED_BYTES)).for_each(Region::give_back);
+        }
+    }
+
     #[cfg(test)]
     pub fn is_within_bounds() -> bool {
         touched(&IDLE.lock().unwrap()) <= MOST.load(Ordering::Relaxed)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_region_of_the_size_comes_before_a_larger_one_and_one_that_was_used_for_more_is_left() {
+            let region = |bytes, touched| Region { touched, ..Region::prepared(bytes).unwrap() };
+            let idle = [region(4 * LARGE, LARGE), region(8 * LARGE, 5 * LARGE), region(8 * LARGE, 4 * LARGE)];
+            for (bytes, expected) in [(2, Some(0)), (4, Some(0)), (1, Some(0)), (8, Some(2)), (16, None)] {
+                assert_eq!(fitting(&idle, bytes * LARGE), expected, "{bytes}");
+            }
+            assert_eq!(fitting(&idle[1..], 4 * LARGE), Some(1));
+            assert_eq!(fitting(&idle[1..], 2 * LARGE), None);
+        }
+
+        #[test]
+        fn what_is_prepared_serves_the_first_results_of_any_size() {
+            let prepared = vec![Region::prepared(PREPARED_BYTES).unwrap()];
+            assert_eq!(touched(&prepared), LARGE);
+            for bytes in [LARGE, 4 * LARGE, PREPARED_BYTES] {
+                assert_eq!(fitting(&prepared, bytes), Some(0), "{bytes}");
+            }
+            assert_eq!(fitting(&prepared, 2 * PREPARED_BYTES), None);
+        }
     }
 
     /// Items in a region.

@@ -75,6 +75,13 @@ mod mapped {
             Some(Self { start, mapping, mapped })
         }
 
+        /// Touch its first `bytes` bytes. An older system refuses, which is harmless.
+        pub fn populate(&self, bytes: usize) {
+            let room = self.mapped - (self.start.addr().get() - self.mapping.addr().get());
+            // SAFETY: the range lies in the mapping, and its contents stay as they are.
+            unsafe { libc::madvise(self.start.as_ptr(), bytes.min(room), libc::MADV_POPULATE_WRITE) };
+        }
+
         /// Where it begins.
         pub fn start(&self) -> NonNull<libc::c_void> {
             self.start
@@ -118,7 +125,7 @@ mod mapped {
 
     #[derive(Debug)]
     enum Memory {
-        Own { _mapping: Mapping },
+        Own { mapping: Mapping },
         Shared { _arena: Arc<Mapping> },
     }
 
@@ -142,18 +149,16 @@ mod mapped {
                 None => {
                     let mapping = Mapping::new(bytes)?;
                     let start = mapping.start();
-                    (Memory::Own { _mapping: mapping }, start)
+                    (Memory::Own { mapping }, start)
                 }
             };
             Some(Self { start: start.cast(), length, memory })
         }
 
-        /// Touch the pages of a table that has a mapping of its own. An older system refuses, which is harmless.
+        /// Touch the pages of a table that has a mapping of its own.
         pub fn populate(&mut self) {
-            if let Memory::Own { .. } = &self.memory {
-                let bytes = self.length * size_of::<T>();
-                // SAFETY: the range lies in the mapping, and its contents stay as they are.
-                unsafe { libc::madvise(self.start.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) };
+            if let Memory::Own { mapping } = &self.memory {
+                mapping.populate(self.length * size_of::<T>());
             }
         }
 
