@@ -20,14 +20,9 @@ use crate::transcode::utf8::Utf8;
 /// Characters taken out of a string at once; as UTF-32 they just fit an L1 cache. A string of no more is not cut.
 const BLOCK: usize = 8192;
 
-/// Shorter strings, in characters, are left to Python.
-const fn least(path: Path) -> usize {
-    match path {
-        // It writes 64 bytes at once, and the scanner of a short text has to wait for them.
-        Path::Avx512 => 512,
-        _ => 128,
-    }
-}
+/// Shorter strings, in characters, are left to Python. It keeps the UTF-8 of each, for which memory is touched that
+/// nobody has touched before.
+const LEAST: usize = 128;
 
 /// A text as UTF-8.
 pub enum Text<'a> {
@@ -52,7 +47,7 @@ impl Deref for Text<'_> {
 /// The text as UTF-8, or `InvalidUnicode` with the place of the first lone surrogate.
 #[inline]
 pub fn utf8<'a>(text: &'a Bound<'_, PyString>, path: Path) -> PyResult<Text<'a>> {
-    let made = if is_wide(text, path) { make(text, path) } else { None };
+    let made = if is_wide(text) { make(text, path) } else { None };
     made.map_or_else(|| kept(text, None).map(Text::Kept), |made| Ok(Text::Made(made)))
 }
 
@@ -83,11 +78,11 @@ impl Texts<'_> {
 
 /// As [`utf8`] for many texts; if the first that is not ASCII comes again, so do all.
 pub fn all<'a>(texts: &'a [Bound<'_, PyString>], path: Path) -> PyResult<Texts<'a>> {
-    let wide = texts.iter().filter(|text| is_wide(text, path));
+    let wide = texts.iter().filter(|text| is_wide(text));
     let again = wide.clone().next().is_none_or(comes_again);
     let mut made = if again { None } else { Utf8::with_room(wide.map(length).sum(), path) };
     let row = |(row, text): (usize, &'a Bound<'_, PyString>)| {
-        if let Some(made) = made.as_mut().filter(|_| is_wide(text, path)) {
+        if let Some(made) = made.as_mut().filter(|_| is_wide(text)) {
             let start = made.len();
             if append(text, made).is_some() {
                 return Ok(Row::Made(start..made.len()));
@@ -101,8 +96,8 @@ pub fn all<'a>(texts: &'a [Bound<'_, PyString>], path: Path) -> PyResult<Texts<'
 
 /// Whether it is long enough, and not ASCII.
 #[inline]
-fn is_wide(text: &Bound<'_, PyString>, path: Path) -> bool {
-    length(text) >= least(path) && !is_ascii(text)
+fn is_wide(text: &Bound<'_, PyString>) -> bool {
+    length(text) >= LEAST && !is_ascii(text)
 }
 
 /// As [`utf8`], made and kept by Python; `row` is which of several texts it is.
@@ -193,7 +188,7 @@ fn comes_again(text: &Bound<'_, PyString>) -> bool {
     let mut mark = text.as_ptr() as u64 ^ length as u64;
     let looks = (length / STRIDE).min(LOOKS);
     for look in 0..looks {
-        // SAFETY: it is a live string of at least [`least`] characters and the GIL is held; the place is below its
+        // SAFETY: it is a live string of at least [`LEAST`] characters and the GIL is held; the place is below its
         // length.
         let character = unsafe { ffi::PyUnicode_ReadChar(text.as_ptr(), (length * look / looks) as ffi::Py_ssize_t) };
         mark = (mark.rotate_left(21) ^ u64::from(character)).wrapping_mul(MIX);
