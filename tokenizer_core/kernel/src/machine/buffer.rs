@@ -16,8 +16,8 @@ pub fn keep(bytes: usize) {
     let _ = bytes;
 }
 
-/// Touch memory for the first long text, before anybody waits for it: a large page for its ids, and one for its UTF-8 or
-/// its spans. They are kept like freed memory; nothing is done if some is kept already, or less may be.
+/// Touch memory for the first long text, before anybody waits for it: a large page for its ids, and one for its UTF-8
+/// or its spans. They are kept like freed memory; nothing is done if some is kept already, or less may be.
 pub fn prepare() {
     #[cfg(target_os = "linux")]
     mapped::prepare();
