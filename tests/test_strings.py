@@ -11,7 +11,7 @@ from tokenizer_core import Tokenizer
 from tokenizer_core.errors import InvalidUnicode
 
 UNITS = ("é", "ÿ plain words ", "Ж", "日本語 ", "a👍", "\u07ff\u0800\uffff\U00010000\U0010ffff", "\0é")
-LENGTHS = (127, 128, 129, 200, 511, 512, 513, 575, 4096, 8191, 8192, 8193, 20_345)
+LENGTHS = (127, 128, 129, 200, 511, 512, 513, 575, 4095, 4096, 4097, 8191, 8192, 8193, 12_345, 20_345)
 """Around what is worth it, what one vector holds and what is taken out of a string at once."""
 
 TEXTS = [(unit * length)[:length] for unit, length in itertools.product(UNITS, LENGTHS)]
@@ -83,7 +83,7 @@ def test_a_string_of_another_class_is_its_characters(tiny: Tokenizer, text: Name
     assert bytes_of(tiny, text) == str.encode(text)
 
 
-@pytest.mark.parametrize("at", [0, 1, 511, 512, 5000, 8191, 8192, 8999])
+@pytest.mark.parametrize("at", [0, 1, 511, 512, 4095, 4096, 5000, 8191, 8192, 8999])
 def test_a_lone_surrogate_in_a_long_text_is_named_with_its_place(tiny: Tokenizer, at: int) -> None:
     for unit in ("x", "é", "日", "👍"):
         text = unit * at + "\udc80" + unit * (8999 - at)

@@ -1,7 +1,4 @@
-//! Buffers for results: ids, spans and UTF-8.
-//!
-//! The results of a long text get memory of their own, in large pages where the system has them, and freed memory is
-//! kept for the next call: touching new pages took longer than encoding some texts.
+//! Buffers for results: ids, spans and UTF-8. Those of a long text lie in memory of their own (`regions`).
 
 use std::mem::MaybeUninit;
 use std::ops::Deref;
@@ -11,7 +8,7 @@ use crate::machine::room::reserve;
 /// Keep at most `bytes` of freed memory for later calls; 24 MB by default.
 pub fn keep(bytes: usize) {
     #[cfg(target_os = "linux")]
-    mapped::keep(bytes);
+    super::regions::keep(bytes);
     #[cfg(not(target_os = "linux"))]
     let _ = bytes;
 }
@@ -20,7 +17,7 @@ pub fn keep(bytes: usize) {
 /// or its spans. They are kept like freed memory; nothing is done if some is kept already, or less may be.
 pub fn prepare() {
     #[cfg(target_os = "linux")]
-    mapped::prepare();
+    super::regions::prepare();
 }
 
 /// Room for ids in addition to a third of the text's bytes, since very short texts have fewer than three bytes a token.
@@ -164,135 +161,9 @@ impl<T: Copy> Deref for Buffer<T> {
 mod mapped {
     use std::marker::PhantomData;
     use std::mem::MaybeUninit;
-    use std::sync::Mutex;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use crate::machine::lock::lock_briefly;
-    use crate::machine::pages::{LARGE, Mapping};
-
-    /// Regions that are [prepared](super::prepare).
-    const PREPARED: usize = 2;
-
-    /// The size of these, most of it only reserved: enough for the ids of a text of 8 MB.
-    const PREPARED_BYTES: usize = 16 * LARGE;
-
-    /// The most that is kept for later calls, in bytes that were touched.
-    static MOST: AtomicUsize = AtomicUsize::new(24 << 20);
-
-    /// A multiple of every system's page.
-    const PAGE: usize = 64 << 10;
-
-    pub(super) static IDLE: Mutex<Vec<Region>> = Mutex::new(Vec::new());
-
-    /// Memory, most of which is only reserved.
-    #[derive(Debug)]
-    pub(super) struct Region {
-        mapping: Mapping,
-        bytes: usize,
-        /// How many bytes, from the start, may have been written to since the system gave the memory.
-        touched: usize,
-    }
-
-    impl Region {
-        /// One that was kept, or a new one. Sizes are powers of two, so that texts of similar length can share them.
-        fn take(bytes: usize) -> Option<Self> {
-            let bytes = bytes.checked_next_power_of_two()?;
-            // No waiting: after a fork nobody may ever release the lock, and a new region is always possible.
-            if let Ok(mut idle) = IDLE.try_lock()
-                && let Some(at) = fitting(&idle, bytes)
-            {
-                return Some(idle.remove(at));
-            }
-            Some(Self { mapping: Mapping::new(bytes)?, bytes, touched: 0 })
-        }
-
-        /// A new one whose first large page is touched.
-        fn prepared(bytes: usize) -> Option<Self> {
-            let mapping = Mapping::new(bytes)?;
-            mapping.populate(LARGE);
-            Some(Self { mapping, bytes, touched: LARGE })
-        }
-
-        /// Keep it for a later call, and free the oldest kept ones to make room for it.
-        fn give_back(self) {
-            let most = MOST.load(Ordering::Relaxed);
-            if self.touched > most {
-                return;
-            }
-            let _forgotten = IDLE.try_lock().map(|mut idle| {
-                let forgotten = forget(&mut idle, most - self.touched);
-                idle.push(self);
-                forgotten
-            });
-        }
-    }
-
-    /// The last region of this size, or a larger one of which no more was touched than is asked for.
-    fn fitting(idle: &[Region], bytes: usize) -> Option<usize> {
-        let of_size = idle.iter().rposition(|region| region.bytes == bytes);
-        of_size.or_else(|| idle.iter().rposition(|region| region.bytes > bytes && region.touched <= bytes))
-    }
-
-    /// Take out the oldest regions until at most `most` bytes are left. The caller drops them after it has released the
-    /// lock, since unmapping takes a while.
-    fn forget(idle: &mut Vec<Region>, most: usize) -> Vec<Region> {
-        let (mut kept, mut count) = (touched(idle), 0);
-        while kept > most {
-            kept -= idle[count].touched;
-            count += 1;
-        }
-        idle.drain(..count).collect()
-    }
-
-    fn touched(idle: &[Region]) -> usize {
-        idle.iter().map(|region| region.touched).sum()
-    }
-
-    /// See [`super::keep`].
-    pub fn keep(bytes: usize) {
-        MOST.store(bytes, Ordering::Relaxed);
-        // If the lock cannot be had, after a fork, the kept regions are never used in that process and cost nothing.
-        let _forgotten = lock_briefly(&IDLE).map(|mut idle| forget(&mut idle, bytes));
-    }
-
-    /// See [`super::prepare`].
-    pub fn prepare() {
-        let is_wanted = MOST.load(Ordering::Relaxed) >= PREPARED * LARGE;
-        if is_wanted && IDLE.try_lock().is_ok_and(|idle| idle.is_empty()) {
-            (0..PREPARED).filter_map(|_| Region::prepared(PREPARED_BYTES)).for_each(Region::give_back);
-        }
-    }
-
-    #[cfg(test)]
-    pub fn is_within_bounds() -> bool {
-        touched(&IDLE.lock().unwrap()) <= MOST.load(Ordering::Relaxed)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_region_of_the_size_comes_before_a_larger_one_and_one_that_was_used_for_more_is_left() {
-            let region = |bytes, touched| Region { touched, ..Region::prepared(bytes).unwrap() };
-            let idle = [region(4 * LARGE, LARGE), region(8 * LARGE, 5 * LARGE), region(8 * LARGE, 4 * LARGE)];
-            for (bytes, expected) in [(2, Some(0)), (4, Some(0)), (1, Some(0)), (8, Some(2)), (16, None)] {
-                assert_eq!(fitting(&idle, bytes * LARGE), expected, "{bytes}");
-            }
-            assert_eq!(fitting(&idle[1..], 4 * LARGE), Some(1));
-            assert_eq!(fitting(&idle[1..], 2 * LARGE), None);
-        }
-
-        #[test]
-        fn what_is_prepared_serves_the_first_results_of_any_size() {
-            let prepared = vec![Region::prepared(PREPARED_BYTES).unwrap()];
-            assert_eq!(touched(&prepared), LARGE);
-            for bytes in [LARGE, 4 * LARGE, PREPARED_BYTES] {
-                assert_eq!(fitting(&prepared, bytes), Some(0), "{bytes}");
-            }
-            assert_eq!(fitting(&prepared, 2 * PREPARED_BYTES), None);
-        }
-    }
+    use crate::machine::pages::LARGE;
+    use crate::machine::regions::Region;
 
     /// Items in a region.
     #[derive(Debug)]
@@ -315,7 +186,7 @@ mod mapped {
         pub fn new(capacity: usize) -> Option<Self> {
             let bytes = capacity.checked_mul(size_of::<T>()).filter(|bytes| *bytes >= LARGE)?;
             let region = Region::take(bytes)?;
-            let (start, capacity) = (region.mapping.start().as_ptr().cast(), region.bytes / size_of::<T>());
+            let (start, capacity) = (region.start().as_ptr().cast(), region.bytes() / size_of::<T>());
             Some(Self { region: Some(region), start, capacity, length: 0, items: PhantomData })
         }
 
@@ -341,27 +212,15 @@ mod mapped {
         pub fn trim(&mut self) {
             let used = self.length * size_of::<T>();
             if let Some(region) = &mut self.region {
-                region.touched = region.touched.max(used.next_multiple_of(LARGE)).min(region.bytes);
-                let end = used.next_multiple_of(PAGE).min(region.touched);
-                if (region.touched - end) * 3 > used {
-                    // SAFETY: `end` is a multiple of a page and `touched` at most the region's size, so the range lies
-                    // in the region; it is after all items, so nothing in it is ever read.
-                    unsafe {
-                        let from = region.mapping.start().as_ptr().byte_add(end);
-                        libc::madvise(from, region.touched - end, libc::MADV_DONTNEED);
-                    }
-                    region.touched = end;
-                }
+                region.trim(used);
             }
         }
     }
 
     impl<T> Drop for Mapped<T> {
         fn drop(&mut self) {
-            if let Some(mut region) = self.region.take() {
-                let used = self.length * size_of::<T>();
-                region.touched = region.touched.max(used.next_multiple_of(LARGE)).min(region.bytes);
-                region.give_back();
+            if let Some(region) = self.region.take() {
+                region.give_back(self.length * size_of::<T>());
             }
         }
     }
@@ -392,13 +251,6 @@ mod tests {
         }
     }
 
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn what_is_kept_is_told_in_a_fork_that_another_thread_left_the_lock_to() {
-        let as_it_is = 24 << 20;
-        assert!(crate::machine::lock::ends_while_locked(&mapped::IDLE, move || keep(as_it_is)));
-    }
-
     #[test]
     fn what_is_kept_is_bounded_and_never_in_use_twice() {
         let mut buffers: Vec<Buffer<u32>> = (0..24).map(|_| Buffer::new(0, 1 << 20)).collect();
@@ -411,7 +263,7 @@ mod tests {
             }
             buffers = (0..24).map(|_| Buffer::new(0, 1 << 20)).collect();
             #[cfg(target_os = "linux")]
-            assert!(mapped::is_within_bounds());
+            assert!(crate::machine::regions::is_within_bounds());
         }
     }
 }

@@ -10,6 +10,8 @@ pub(crate) mod maximum;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;
+#[cfg(target_os = "linux")]
+mod regions;
 pub(crate) mod room;
 pub(crate) mod tagged_line;
 pub(crate) mod words;

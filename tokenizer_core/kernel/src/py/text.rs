@@ -20,8 +20,8 @@ use crate::transcode::utf8::Utf8;
 /// Characters taken out of a string at once; as UTF-32 they just fit an L1 cache. A string of no more is not cut.
 const BLOCK: usize = 8192;
 
-/// Shorter strings, in characters, are left to Python. It keeps the UTF-8 of each, for which memory is touched that
-/// nobody has touched before.
+/// Shorter strings, in characters, are left to Python, which is level with them. Of longer ones it would keep more
+/// UTF-8, in memory that nobody has touched before.
 const LEAST: usize = 128;
 
 /// A text as UTF-8.
