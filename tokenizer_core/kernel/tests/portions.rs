@@ -25,7 +25,7 @@ proptest! {
     #[test]
     fn a_text_is_its_pieces(
         draws in prop::collection::vec(any::<(u16, u16)>(), 0..40),
-        words in prop::collection::vec("[abcd]{1,9}|[abcd]{8,40}", 1..40),
+        words in prop::collection::vec("[abcd]{1,9}|[abcd]{8,70}", 1..40),
         order in prop::collection::vec(any::<prop::sample::Index>(), 1..1500),
         cache_bytes in prop::sample::select(vec![0_usize, 1 << 12, 1 << 20]),
     ) {

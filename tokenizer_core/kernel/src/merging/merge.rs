@@ -4,16 +4,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::merging::LONG;
 use crate::merging::lane::Lanes;
 use crate::merging::ranks::{MergeTable, NEVER};
 
 /// Up to this many bytes, lanes are faster than the queue and than the search from left to right.
-pub const SCAN_LIMIT: usize = Lanes::<64>::LIMIT;
+const SCAN_LIMIT: usize = Lanes::<LONG>::LIMIT;
 
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]
 pub struct Merger {
-    lanes: Lanes<64>,
+    pub(crate) lanes: Lanes<LONG>,
     ids: Vec<u32>,
     ranks: Vec<u32>,
     links: Vec<Links>,

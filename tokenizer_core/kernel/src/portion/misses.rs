@@ -6,21 +6,15 @@ use std::ops::Range;
 use super::longer::WidePiece;
 use super::piece_ids::PieceIds;
 use super::{Keys, Miss, PIECES, Pieces};
-use crate::merging::Mergers;
 use crate::merging::lane::{LANES, Lanes};
-use crate::merging::merge::SCAN_LIMIT;
 use crate::merging::token_index::Candidate;
+use crate::merging::{LONG, MIDDLE, Mergers, SHORT};
 use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, WideIds};
 use crate::tables::Tables;
 
 /// Up to this many misses are merged without looking them up as tokens: they would have to wait for the look-up, and
 /// merges give the same ids.
 const FEW_MISSES: usize = 4;
-
-/// Places in a lane, two more than the bytes of the longest piece it takes. Pieces that fit the shorter lanes are
-/// merged together.
-const SHORT: usize = 16;
-const MIDDLE: usize = 32;
 
 /// Twice as many as there are pieces.
 const BUCKETS: usize = 2 * PIECES;
@@ -40,12 +34,11 @@ pub(super) struct MissResolver {
     short: Vec<usize>,
     middle: Vec<usize>,
     long: Vec<usize>,
+    longest: Vec<usize>,
     /// By the place of its line: the last miss that was to be merged.
     unknown: [u16; BUCKETS],
     /// Misses that repeat an earlier one, and which.
     repeats: Vec<(u16, u16)>,
-    short_lanes: Lanes<SHORT>,
-    middle_lanes: Lanes<MIDDLE>,
 }
 
 impl Default for MissResolver {
@@ -60,10 +53,9 @@ impl Default for MissResolver {
             short: Vec::with_capacity(PIECES),
             middle: Vec::with_capacity(PIECES),
             long: Vec::new(),
+            longest: Vec::new(),
             unknown: [0; BUCKETS],
             repeats: Vec::with_capacity(PIECES),
-            short_lanes: Lanes::default(),
-            middle_lanes: Lanes::default(),
         }
     }
 }
@@ -157,19 +149,18 @@ impl MissResolver {
                     &mut self.short
                 } else if length <= Lanes::<MIDDLE>::LIMIT {
                     &mut self.middle
-                } else {
+                } else if length <= Lanes::<LONG>::LIMIT {
                     &mut self.long
+                } else {
+                    &mut self.longest
                 };
                 group.push(miss);
             }
         }
-        self.merge_in_turns(text, tables, caches);
-        while let Some(miss) = self.long.pop() {
+        self.merge_in_turns(text, tables, mergers, caches);
+        while let Some(miss) = self.longest.pop() {
             let piece = &text[self.pieces[miss].range()];
-            let by_search = match tables.search_tables() {
-                Some(search) if piece.len() > SCAN_LIMIT => mergers.backtracker.encode(search, piece),
-                _ => None,
-            };
+            let by_search = tables.search_tables().and_then(|search| mergers.backtracker.encode(search, piece));
             let ids = match by_search {
                 Some(ids) => ids,
                 None => mergers.queue.merge(&tables.merges, piece),
@@ -320,33 +311,38 @@ impl MissResolver {
         is_repeat
     }
 
-    /// Merge the shorter unknown pieces in groups of about the same length, so that their waits for memory overlap. The
-    /// last few short ones go into the longer lanes if there is room.
-    fn merge_in_turns(&mut self, text: &[u8], tables: &Tables, caches: &mut Caches) {
-        let (mut short, mut middle) = (std::mem::take(&mut self.short), std::mem::take(&mut self.middle));
-        let (last, room) = (short.len() % LANES, LANES - middle.len() % LANES);
+    /// Merge the unknown pieces that lanes take in groups of about the same length, so that their waits for memory
+    /// overlap. The last few short ones go into the lanes of the middle ones if there is room.
+    fn merge_in_turns(&mut self, text: &[u8], tables: &Tables, mergers: &mut Mergers, caches: &mut Caches) {
+        let (last, room) = (self.short.len() % LANES, LANES - self.middle.len() % LANES);
         if room < LANES && last <= room {
-            middle.extend(short.drain(short.len() - last..));
+            self.middle.extend(self.short.drain(self.short.len() - last..));
         }
-        for group in short.chunks(LANES) {
-            let pieces = group.iter().map(|miss| &text[self.pieces[*miss].range()]);
-            self.short_lanes.merge(&tables.merges, pieces);
+        self.merge_group(|all| &mut all.short, &mut mergers.short, text, tables, caches);
+        self.merge_group(|all| &mut all.middle, &mut mergers.middle, text, tables, caches);
+        self.merge_group(|all| &mut all.long, &mut mergers.queue.lanes, text, tables, caches);
+    }
+
+    /// Merge the misses that `listed` finds, and empty the list.
+    #[inline(always)]
+    fn merge_group<const N: usize>(
+        &mut self,
+        listed: impl Fn(&mut Self) -> &mut Vec<usize>,
+        lanes: &mut Lanes<N>,
+        text: &[u8],
+        tables: &Tables,
+        caches: &mut Caches,
+    ) {
+        let mut misses = std::mem::take(listed(self));
+        for group in misses.chunks(LANES) {
+            lanes.merge(&tables.merges, group.iter().map(|miss| &text[self.pieces[*miss].range()]));
             for (lane, miss) in group.iter().enumerate() {
-                let (ids, count) = self.short_lanes.ids(lane);
+                let (ids, count) = lanes.ids(lane);
                 self.learn_merged(*miss, text, caches, &ids, count);
             }
         }
-        for group in middle.chunks(LANES) {
-            let pieces = group.iter().map(|miss| &text[self.pieces[*miss].range()]);
-            self.middle_lanes.merge(&tables.merges, pieces);
-            for (lane, miss) in group.iter().enumerate() {
-                let (ids, count) = self.middle_lanes.ids(lane);
-                self.learn_merged(*miss, text, caches, &ids, count);
-            }
-        }
-        short.clear();
-        middle.clear();
-        (self.short, self.middle) = (short, middle);
+        misses.clear();
+        *listed(self) = misses;
     }
 
     #[inline(always)]
