@@ -14,6 +14,7 @@ const SCAN_LIMIT: usize = Lanes::<LONG>::LIMIT;
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]
 pub struct Merger {
+    /// For pieces of up to [`SCAN_LIMIT`] bytes: one of them here, several where a portion has them.
     pub(crate) lanes: Lanes<LONG>,
     ids: Vec<u32>,
     ranks: Vec<u32>,

@@ -15,13 +15,13 @@ use self::backtrack::Backtracker;
 use self::lane::Lanes;
 use self::merge::Merger;
 
-/// Places in the lanes for pieces of one length or another, two more than the bytes of the longest piece they take.
+/// Places in a lane, by the length of its pieces: two more than the bytes of the longest that it takes.
 pub(crate) const SHORT: usize = 16;
 pub(crate) const MIDDLE: usize = 32;
 pub(crate) const LONG: usize = 64;
 
-/// What merges pieces, by their length. Those that are too long for the lanes are merged by the search from left to
-/// right where the vocabulary allows it, else by the queue, which has the longest lanes, too.
+/// What merges pieces, by their length: lanes, of which `queue` has the longest. What is too long for these is merged
+/// by the search from left to right where the vocabulary allows it, else by the queue.
 #[derive(Debug, Default)]
 pub struct Mergers {
     pub(crate) short: Lanes<SHORT>,
