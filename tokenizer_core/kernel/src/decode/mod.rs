@@ -13,6 +13,7 @@ use crate::decode::steps::{StepTables, Steps, Unit};
 use crate::error::{Code, Error, Result};
 use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
+use crate::machine::prefetch::prefetch_at;
 use crate::vocabulary::Vocabulary;
 
 /// Set in the table of lengths: the token is not ASCII.
@@ -26,6 +27,9 @@ const BLOCK: usize = 512;
 
 /// Cells that are copied together.
 const COPIED: usize = 4;
+
+/// Ids so far ahead are prefetched: a processor itself looks no further than the end of a page.
+const AHEAD: usize = 512;
 
 /// Ids that are looked at to estimate what all are like.
 const SAMPLE: usize = 1024;
@@ -163,6 +167,7 @@ impl TokenBytes {
         let (mut at, mut end) = (0, 0);
         let (together, rest) = ids.as_chunks::<COPIED>();
         for ids in together {
+            prefetch_at(ids.as_ptr().wrapping_add(AHEAD));
             // SAFETY: the assertion above: each id before took at most `MIDDLE` bytes, so there is room for those of
             // the next ones and for `ROOM` more. `place` clips each id to the limit.
             let Some(written) = (unsafe { self.cells.write(ids.each_ref().map(place), out.as_mut_ptr().add(end)) })
