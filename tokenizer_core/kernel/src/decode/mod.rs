@@ -28,7 +28,7 @@ const BLOCK: usize = 512;
 /// Cells that are copied together.
 const COPIED: usize = 4;
 
-/// Ids so far ahead are prefetched: a processor itself looks no further than the end of a page.
+/// Ids so far ahead are prefetched.
 const AHEAD: usize = 512;
 
 /// Ids that are looked at to estimate what all are like.

@@ -17,7 +17,7 @@ use crate::expression::StepBudget;
 use crate::guard::{EncodeContext, Guard};
 use crate::machine::buffer;
 use crate::machine::path::Path;
-use crate::machine::prefetch::prefetch;
+use crate::machine::prefetch::prefetch_bytes;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::piece_cache::CacheStatistics;
 use crate::portion::{PIECES, Pieces};
@@ -200,7 +200,7 @@ impl Pipeline {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }
         // A short text is read to its end before the processor's own prefetcher notices that it is read in order.
-        (0..text.len().min(READ_AHEAD)).step_by(64).for_each(|at| prefetch(text.as_bytes(), at));
+        prefetch_bytes(text.as_ptr(), text.len().min(READ_AHEAD));
         if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }

@@ -27,14 +27,13 @@ mod mapped {
 
     use super::{LARGE, Zeroable};
     use crate::machine::lock::lock_briefly;
+    use crate::machine::prefetch::CACHE_LINE;
 
     /// Smaller tables have small pages of their own.
     const SHARED: usize = LARGE / 16;
 
     /// The address space of an arena, in which tables lie side by side that would not fill large pages of their own.
     const ARENA_BYTES: usize = 16 * LARGE;
-
-    const CACHE_LINE: usize = 64;
 
     /// A multiple of every system's small page.
     const PAGE: usize = 1 << 16;

@@ -1,9 +1,19 @@
-//! Prefetching: ask the processor to load memory that will be read or written soon.
+//! Prefetching: ask the processor to load memory that will be read or written soon. By itself it looks no further than
+//! the end of a page, even where all memory is read in order.
+
+/// What memory is loaded by, in bytes.
+pub const CACHE_LINE: usize = 64;
 
 /// Prefetch the cache line of one item. Any index is allowed: nothing but time changes.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
     prefetch_at(items.as_ptr().wrapping_add(index));
+}
+
+/// Prefetch the cache lines of so many bytes from an address on. Any address is allowed.
+#[inline(always)]
+pub fn prefetch_bytes(start: *const u8, bytes: usize) {
+    (0..bytes).step_by(CACHE_LINE).for_each(|at| prefetch_at(start.wrapping_add(at)));
 }
 
 /// Prefetch the cache line at an address. Any address is allowed.

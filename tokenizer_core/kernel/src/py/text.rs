@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::machine::path::Path;
-use crate::machine::prefetch::prefetch_at;
+use crate::machine::prefetch::{CACHE_LINE, prefetch_bytes};
 use crate::transcode::utf8::Utf8;
 
 /// Characters taken out of a string at once; as UTF-32 they just fit an L1 cache. A string of no more is not cut.
@@ -163,17 +163,15 @@ fn append(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
     Some(())
 }
 
-/// Prefetch characters of a long string. Python reads them one after the other, and a processor itself looks no further
-/// than the end of a page.
+/// Prefetch characters of a long string.
 ///
-/// They are taken to have two bytes each and to follow the head of the string, as is mostly so; if not, nothing but
-/// time is lost.
+/// They are taken to have two bytes each and to follow the head of the string, which has a line, as is mostly so; if
+/// not, nothing but time is lost.
 fn prefetch_characters(text: &Bound<'_, PyString>, characters: Range<usize>) {
-    const LINE: usize = 64;
-    const HEAD: usize = LINE;
-    for at in (2 * characters.start..2 * characters.end).step_by(LINE) {
-        prefetch_at(text.as_ptr().cast::<u8>().wrapping_add(HEAD + at));
-    }
+    const HEAD: usize = CACHE_LINE;
+    const WIDTH: usize = 2;
+    let start = text.as_ptr().cast::<u8>().wrapping_add(HEAD + WIDTH * characters.start);
+    prefetch_bytes(start, WIDTH * characters.len());
 }
 
 /// As [`append`] for at most [`BLOCK`] characters.

@@ -94,7 +94,7 @@ impl StepTables {
     }
 }
 
-/// The memory of so many spans ahead is prefetched: the processor itself looks no further than the end of a page.
+/// The memory of so many spans ahead is prefetched.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 256;
 
