@@ -68,7 +68,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = Settings.load() if settings is None else settings
     registry = Registry.open(settings)
-    metrics = Metrics(registry.loaded, registry.texts, registry.trained)
+    metrics = Metrics(registry.loaded, registry.trained)
     return App(
         State(
             settings=settings,

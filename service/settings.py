@@ -134,9 +134,6 @@ class Settings:
         least=0,
         most=MAX_CACHE_BYTES,
     )
-    text_cache_bytes: int = _setting(
-        0, "bytes in which one process remembers whole texts that it encoded; 0 is off, for it rarely pays", least=0
-    )
     inline_bytes: int = _setting(
         128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
     )

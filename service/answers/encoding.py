@@ -13,7 +13,6 @@ from service.errors import ServiceError, from_core
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
 from service.tokenizers.loaded import Loaded
-from service.tokenizers.text_cache import TextKey
 from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]
@@ -33,7 +32,7 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
     text = request.text
     require_text(request)
     is_plain = request.parts == _PLAIN and _is_unshaped(request)
-    if is_plain and isinstance(text, str) and writer is write and loaded.texts is None:
+    if is_plain and isinstance(text, str) and writer is write:
         try:
             ids, total = loaded.tokenizer.encode_json(
                 text, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
@@ -44,7 +43,7 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
             return Answer([loaded.head + b'"ids":', ids, b',"count":%d}' % total], total, loaded.hash)
         return Answer([b'%b"ids":%b,"count":%d}' % (loaded.head, ids, total)], total, loaded.hash)
     if is_plain:
-        rows = _encode_rows(loaded, request, threads)
+        rows = _encode_rows(loaded.tokenizer, request, threads)
         counts = [len(row) for row in rows]
         return writer(loaded, text, {"ids": rows, "count": counts}, sum(counts))
     return _encode_shaped(loaded, request, max_ids, threads, writer)
@@ -64,7 +63,7 @@ def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads
         encoded = [offsets_of(loaded, request, index, "char") for index in range(len(texts_of(request)))]
         rows, spans = [each.ids for each in encoded], [each.spans for each in encoded]
     else:
-        rows = _encode_rows(loaded, request, threads)
+        rows = _encode_rows(tokenizer, request, threads)
     try:
         shaped = shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
     except TokdError as error:
@@ -147,12 +146,9 @@ PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 """How each field of a shaped row is made, but for its spans."""
 
 
-def count(loaded: Loaded, request: CountRequest, *, threads: int) -> Answer:
-    """Answer ``/count`` for texts; ``threads`` may work on a list of them."""
+def count(loaded: Loaded, request: CountRequest) -> Answer:
+    """Answer ``/count`` for texts."""
     require_text(request)
-    if loaded.texts is not None:
-        counts = [len(ids) for ids in _encode_rows(loaded, request, threads)]
-        return write(loaded, request.text, {"count": counts}, sum(counts))
     counts = []
     for index, text in enumerate(texts_of(request)):
         try:
@@ -194,54 +190,23 @@ def _about_text(error: TokdError, request: TextRequest, index: int = 0) -> Servi
     return from_core(error, "text" if isinstance(request.text, str) else f"text[{index}]")
 
 
-def _encode_rows(loaded: Loaded, request: TextRequest, threads: int) -> list[Ids]:
-    texts = texts_of(request)
-    if loaded.texts is None:
-        return _encode_all(loaded.tokenizer, request, range(len(texts)), threads)
-    keys = [_key(loaded, request, text) for text in texts]
-    found = [loaded.texts.get(key) for key in keys]
-    missing = [row for row, encoded in enumerate(found) if encoded is None]
-    made = dict(zip(missing, _encode_all(loaded.tokenizer, request, missing, threads), strict=True))
-    for row, ids in made.items():
-        loaded.texts.put(keys[row], ids)
-    return [made[row] if encoded is None else encoded.ids for row, encoded in enumerate(found)]
-
-
-def _encode_all(tokenizer: Tokenizer, request: TextRequest, rows: Sequence[int], threads: int) -> list[Ids]:
-    texts = texts_of(request)
+def _encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> list[Ids]:
     try:
         encoded = tokenizer.encode_batch(
-            [texts[row] for row in rows],
+            texts_of(request),
             special_tokens=request.special_tokens,
             add_special_tokens=request.add_special_tokens,
             threads=threads,
         )
     except TokdError as error:
-        row = error.place.get("row")
-        raise _about_text(error, request, 0 if row is None else rows[row]) from error
+        raise _about_text(error, request, error.place.get("row") or 0) from error
     report_bytes(encoded.ids.nbytes)
     return list(encoded)
-
-
-def _key(loaded: Loaded, request: TextRequest, text: str, unit: Unit | None = None) -> TextKey:
-    return TextKey(
-        loaded.hash,
-        loaded.template,
-        request.add_special_tokens,
-        request.special_tokens,
-        request.truncation_side if isinstance(request, EncodeRequest) else None,
-        unit,
-        text,
-    )
 
 
 def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> Offsets:
     """Encode one of the texts with the span of every id."""
     text = texts_of(request)[index]
-    if loaded.texts is not None:
-        found = loaded.texts.get(_key(loaded, request, text, unit))
-        if found is not None and found.spans is not None:
-            return Offsets(found.ids, found.spans)
     try:
         offsets = loaded.tokenizer.offsets(
             text, unit, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
@@ -249,6 +214,4 @@ def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> 
     except TokdError as error:
         raise _about_text(error, request, index) from error
     report_bytes(offsets.ids.nbytes + offsets.spans.nbytes)
-    if loaded.texts is not None:
-        loaded.texts.put(_key(loaded, request, text, unit), offsets.ids, offsets.spans)
     return offsets

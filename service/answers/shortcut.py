@@ -40,7 +40,7 @@ def to_texts(route: TextRoute, registry: Registry, settings: Settings, threads: 
             route, body, loaded.head, reference, max_items=most if may_take_long else few, threads=threads
         )
 
-    return _by_reference(registry, ask, has_text=True)
+    return _by_reference(registry, ask)
 
 
 def to_ids(registry: Registry, settings: Settings) -> Shortcut:
@@ -55,19 +55,14 @@ def to_ids(registry: Registry, settings: Settings) -> Shortcut:
             body, loaded.head, reference, max_ids=max_ids, max_rows=max_rows, max_values=_MAX_VALUES
         )
 
-    return _by_reference(registry, ask, has_text=False)
+    return _by_reference(registry, ask)
 
 
-def _by_reference(
-    registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], _Given], *, has_text: bool
-) -> Shortcut:
+def _by_reference(registry: Registry, ask: Callable[[Loaded, bytes, str | None, bool], _Given]) -> Shortcut:
     """Ask the default tokenizer, and if the body names another one, ask that."""
 
     def answer(body: bytes, may_take_long: bool) -> Answer | None:
         loaded = registry.default
-        if loaded.texts is not None and has_text:
-            # Only the models look into the text cache.
-            return None
         given = ask(loaded, body, None, may_take_long)
         if isinstance(given, str):
             try:

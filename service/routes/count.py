@@ -23,4 +23,4 @@ def mount(app: FastAPI, state: State) -> None:
         """Count the ids of text, without building them: as many as `/encode` gives."""
         if body.messages is not None:
             return chats.count(registry.get(body.tokenizer), body, state.settings)
-        return encoding.count(registry.get(body.tokenizer), body, threads=state.limits.threads)
+        return encoding.count(registry.get(body.tokenizer), body)

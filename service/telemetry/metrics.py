@@ -20,7 +20,6 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from service.capacity.limits import Limits
 from service.exchange import Exchange
 from service.tokenizers.loaded import Loaded
-from service.tokenizers.text_cache import TextCache
 from tokenizer_core import Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -71,14 +70,12 @@ class Metrics:
 
     Args:
         tokenizers: those that are loaded at the start.
-        texts: the text cache, if there is one.
         trained: returns the trained tokenizers that are open.
     """
 
     def __init__(
         self,
         tokenizers: Iterable[Loaded],
-        texts: TextCache | None = None,
         trained: Callable[[], Iterable[Tokenizer]] = tuple,
     ) -> None:
         self._directory = os.environ.get(DIRECTORY_VARIABLE)
@@ -113,7 +110,6 @@ class Metrics:
         at_start = tuple(tokenizers)
         _show_vocabularies(at_start, registry)
         self._piece_caches = _PieceCaches(tuple(loaded.tokenizer for loaded in at_start), trained, registry)
-        self._text_cache = _TextCacheMetrics(texts, registry)
         if self._directory is None:
             ProcessCollector(registry=registry)
         self._tallies: dict[tuple[str, int, str], _Tally] = {}
@@ -149,7 +145,6 @@ class Metrics:
         self._in_flight.set(limits.requests)
         self._held.set(limits.held_bytes)
         self._in_threads.set(limits.in_threads)
-        self._text_cache.update()
 
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""
@@ -226,29 +221,6 @@ class _PieceCaches:
             self._seen[id(tokenizer)] = tokenizer, now
         for label, size in held.items():
             self._bytes.labels(label).set(size)
-
-
-class _TextCacheMetrics:
-    """The metrics of the text cache; all are 0 where there is none."""
-
-    def __init__(self, texts: TextCache | None, registry: CollectorRegistry) -> None:
-        self._texts = texts
-        self._seen = [0, 0]
-        self._lookups = Counter(
-            "tokd_text_cache_lookups", "Texts looked up in the text cache.", ("found",), registry=registry
-        )
-        self._bytes = Gauge(
-            "tokd_text_cache_bytes", "Bytes of the text cache.", registry=registry, multiprocess_mode="livesum"
-        )
-
-    def update(self) -> None:
-        """Add what was looked up since the last time."""
-        if self._texts is None:
-            return
-        self._bytes.set(self._texts.bytes)
-        for at, (found, now) in enumerate((("true", self._texts.hits), ("false", self._texts.misses))):
-            self._lookups.labels(found).inc(now - self._seen[at])
-            self._seen[at] = now
 
 
 def _show_vocabularies(at_start: Iterable[Loaded], registry: CollectorRegistry) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.tokenizers.text_cache import TextCache
 from tokenizer_core import Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
@@ -19,8 +18,6 @@ class Loaded:
 
     tokenizer: Tokenizer
     path: str
-    texts: TextCache | None = None
-    """Shared by all tokenizers."""
     is_trained: bool = False
     """Whether a job made it, so that its expressions are some caller's choice."""
     name: str = field(init=False)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from service.errors import ServiceError, quote
 from service.settings import InvalidSetting, Settings
 from service.tokenizers.loaded import Loaded
-from service.tokenizers.text_cache import TextCache
 from service.tokenizers.trained import Trained, trained_directory
 from tokenizer_core import Tokenizer
 
@@ -41,7 +40,6 @@ class Registry:
         default: a reference to one of them; the first if ``None``.
         models: ``model=reference``: what callers of other servers call a tokenizer.
         trained: where further tokenizers are found, by hash.
-        texts: what all of them remember texts in.
     """
 
     def __init__(
@@ -50,11 +48,9 @@ class Registry:
         default: str | None = None,
         models: Sequence[str] = (),
         trained: Trained | None = None,
-        texts: TextCache | None = None,
     ) -> None:
         self._trained = trained
-        self.texts = texts
-        self.loaded = tuple(Loaded(tokenizer, path, texts) for path, tokenizer in tokenizers.items())
+        self.loaded = tuple(Loaded(tokenizer, path) for path, tokenizer in tokenizers.items())
         self._by_reference: Mapping[str, Loaded] = self._index()
         if default is not None and default not in self._by_reference:
             raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")
@@ -66,9 +62,8 @@ class Registry:
         """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
         cache_bytes = settings.piece_cache_bytes
         tokenizers = {path: Tokenizer.open(path, cache_bytes=cache_bytes) for path in settings.artifacts}
-        texts = TextCache(settings.text_cache_bytes) if settings.text_cache_bytes else None
-        trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes, texts)
-        return cls(tokenizers, settings.default_tokenizer, settings.models, trained, texts)
+        trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes)
+        return cls(tokenizers, settings.default_tokenizer, settings.models, trained)
 
     def get(self, reference: str | None) -> Loaded:
         """Find a tokenizer.

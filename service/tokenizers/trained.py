@@ -12,7 +12,6 @@ from cachetools import LRUCache
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded
 from service.tokenizers.places import first_of
-from service.tokenizers.text_cache import TextCache
 from tokenizer_core import ArtifactError, ArtifactNotFound, HashMismatch, Tokenizer
 
 _log = logging.getLogger("tokd")
@@ -36,11 +35,10 @@ class Trained:
     Args:
         most: how many are kept open.
         cache_bytes: of their piece caches.
-        texts: what they remember texts in.
     """
 
-    def __init__(self, directory: Path, most: int, cache_bytes: int, texts: TextCache | None = None) -> None:
-        self._directory, self._cache_bytes, self._texts = directory, cache_bytes, texts
+    def __init__(self, directory: Path, most: int, cache_bytes: int) -> None:
+        self._directory, self._cache_bytes = directory, cache_bytes
         self._opened: LRUCache[tuple[str | None, str], Loaded] = LRUCache(most)
         self._lock = threading.Lock()
 
@@ -78,7 +76,7 @@ class Trained:
         if name is not None and tokenizer.name != name:
             return None
         # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
-        loaded = Loaded(tokenizer, str(path), self._texts, is_trained=True)
+        loaded = Loaded(tokenizer, str(path), is_trained=True)
         with self._lock:
             self._opened[name, hash] = loaded
         return loaded

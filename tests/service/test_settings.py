@@ -53,7 +53,6 @@ OTHER = {
     "max_ids": 6,
     "inline_bytes": 10,
     "piece_cache_bytes": 13_000,
-    "text_cache_bytes": 1_000_000,
     "body_seconds": 11,
     "upload_seconds": 12,
     "trained": "trained",
