@@ -197,6 +197,5 @@ def main(*, short: bool, texts: tuple[Path, ...] = ()) -> int:
     if not short and not texts:
         report.write("encode", document, text, encode_tables.draw(document))
         report.show("encode", encode_tables.compact(document))
-        report.show("encode at a glance", encode_tables.at_a_glance(document))
     print(text)
     return int(not proven(document))

@@ -213,17 +213,9 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
     return [*lines, row(["**best peer / tokd**", *("" for _ in steps), *last])]
 
 
-def at_a_glance(document: dict[str, Any]) -> str:
-    """Write what README shows of machines without the widest instructions."""
-    cells = list(ratios(document))
-    return "\n\n".join([sentence(cells), "\n".join(glance(cells))])
-
-
 def compact(document: dict[str, Any]) -> str:
-    """Write what README shows; all of it stands in ``markdown`` too."""
-    cells = list(ratios(document))
-    tables = beside_best(document, README_VOCABULARY), opening(document, README_VOCABULARY), glance(cells)
-    return "\n\n".join([sentence(cells), *("\n".join(lines) for lines in tables)])
+    """Write the one table of README; it stands in ``markdown`` too."""
+    return "\n".join(beside_best(document, README_VOCABULARY))
 
 
 def markdown(document: dict[str, Any]) -> str:

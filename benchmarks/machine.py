@@ -18,15 +18,12 @@ def cpu_model() -> str:
 def vector_units() -> list[str]:
     """Return the vector instruction sets that matter to a tokenizer."""
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\nflags")[2].partition("\n")[0].split()
-    return [flag for flag in ("avx2", "avx512bw", "avx512_vbmi2", "vaes") if flag in flags]
+    return [flag for flag in ("avx2", "avx512bw") if flag in flags]
 
 
 def kind() -> str:
     """Return the widest instructions that tokd uses here, by the name that ``TOKD_KERNEL`` has for them."""
-    units = vector_units()
-    if "avx512_vbmi2" in units and "vaes" in units:
-        return "avx512"
-    return "avx2" if "avx2" in units else "portable"
+    return "avx2" if "avx2" in vector_units() else "portable"
 
 
 def memory() -> float:

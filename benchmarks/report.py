@@ -39,10 +39,7 @@ def write(name: str, document: dict[str, Any], text: str, drawn: str | None = No
 
 
 def show(name: str, text: str) -> None:
-    """Put tables into README, between the marks of their name and this kind of machine, and a chart if there is one.
-
-    README shows what it has marks for.
-    """
+    """Put a table into README, between the marks of its name and this kind of machine, if README has them."""
     mark = f"{name} {KIND}"
     before, found, rest = README.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
     if not found:
@@ -50,11 +47,4 @@ def show(name: str, text: str) -> None:
     _, ended, after = rest.partition(f"<!-- end of {mark} -->\n")
     if not ended:
         raise SystemExit(f"README has no end of {mark}")
-    has_chart = (RESULTS / f"{name}.svg").exists()
-    chart = f"\n![{name}](benchmarks/results/{KIND}/{name}.svg)\n" if has_chart else ""
-    README.write_text(f"{before}{found}{text}\n{chart}{ended}{after}", encoding="utf-8")
-
-
-def rows(text: str) -> str:
-    """Return the rows of the tables in a text."""
-    return "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    README.write_text(f"{before}{found}{text}\n{ended}{after}", encoding="utf-8")

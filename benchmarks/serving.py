@@ -193,7 +193,7 @@ def draw(document: dict[str, Any]) -> str:
 
 
 def main(*, short: bool) -> int:
-    """Measure, write ``results/http.json``, ``.md`` and ``.svg`` and the table in README, print all of it."""
+    """Measure, write ``results/http.json``, ``.md`` and ``.svg``, print the table."""
     peers.prepare()
     rounds, seconds = (1, 2) if short else (3, 4)
     core = sorted(os.sched_getaffinity(0))[0]
@@ -227,6 +227,5 @@ def main(*, short: bool) -> int:
     text = table(document)
     if not short:
         report.write("http", document, text, draw(document))
-        report.show("http", report.rows(text))
     print(text)
     return 0

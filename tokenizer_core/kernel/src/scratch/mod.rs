@@ -20,7 +20,7 @@ use crate::safe_split::Cuts;
 /// A call that finds no free slot gets caches of this size, made for that call.
 const TEMPORARY_CACHE_BYTES: usize = 64 * 1024;
 
-/// Default bound of one thread's piece cache: a larger one gains nothing in English and Japanese (`docs/kernel.md`).
+/// Default bound of one thread's piece cache: a larger one gains nothing in English and Japanese.
 /// Larger ones are not [prepared](ScratchPool::prepare), since all of one may never be needed.
 pub const CACHE_BYTES: usize = 8 << 20;
 
