@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote_to_bytes
 
+from python_multipart import MultipartParser
+from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import parse_options_header
 
 from service.errors import ServiceError
-
-MAX_PREAMBLE = 4096
-"""Bytes before the first boundary, which mean nothing (RFC 2046, section 5.1.1)."""
 
 MAX_HEADERS = 8
 MAX_HEADER_BYTES = 4096
 MAX_BOUNDARY = 70
 """Of RFC 2046."""
 
-_CRLF = "a delimiter is a line of its own, with CRLF before and after it"
+# The parser warns of all that it refuses: any caller could fill the log.
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
+
+_DELIMITER = "a delimiter is a line of its own, with CRLF before and after it"
 _IDENTITY = (b"", b"binary", b"8bit", b"7bit")
 _UTF8 = (b"", b"utf-8", b"utf8", b"us-ascii")
-_BLANK = b"\r\n\r\n"
-_MAX_BLOCK = MAX_HEADERS * MAX_HEADER_BYTES
-_HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\x00]*)")
 
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _EXTENDED = re.compile(rb";[ \t]*filename\*([^;]*)", re.IGNORECASE)
@@ -73,8 +73,9 @@ def boundary_of(content_type: bytes) -> bytes:
 class Form:
     """Takes a body apart.
 
-    Where a delimiter ends matters as much as where it begins: the CRLF of the blank line below a part's headers may be
-    the delimiter's own (RFC 2046, section 5.1.1), and then the part is empty.
+    The parser hands on a line that only looks like a delimiter as content, and drops what follows the closing one. So
+    every place where the boundary stands is counted, and has to be a delimiter: a part never swallows the next one, and
+    a file that holds the boundary never loses its rest.
 
     Args:
         begin: called with every part; returns where its content goes.
@@ -83,18 +84,31 @@ class Form:
 
     def __init__(self, boundary: bytes, begin: Callable[[Part], Sink], *, max_parts: int) -> None:
         self._delimiter = b"--" + boundary
-        line = re.escape(self._delimiter)
-        self._ends_part = re.compile(rb"\r\n" + line + rb"(?=--|\r\n|[ \t])")
-        self._misplaced = re.compile(rb"(?<!\r\n)" + line + rb"(?:--)?[\r\n]|" + line + rb"(?:\n|\r[^\n])")
         self._begin = begin
-        self._max_parts = max_parts
+        self._max_delimiters = max_parts + 1
+        self._found = 0
+        self._tail = b""
+        self._fed = 0
         self._parts = 0
-        # A delimiter begins a line, as the beginning of the body does.
-        self._rest = b"\r\n"
-        self._step = self._skip_preamble
+        self._is_complete = False
+        self._headers: dict[bytes, bytes] = {}
+        self._name = self._value = b""
         self._sink: Sink
-        self._at = 0
-        self._seen = b""
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin_part,
+                "on_header_field": self._take_name,
+                "on_header_value": self._take_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._end_headers,
+                "on_part_data": lambda data, start, end: self._sink.write(data[start:end]),
+                "on_part_end": lambda: self._sink.close(),
+                "on_end": self._end,
+            },
+            max_header_count=MAX_HEADERS,
+            max_header_size=MAX_HEADER_BYTES,
+        )
 
     def feed(self, data: bytes) -> None:
         """Take some more of the body.
@@ -102,114 +116,61 @@ class Form:
         Errors:
             ``invalid_multipart``, ``too_many_parts``, and what ``begin`` and the sinks raise.
         """
-        self._rest += data
-        while self._step():
-            pass
+        self._count_delimiters(data)
+        try:
+            self._parser.write(data)
+        except MultipartParseError as error:
+            raise _invalid(
+                f"it is not well formed at byte {self._fed + error.offset}; it begins with its boundary, {_DELIMITER}, "
+                f"and a part has at most {MAX_HEADERS} headers of at most {MAX_HEADER_BYTES} bytes: name: value"
+            ) from None
+        self._fed += len(data)
 
     def finish(self) -> None:
         """Take note that the body is complete.
 
         Errors:
-            ``invalid_multipart``: it is cut short.
+            ``invalid_multipart``: it is cut short, or its boundary is not only in delimiters.
         """
-        if self._step not in (self._begin_epilogue, self._skip_epilogue):
-            raise _invalid("the body ends before its closing boundary")
+        if not self._is_complete:
+            raise _invalid(f"the body ends before its closing boundary; {_DELIMITER}")
+        if self._found != self._parts + 1:
+            raise _invalid(
+                f"its boundary stands in a part or behind the closing one; {_DELIMITER}, and no part holds the boundary"
+            )
 
-    def _skip_preamble(self) -> bool:
-        most = len(b"\r\n" + self._delimiter) + MAX_PREAMBLE
-        at = self._rest.find(self._delimiter, 0, most)
-        if at >= 0:
-            if not self._rest.startswith(b"\r\n", at - 2):
-                raise _invalid(f"its boundary is first at byte {at - 2}, where no line begins; {_CRLF}")
-            self._rest = self._rest[at + len(self._delimiter) :]
-            self._step = self._read_headers
-            return True
-        if len(self._rest) >= most:
-            raise _invalid(f"its boundary is not in the first {MAX_PREAMBLE} bytes of the body")
-        return False
+    def _count_delimiters(self, data: bytes) -> None:
+        """Count where the boundary stands, before the parser spends time on each."""
+        *found, tail = (self._tail + data).split(self._delimiter, self._max_delimiters + 1)
+        self._found += len(found)
+        if self._found > self._max_delimiters:
+            raise ServiceError("too_many_parts", f"the body has more than {self._max_delimiters - 1} parts; send fewer")
+        self._tail = tail[1 - len(self._delimiter) :]
 
-    def _read_headers(self) -> bool:
-        """Read from behind a delimiter to the end of the headers."""
-        if self._rest.startswith(b"--"):
-            self._rest = self._rest[2:]
-            self._step = self._begin_epilogue
-            return True
-        end = self._rest.find(_BLANK, 0, _MAX_BLOCK)
-        if end < 0:
-            if len(self._rest) >= _MAX_BLOCK:
-                raise _invalid("the headers of a part are too long")
-            return False
-        padding, *lines = self._rest[:end].split(b"\r\n")
-        if padding.strip(b" \t"):
-            raise _invalid(f"its boundary is followed by other characters; {_CRLF}")
+    def _begin_part(self) -> None:
         self._parts += 1
-        if self._parts > self._max_parts:
-            raise ServiceError("too_many_parts", f"the body has more than {self._max_parts} parts; send fewer")
-        if any(line.startswith(self._delimiter) for line in lines):
-            raise _invalid("a part ends within its headers; a blank line ends them")
-        self._sink = self._begin(_part(_headers(lines)))
-        # The CRLF of the blank line is not content, but is kept: a delimiter may begin with it.
-        self._rest = self._rest[end + len(b"\r\n") :]
-        self._at, self._seen = len(b"\r\n"), b""
-        self._step = self._read_content
-        return True
+        self._headers = {}
 
-    def _read_content(self) -> bool:
-        found = self._ends_part.search(self._rest)
-        if found is None:
-            # What may yet be a delimiter waits, with all but the last of the two bytes that tell how it ends.
-            end = len(self._rest) - len(b"\r\n" + self._delimiter + b"-")
-            self._refuse_misplaced(self._seen + self._rest)
-        else:
-            end = found.start()
-            self._refuse_misplaced(self._seen + self._rest[: end + len(b"\r\n")])
-        if end > self._at:
-            self._sink.write(self._rest[self._at : end])
-        if found is not None:
-            self._sink.close()
-            self._rest = self._rest[found.end() :]
-            self._step = self._read_headers
-        elif end > self._at:
-            self._seen = (self._seen + self._rest[:end])[-len(b"\r\n" + self._delimiter + b"--") :]
-            self._rest, self._at = self._rest[end:], 0
-        return found is not None
+    def _take_name(self, data: bytes, start: int, end: int) -> None:
+        self._name += data[start:end]
 
-    def _refuse_misplaced(self, seen: bytes) -> None:
-        """Refuse a part that runs on over a line that was meant to end it, and would swallow what follows."""
-        if self._delimiter in seen and self._misplaced.search(seen):
-            raise _invalid(f"its boundary ends a line that is not a delimiter; {_CRLF}")
+    def _take_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
 
-    def _begin_epilogue(self) -> bool:
-        if not self._rest:
-            return False
-        if self._rest[:1] not in b"\r\n \t":
-            raise _invalid(f"its closing boundary is followed by other characters; {_CRLF}")
-        self._seen = b""
-        self._step = self._skip_epilogue
-        return True
-
-    def _skip_epilogue(self) -> bool:
-        """Refuse a boundary behind the closing one, which then stood in a file whose rest would be lost."""
-        seen = self._seen + self._rest
-        if self._delimiter in seen:
-            raise _invalid("its boundary comes again behind the closing one")
-        self._seen, self._rest = seen[1 - len(self._delimiter) :], b""
-        return False
-
-
-def _headers(lines: list[bytes]) -> dict[bytes, bytes]:
-    if len(lines) > MAX_HEADERS:
-        raise _invalid(f"a part has more than {MAX_HEADERS} headers")
-    found = {}
-    for line in lines:
-        header = _HEADER.fullmatch(line)
-        if header is None or len(line) > MAX_HEADER_BYTES:
-            raise _invalid(f"a part has a line that is not a header of at most {MAX_HEADER_BYTES} bytes: name: value")
-        name = header[1].lower()
-        if name in found:
+    def _end_header(self) -> None:
+        name = self._name.lower()
+        if name in self._headers:
             raise _invalid("a part has a header twice")
-        found[name] = header[2]
-    return found
+        if b"\n" in self._value or b"\0" in self._value:
+            raise _invalid("a part has a header with a line feed or a NUL in it; a header ends with CRLF")
+        self._headers[name] = self._value.strip(b" \t")
+        self._name = self._value = b""
+
+    def _end_headers(self) -> None:
+        self._sink = self._begin(_part(self._headers))
+
+    def _end(self) -> None:
+        self._is_complete = True
 
 
 def _part(headers: dict[bytes, bytes]) -> Part:
