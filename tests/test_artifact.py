@@ -384,6 +384,41 @@ def test_names_come_from_the_directory_unless_given(parts, tmp_path):
         assert artifact.read(tmp_path / "names" / place).name == expected
 
 
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("qwen2.5", "qwen2.5"),
+        ("Llama3.1", "llama3.1"),
+        ("Qwen2.5-7B", "qwen2.5-7b"),
+        ("phi-3.5.json", "phi-3.5.json"),
+        ("v1.0.", "v1.0"),
+    ],
+)
+def test_a_dot_ends_nothing_in_the_name_of_a_directory(place, name, parts, tmp_path):
+    artifact.write(parts, tmp_path / place)
+    assert artifact.read(tmp_path / place).name == name
+    assert artifact.holds(tmp_path / place, parts)
+    source = write(tmp_path / "sources" / place, document())
+    assert hf_json.read(source).name == hf_json.read(source / "tokenizer.json").name == name
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("llama3.1.tiktoken", "llama3.1"),
+        ("llama3.1", "llama3.1"),
+        ("Qwen2.5.JSON", "qwen2.5"),
+        ("tokenizer.model", "tokenizer"),
+        ("models/phi-3.5/tokenizer.json", "phi-3.5"),
+        ("models/phi-3.5/vocab.json", "phi-3.5"),
+        ("/", "tokenizer"),
+        ("..", "tokenizer"),
+    ],
+)
+def test_of_the_name_of_a_file_only_the_ending_of_a_format_is_dropped(file, name):
+    assert files.name_of_file(Path(file)) == name
+
+
 BAD_NAMES = [
     "",
     ".",

@@ -70,7 +70,7 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     from tokenizer_core.formats.publish import publish
 
     path = place_of(path)
-    name = files.name_from(path.absolute()) if name is None else files.check_name(name)
+    name = files.name_of_directory(path) if name is None else files.check_name(name)
     rendered = hf_write.render(parts)
     if pair_table.wanted(parts):
         rendered[pair_table.NAME] = pair_table.render(parts)
@@ -97,7 +97,7 @@ def holds(path: str | Path, parts: TokenizerParts, *, name: str | None = None) -
     same = tokenizer_hash(there) == tokenizer_hash(parts) and all(
         len({getattr(one, key) for one in settings}) == 1 for key in ("bos", "eos", "pad", "chat_template")
     )
-    named = there.name == (files.name_from(Path(path).absolute()) if name is None else name)
+    named = there.name == (files.name_of_directory(Path(path)) if name is None else name)
     return same and named and there.provenance == parts.provenance
 
 

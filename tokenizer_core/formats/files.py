@@ -17,6 +17,12 @@ from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, shown
 MAX_FILE_BYTES = 256 << 20
 """No file may be larger: 37 times the ``tokenizer.json`` of Llama 3."""
 
+_ENDINGS = (".json", ".tiktoken", ".txt", ".model", ".bpe")
+"""Of files that hold a tokenizer; any other dot is part of a name, such as ``llama3.1``."""
+
+_ALWAYS_CALLED = ("tokenizer.json", "vocab.json")
+"""Names that say nothing of the tokenizer: its directory's does."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10)}
 
@@ -149,11 +155,19 @@ def check_name(name: str) -> str:
     return name
 
 
-def name_from(path: Path) -> str:
-    """Derive a name from a file's or a directory's."""
-    words = re.sub(r"[^a-z0-9._-]+", "-", path.stem.lower() if path.suffix else path.name.lower())
+def name_of_directory(path: Path) -> str:
+    """Derive a name from a directory's, in which a dot ends nothing: ``Qwen2.5-7B`` becomes ``qwen2.5-7b``."""
+    words = re.sub(r"[^a-z0-9._-]+", "-", path.absolute().name.lower())
     words = words.strip("._-")[:128].rstrip("._-")
     try:
         return check_name(words)
     except InvalidArtifact:
         return "tokenizer"
+
+
+def name_of_file(path: Path) -> str:
+    """Derive a name from a file's without the ending of its format, or from that of its directory."""
+    path = path.absolute()
+    if path.name in _ALWAYS_CALLED:
+        return name_of_directory(path.parent)
+    return name_of_directory(path.with_suffix("") if path.suffix.lower() in _ENDINGS else path)

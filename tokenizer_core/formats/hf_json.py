@@ -45,13 +45,12 @@ def read(path: str | Path) -> TokenizerParts:
     # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.
     if not os.path.isdir(path):  # noqa: PTH112
         data = files.read(path)
-        name = files.name_from(path if path.name != "tokenizer.json" else path.absolute().parent)
-        return _with_provenance(parse(data, {}), {path.name: data}, name)
+        return _with_provenance(parse(data, {}), {path.name: data}, files.name_of_file(path))
     found = _named_templates(path)
     for file in BESIDE:
         if (content := files.read_optional(path / file)) is not None:
             found[file] = content
-    name = files.name_from(path.absolute())
+    name = files.name_of_directory(path)
     tokenizer = files.read_optional(path / "tokenizer.json")
     if tokenizer is not None:
         return _with_provenance(parse(tokenizer, found), {"tokenizer.json": tokenizer} | found, name)

@@ -31,7 +31,7 @@ def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | 
     vocabulary = reserve(Vocabulary.from_tiktoken(data), added)
     config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), ignore_merges=True, added_tokens=added)
     provenance = {"imported_from": {"format": "tiktoken", "files": {path.name: files.sha256(data)}}}
-    return TokenizerParts(vocabulary, config, name=files.name_from(path), provenance=provenance)
+    return TokenizerParts(vocabulary, config, name=files.name_of_file(path), provenance=provenance)
 
 
 def render(parts: TokenizerParts) -> bytes:

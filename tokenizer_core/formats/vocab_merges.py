@@ -39,7 +39,7 @@ def read(
     hashes = {name: files.sha256(content) for name, content in zip(("vocab.json", "merges.txt"), data, strict=True)}
     return dataclasses.replace(
         parts,
-        name=files.name_from(paths[0]),
+        name=files.name_of_file(paths[0]),
         provenance={"imported_from": {"format": "vocab_merges", "files": hashes}},
     )
 
