@@ -271,7 +271,8 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     app: App = request.app
     path = request.scope["path"]
     if isinstance(error, HTTPException):
-        error = from_status(error.status_code, app.methods(path))
+        routes = (route.path for route in app.routes if isinstance(route, Route))
+        error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
     return _Refused(refuse(error, app.dialect(path)), app.tokd.limits)

@@ -7,13 +7,13 @@ was: what a caller sent is quoted in part or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from tokenizer_core import TokdError
+from tokenizer_core import TokdError, did_you_mean
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -172,10 +172,16 @@ def from_core(error: TokdError, path: str | None = None) -> ServiceError:
     return ServiceError(error.code, error.message, at, members=members)
 
 
-def from_status(status: int, methods: Sequence[str]) -> ServiceError:
-    """Name an error that the framework found, such as an unknown route; ``methods`` are those of the path."""
+def from_status(status: int, path: str, methods: Sequence[str], routes: Iterable[str]) -> ServiceError:
+    """Name an error that the framework found, such as an unknown route.
+
+    Args:
+        methods: those of ``path``.
+        routes: the paths that there are.
+    """
     if status == HTTPStatus.NOT_FOUND:
-        return ServiceError("not_found", "there is no such route; GET /docs lists them")
+        near = did_you_mean(path, routes)
+        return ServiceError("not_found", f"there is no route {quote(path)}; GET /docs lists them{near}")
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         allow = (b"allow", ", ".join(methods).encode("ascii"))
         return ServiceError(
@@ -203,7 +209,9 @@ def refuse_unknown_query(query: bytes, known: Collection[str]) -> None:
     for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name not in known:
             asked = f"there are {', '.join(sorted(known))}" if known else "options stand in the body"
-            detail = f"{quote(name)} is nothing that this route is asked in its query; {asked}"
+            detail = (
+                f"{quote(name)} is nothing that this route is asked in its query; {asked}{did_you_mean(name, known)}"
+            )
             raise ServiceError("unknown_field", detail, f"query {name}")
 
 

@@ -51,8 +51,9 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.costs import Fertility, fertility, fertility_by_language
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+    from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.overlap import overlapping
-    from tokenizer_core.shaping import Cut, Padding, Row, padded_width, shape_rows
+    from tokenizer_core.shaping import Cut, Padding, Row, pad_id_of, padded_width, shape_rows
     from tokenizer_core.template import Span, Turn, in_turns
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
@@ -139,12 +140,14 @@ __all__ = [
     "check",
     "check_artifact",
     "counted",
+    "did_you_mean",
     "extend",
     "fertility",
     "fertility_by_language",
     "in_turns",
     "keep_outputs",
     "overlapping",
+    "pad_id_of",
     "padded_width",
     "sample_corpus",
     "shape_rows",
@@ -168,8 +171,9 @@ _LATER = {
         "corpus.sample": ("sample_corpus",),
         "costs": ("Fertility", "fertility", "fertility_by_language"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
+        "nearest": ("did_you_mean",),
         "overlap": ("overlapping",),
-        "shaping": ("Cut", "Padding", "Row", "padded_width", "shape_rows"),
+        "shaping": ("Cut", "Padding", "Row", "pad_id_of", "padded_width", "shape_rows"),
         "template": ("Span", "Turn", "in_turns"),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),

@@ -36,6 +36,8 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "
 _UNPINNED = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
 """What other programs would read from the directory although no manifest pins it."""
 
+_WAY = "tokd import makes one of the files of a model"
+
 _MAX_REPLACED = 16
 """A reader that finds its directory emptied by a writer begins again, this often at most."""
 
@@ -117,7 +119,7 @@ def read(path: str | Path) -> TokenizerParts:
             return _read(directory)
         except ArtifactNotFound as error:
             if os.path.samestat(os.fstat(directory), _status(path)):
-                message = f"there is no artifact at {path}: {error.message}; tokd import makes one"
+                message = f"there is no artifact at {path}: {error.message}; {_WAY}"
                 raise ArtifactNotFound(message, **error.place) from None
             missing = error
         finally:
@@ -129,7 +131,8 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise ArtifactNotFound(f"there is no artifact at {path}: {files.reason(error)}") from None
+        way = f"; {_WAY}" if isinstance(error, NotADirectoryError) else ""
+        raise ArtifactNotFound(f"there is no artifact at {path}: {files.reason(error)}{way}") from None
 
 
 def _status(path: Path) -> os.stat_result:

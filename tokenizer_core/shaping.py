@@ -6,7 +6,7 @@ Padding never shortens a row. Masks and positions are derived from a row when th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core.arguments import check_choice, integer_of, optional_integer
-from tokenizer_core.config import Side
+from tokenizer_core.config import AddedToken, Side
 from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.nearest import did_you_mean
 
 Ids = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.uint8]
@@ -105,6 +106,21 @@ class Row:
         carried = np.full((len(self.ids), *kept.shape[1:]), filling)
         carried[self.pad_left : self.pad_left + self.count] = kept
         return carried
+
+
+def pad_id_of(pad_token: str, added_tokens: Iterable[AddedToken]) -> int:
+    """Return the id of an added token that is to fill rows.
+
+    Raises:
+        InvalidOption: at ``pad_token``; no added token has this literal.
+    """
+    ids = {token.content: token.id for token in added_tokens}
+    if (id := ids.get(pad_token)) is None:
+        near = did_you_mean(pad_token, ids) or (f"; there is {next(iter(ids))[:80]!r}" if ids else "")
+        raise InvalidOption(
+            f"the pad token is an added token, which {pad_token[:80]!r} is not{near}", field="pad_token"
+        )
+    return id
 
 
 def plan_cut(length: int, max_length: int, *, side: Side = "right", prefix: int = 0, suffix: int = 0) -> Cut:
@@ -223,7 +239,7 @@ def shape_rows(
     )
     if padding != "none" and pad_id is None:
         raise InvalidOption(
-            'this tokenizer has no pad token; set padding to "none" or name a pad token', field="padding"
+            'there is no pad token; give the id of one as pad_id, or set padding to "none"', field="padding"
         )
     return tuple(
         _pad(row, cut, width, padding_side, pad_id, prefix, suffix) for row, cut in zip(kept, cuts, strict=True)

@@ -13,7 +13,7 @@ from service.errors import ServiceError, from_core
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
 from service.tokenizers.loaded import Loaded
-from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, padded_width, shape_rows
+from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, pad_id_of, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]
 Array = npt.NDArray[Any]
@@ -50,7 +50,8 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
 
 
 def _is_unshaped(request: EncodeRequest) -> bool:
-    return request.max_length is None and request.padding == "none" and request.pad_to_multiple_of is None
+    given = (request.max_length, request.pad_to_multiple_of, request.pad_token)
+    return request.padding == "none" and all(option is None for option in given)
 
 
 def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads: int, writer: Writer) -> Answer:
@@ -96,10 +97,23 @@ def shape(
         padding=request.padding,
         padding_side=request.padding_side or tokenizer.settings.padding_side,
         pad_to_multiple_of=request.pad_to_multiple_of,
-        pad_id=tokenizer.pad_id,
+        pad_id=_pad_id(tokenizer, request),
         prefix=len(tokenizer.config.prefix_ids) if has_frame else 0,
         suffix=len(tokenizer.config.suffix_ids) if has_frame else 0,
     )
+
+
+def _pad_id(tokenizer: Tokenizer, request: EncodeRequest) -> int | None:
+    if request.pad_token is not None:
+        return pad_id_of(request.pad_token, tokenizer.added_tokens)
+    if tokenizer.pad_id is None and request.padding != "none":
+        raise ServiceError(
+            "invalid_option",
+            'this tokenizer names no pad token; name one of its added tokens as pad_token, set padding to "none", or '
+            "give the tokenizer one with tokd import --pad-token",
+            "padding",
+        )
+    return tokenizer.pad_id
 
 
 def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:

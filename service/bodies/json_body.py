@@ -134,7 +134,7 @@ def parser(model: Any, nested: str | None = None) -> Parse:
         try:
             return validate(body)
         except ValidationError as error:
-            refused = explain(error, body, nested)
+            refused = explain(error, body, model, nested)
         raise refused
 
     return parse

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from service.errors import ServiceError, quote
+from tokenizer_core import did_you_mean
 
 _SEARCHED_BYTES = 1 << 20
 _MAX_ERRORS = 64
@@ -24,6 +25,24 @@ _COMPRESSED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _ID_FIELDS = ("ids", "tokens")
 """Fields that hold ids, or lists of ids."""
+
+_CALLED_ELSEWHERE = {
+    "model": "tokenizer",
+    "prompt": "text",
+    "prompts": "text",
+    "input": "text",
+    "inputs": "text",
+    "content": "text",
+    "input_ids": "ids",
+    "token_ids": "ids",
+    "tokens": "ids",
+    "chat_template_kwargs": "template_args",
+    "chat_template": "template",
+    "truncation": "max_length",
+    "parts": "return",
+    "max_tokens": "max_length",
+}
+"""What other servers and libraries call a field of ours."""
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -36,10 +55,11 @@ _EXPECTED = {
 }
 
 
-def explain(error: ValidationError, body: bytes, nested: str | None = None) -> ServiceError:
+def explain(error: ValidationError, body: bytes, model: type[BaseModel], nested: str | None = None) -> ServiceError:
     """Turn what pydantic found into the one most telling error.
 
     Args:
+        model: of the body.
         nested: objects have objects in their fields, whose places are written ``settings.vocab_size``; the word stands
             before them.
     """
@@ -47,6 +67,7 @@ def explain(error: ValidationError, body: bytes, nested: str | None = None) -> S
         # Only unknown fields can be so many, and listing them would take longer than finding them did.
         return ServiceError("unknown_field", f"the body has {error.error_count()} errors, most of them unknown fields")
     found = error.errors(include_url=False, include_input=False)
+    unknown = next((item["loc"] for item in found if item["type"] == "extra_forbidden"), ())
     if nested is not None:
         found = [{**item, "loc": _dotted(nested, item["loc"])} for item in found if item["loc"]] or found
     first = next((item for item in found if item["type"] == "extra_forbidden"), found[0])
@@ -54,11 +75,25 @@ def explain(error: ValidationError, body: bytes, nested: str | None = None) -> S
         refused = _explain_json(first["ctx"]["error"], body)
         refused.path = f"{nested}.{refused.path}" if nested and refused.path else refused.path
         return refused
-    if first["type"] == "extra_forbidden":
+    if unknown:
         name = str(first["loc"][0])
-        return ServiceError("unknown_field", f"{quote(name)} is not a field of this request; see /docs", name)
+        near = _nearest_field(model, unknown) or "; see /docs"
+        return ServiceError("unknown_field", f"{quote(name)} is not a field of this request{near}", name)
     group = [item for item in found if item["loc"][:1] == first["loc"][:1]]
     return _explain_field(group)
+
+
+def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
+    """Name the field that is nearest to an unknown one, the last name of ``place``, in the object that it stands in."""
+    *within, wrong = map(str, place)
+    for name in within:
+        inner = model.model_fields[name].annotation if name in model.model_fields else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return ""
+        model = inner
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    meant = _CALLED_ELSEWHERE.get(wrong)
+    return f"; did you mean {meant!r}?" if meant in known else did_you_mean(wrong, known)
 
 
 def _explain_field(group: list[Any]) -> ServiceError:

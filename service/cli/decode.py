@@ -8,9 +8,8 @@ import sys
 
 import numpy as np
 
-from service.cli.options import Parser, add_tokenizer
+from service.cli.options import Parser, add_tokenizer, open_tokenizer
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_input, usage, write, write_json
-from tokenizer_core import Tokenizer
 
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 
@@ -36,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Decode and print."""
     if args.ids and args.file is not None:
         raise usage("give ids or --file, not both")
-    tokenizer = Tokenizer.open(args.tokenizer)
+    tokenizer = open_tokenizer(args.tokenizer)
     ids = parse_ids(" ".join(args.ids) if args.ids else decode_utf8(*read_input(args.file)))
     if args.bytes:
         write(tokenizer.decode_bytes(ids, skip_special_tokens=args.skip_special_tokens))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from service.cli.options import Parser, place
 from service.cli.streams import CommandError, printable, reason, require_absent, usage, write_json, write_line
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, pad_id_of
 
 FORMATS = ("huggingface", "tiktoken", "vocab_merges")
 
@@ -51,6 +52,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         type=_special_token,
         help="a special token of a rank file or of vocab.json and merges.txt; may be given more than once",
     )
+    parser.add_argument(
+        "--pad-token",
+        metavar="LITERAL",
+        help="the added token that fills rows, where the source names none or another",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -66,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output)
     require_absent(output)
     tokenizer = _read(format, sources, args.pattern, _as_dict(args.special_token))
+    if args.pad_token is not None:
+        tokenizer = _with_pad_token(tokenizer, args.pad_token)
     try:
         tokenizer.save(output, name=args.name)
     except OSError as error:
@@ -138,6 +146,12 @@ def _read(format: str, sources: list[Path], pattern: str | None, special_tokens:
     if pattern is None:
         raise usage("a rank file does not hold its pattern; say it with --pattern, such as --pattern cl100k_base")
     return Tokenizer.from_tiktoken(sources[0], pattern=pattern, special_tokens=special_tokens)
+
+
+def _with_pad_token(tokenizer: Tokenizer, pad_token: str) -> Tokenizer:
+    pad_id_of(pad_token, tokenizer.added_tokens)
+    settings = replace(tokenizer.settings, pad=pad_token)
+    return tokenizer.with_parts(replace(tokenizer.parts, settings=settings))
 
 
 def _special_token(argument: str) -> tuple[str, int]:

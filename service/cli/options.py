@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from service.cli.streams import CommandError, usage, write_line
 from service.settings import InvalidSetting, source_of
+from tokenizer_core import ArtifactNotFound, Tokenizer
 
 DEFAULT_ARTIFACT = "artifacts/base"
 
@@ -54,6 +55,21 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_ARTIFACT,
         help="artifact directory (default: %(default)s)",
     )
+
+
+def open_tokenizer(path: str) -> Tokenizer:
+    """Open what ``--tokenizer`` names.
+
+    Raises:
+        ArtifactError
+    """
+    try:
+        return Tokenizer.open(path)
+    except ArtifactNotFound as error:
+        if path == DEFAULT_ARTIFACT:
+            # Nobody named it: it is there in a checkout of the project alone.
+            error.message += "; name an artifact with --tokenizer"
+        raise
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

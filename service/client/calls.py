@@ -42,6 +42,7 @@ class EncodeOptions(TextOptions, total=False):
     truncation_side: Side
     padding: str
     padding_side: Side
+    pad_token: str
     pad_to_multiple_of: int
     parts: Sequence[Part]
 

@@ -108,9 +108,12 @@ _BY_STATUS: Mapping[int, type[Refused]] = {
 
 def no_answer(error: httpx.RequestError) -> Unreachable:
     """Say why no answer came."""
+    url = error.request.url
+    # Without the path, which may be long, and without a user.
+    where = f"{url.scheme}://{url.netloc.decode('ascii')}"
     if isinstance(error, httpx.TimeoutException):
-        return TimedOut("the service did not answer in time; ask for less at once, or raise timeout")
-    return Unreachable(f"the service cannot be reached: {str(error) or type(error).__name__}")
+        return TimedOut(f"the service at {where} did not answer in time; ask for less at once, or raise timeout")
+    return Unreachable(f"the service at {where} cannot be reached: {str(error) or type(error).__name__}")
 
 
 def not_tokd(answer: httpx.Response) -> ServerFault:

@@ -183,6 +183,9 @@ class EncodeRequest(TextOrChatRequest):
     )
     padding: Padding = Field("none", description="Pad every text to the longest of the request, or to `max_length`.")
     padding_side: Side | None = Field(None, description="The end that is padded; by default the tokenizer's own.")
+    pad_token: str | None = Field(
+        None, description="The added token that pads, by its literal; by default the tokenizer's own."
+    )
     pad_to_multiple_of: Annotated[int, Field(ge=1, le=MAX_POSITION)] | None = Field(
         None, description="Round the padded length up to a multiple of this."
     )

@@ -8,13 +8,13 @@ it never touches a file, and a part of a hash finds nothing. For the hash of one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from service.errors import ServiceError, quote
 from service.settings import InvalidSetting, Settings
 from service.tokenizers.loaded import Loaded
 from service.tokenizers.trained import Trained, trained_directory
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, did_you_mean
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"
 _HASH = r"sha256:[0-9a-f]{64}"
@@ -78,7 +78,7 @@ class Registry:
         def missing() -> ServiceError:
             return ServiceError(
                 "tokenizer_not_found",
-                f"no tokenizer {quote(reference)} is loaded; there are {self._names()}",
+                f"no tokenizer {quote(reference)} is loaded; there are {self._names()}{self._near(reference)}",
                 "tokenizer",
             )
 
@@ -89,7 +89,7 @@ class Registry:
             raise ServiceError(
                 "invalid_name",
                 f"{quote(reference)} is not a reference to a tokenizer; give a name (a-z, 0-9, '.', '_', '-'), "
-                "sha256: with 64 hexadecimal digits, or name@sha256:...",
+                f"sha256: with 64 hexadecimal digits, or name@sha256:...{self._near(reference)}",
                 "tokenizer",
             )
         raise missing()
@@ -135,7 +135,8 @@ class Registry:
             names = ", ".join([*self._by_model, self._names()][:10])
             return ServiceError(
                 "tokenizer_not_found",
-                f"the model {quote(model)} does not exist; there are {names}, and the setting models adds names",
+                f"the model {quote(model)} does not exist; there are {names}, and the setting models adds names"
+                f"{self._near(model, self._by_model)}",
                 "model",
             )
 
@@ -160,6 +161,9 @@ class Registry:
             # Of two artifacts with one hash the first answers: a text has the same ids in both.
             index.setdefault(loaded.hash, loaded)
         return index
+
+    def _near(self, word: str, more: Iterable[str] = ()) -> str:
+        return did_you_mean(word, [*(loaded.name for loaded in self.loaded), *more])
 
     def _names(self) -> str:
         names = [loaded.name for loaded in self.loaded]

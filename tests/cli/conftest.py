@@ -1,12 +1,11 @@
 """A home with an artifact, and the command run in it."""
 
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import environment
+from tests.cli.processes import run_in
 from tests.cli.training import write_corpus
 from tests.tiny_tokenizer import write_layout
 from tokenizer_core import Tokenizer
@@ -30,18 +29,7 @@ def tokenizer(home) -> Tokenizer:
 def tokd(home):
     """Run one command in ``home``."""
 
-    def run(*args, stdin: bytes = b"", variables=None) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [sys.executable, "-m", "service.cli", *args],
-            cwd=home,
-            env=environment(**(variables or {})),
-            input=stdin,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-
-    return run
+    return partial(run_in, home)
 
 
 @pytest.fixture

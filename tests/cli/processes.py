@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -11,6 +12,19 @@ TEXT = "The harbour master, naïve 你好 👍🏽!\n"
 def environment(**more: str) -> dict[str, str]:
     """Nothing of the caller's environment but the path to Python; a locale that is not UTF-8."""
     return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LC_ALL": "C", **more}
+
+
+def run_in(directory: Path, *args: str, stdin: bytes = b"", variables=None) -> subprocess.CompletedProcess:
+    """Run one command in a directory."""
+    return subprocess.run(
+        [sys.executable, "-m", "service.cli", *args],
+        cwd=directory,
+        env=environment(**(variables or {})),
+        input=stdin,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def succeed(result: subprocess.CompletedProcess) -> bytes:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.processes import TEXT, assert_refused, succeed
+from tests.cli.processes import TEXT, assert_refused, run_in, succeed
 
 
 def test_encode_prints_the_ids_of_an_argument(tokd, tokenizer):
@@ -87,3 +87,17 @@ def test_decode_skips_special_tokens_when_told(tokd, tokenizer):
     ids = [str(id) for id in tokenizer.encode("a<|im_end|>b", special_tokens="parse").tolist()]
     assert succeed(tokd("decode", *ids)) == b"a<|im_end|>b"
     assert succeed(tokd("decode", "--skip-special-tokens", *ids)) == b"ab"
+
+
+@pytest.mark.parametrize("command", [("encode", "a"), ("decode", "1"), ("serve", "--port", "0")])
+def test_outside_a_checkout_a_command_says_which_option_names_an_artifact(command, tmp_path):
+    result = run_in(tmp_path, *command)
+    assert_refused(result, "artifact_not_found", 1, "--artifacts" if command[0] == "serve" else "--tokenizer")
+    named = ("--artifacts", "nowhere") if command[0] == "serve" else ("--tokenizer", "nowhere")
+    assert b"name an artifact with" not in run_in(tmp_path, *command, *named).stderr
+
+
+@pytest.mark.parametrize("place", ["hf", "hf/tokenizer.json"])
+def test_files_of_a_model_are_answered_with_what_makes_an_artifact_of_them(tokd, place):
+    assert_refused(tokd("encode", "a", "--tokenizer", place), "artifact_not_found", 1, "tokd import")
+    assert_refused(tokd("inspect", place), "artifact_not_found", 1, "tokd import")

@@ -211,3 +211,20 @@ def test_import_says_which_pattern_it_took(tokd, tmp_path, extra):
     succeed(tokd("export", "artifacts/base", "--format", "vocab_merges", "-o", str(tmp_path / "pair")))
     said = succeed(tokd("import", str(tmp_path / "pair"), "-o", str(tmp_path / "out"), *extra))
     assert b"pattern gpt2" in said
+
+
+def test_import_names_the_pad_token(tokd, tmp_path):
+    succeed(tokd("import", "hf", "-o", str(tmp_path / "other"), "--pad-token", "<|im_end|>"))
+    other, plain = Tokenizer.open(tmp_path / "other"), Tokenizer.from_hf(tmp_path / "other")
+    assert other.pad_id == plain.pad_id == other.special_tokens["<|im_end|>"]
+    assert json.loads((tmp_path / "other" / "tokenizer_config.json").read_text())["pad_token"] == "<|im_end|>"
+    result = tokd("import", "hf", "-o", str(tmp_path / "wrong"), "--pad-token", "<|pad>")
+    assert_refused(result, "invalid_option", 1, "did you mean '<|pad|>'?")
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_import_gives_a_rank_file_a_pad_token(tokd, tmp_path):
+    succeed(tokd("export", "artifacts/base", "--format", "tiktoken", "-o", str(tmp_path / "ranks")))
+    command = ["import", str(tmp_path / "ranks"), "--pattern", "gpt2", "--special-token", "<|fill|>=900"]
+    succeed(tokd(*command, "-o", str(tmp_path / "out"), "--pad-token", "<|fill|>"))
+    assert Tokenizer.open(tmp_path / "out").pad_id == 900

@@ -25,6 +25,7 @@ from tokenizer_core.errors import (
     shown,
 )
 from tokenizer_core.formats.files import check_name, is_hash
+from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.template import Template
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, NewVocabulary, Plan
@@ -119,7 +120,8 @@ class Recipe:
         known = {"corpus", "sizes", "extends", "extends_hash", "replace_invalid", "name", *_ACCOMPANYING, *_SETTINGS}
         for key in given:
             if key not in known:
-                raise InvalidSettings(f"no setting is called {str(key)[:80]!r}", field=str(key)[:80])
+                near = did_you_mean(str(key), known)
+                raise InvalidSettings(f"no setting is called {str(key)[:80]!r}{near}", field=str(key)[:80])
         if "corpus" not in given:
             raise InvalidSettings("there is no corpus; name paths, or give texts", field="corpus")
         extends = _optional(given, "extends", str)
@@ -274,9 +276,8 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
     known = {"texts"} if "texts" in given else {"paths", "format", "field", "column"}
     for key in given:
         if key not in known:
-            raise InvalidSettings(
-                f"a corpus has no {str(key)[:80]!r} beside {min(known)}", field=f"corpus.{str(key)[:80]}"
-            )
+            message = f"a corpus has no {str(key)[:80]!r} beside {min(known)}{did_you_mean(str(key), known)}"
+            raise InvalidSettings(message, field=f"corpus.{str(key)[:80]}")
     name = "texts" if "texts" in given else "paths"
     items = given[name]
     if not isinstance(items, list | tuple) or not items:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from service.schemas.answers import CountAnswer, EncodeAnswer
 from service.schemas.requests import INLINE_ITEMS
-from tests.service.conftest import MakeClient
+from tests.service.conftest import SPECIALS, MakeClient
+from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
 
 PARTS = ("ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels")
@@ -113,6 +114,40 @@ def test_sides_are_those_of_the_tokenizer_unless_told_otherwise(
             client.post("/encode", json=body | told).json()["ids"] for told in ({}, {option: "left"}, {option: "right"})
         )
         assert default == left != right
+
+
+@pytest.mark.parametrize(
+    "subject", [{"text": ["fox", "the quick brown fox"]}, {"messages": [[{"role": "user", "content": "fox"}]]}]
+)
+@pytest.mark.parametrize("pad_token", SPECIALS)
+def test_a_request_may_name_any_added_token_to_pad_with(
+    client: TestClient, framed: Tokenizer, bare: Tokenizer, subject: dict[str, Any], pad_token: str
+) -> None:
+    for tokenizer in (framed, bare):
+        if "messages" in subject and tokenizer is bare:
+            continue
+        body = {
+            **subject,
+            "tokenizer": tokenizer.name,
+            "padding": "max_length",
+            "max_length": 24,
+            "return": ["ids", "count"],
+        }
+        answer = client.post("/encode", json={**body, "pad_token": pad_token}).json()
+        for ids, count in zip(answer["ids"], answer["count"], strict=True):
+            assert count < len(ids) == 24
+            assert ids[count:] == [tokenizer.special_tokens[pad_token]] * (24 - count)
+
+
+def test_who_cannot_pad_is_told_both_ways_out(client: TestClient) -> None:
+    body = {"text": ["a", "a b"], "tokenizer": "bare", "padding": "longest"}
+    problem = assert_problem(client.post("/encode", json=body), "invalid_option", "padding")
+    assert "pad_token" in problem["detail"]
+    assert "tokd import --pad-token" in problem["detail"]
+    for padding in ("longest", "none"):
+        wrong = {**body, "padding": padding, "pad_token": "<|pad>"}
+        problem = assert_problem(client.post("/encode", json=wrong), "invalid_option", "pad_token")
+        assert "did you mean '<|pad|>'?" in problem["detail"]
 
 
 @pytest.mark.parametrize("text", TEXTS)

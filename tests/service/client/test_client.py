@@ -334,9 +334,11 @@ def test_methods_are_the_same_on_both_kinds() -> None:
 def test_nothing_that_listens_is_unreachable() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        with Client(f"http://127.0.0.1:{silent.getsockname()[1]}") as tokd, pytest.raises(Unreachable) as caught:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with Client(f"http://me:secret@{address}/tokd") as tokd, pytest.raises(Unreachable) as caught:
             tokd.count("a")
     assert not isinstance(caught.value, TimedOut)
+    assert f"the service at http://{address} cannot be reached" in caught.value.message
 
 
 def test_unix_socket_is_reached_by_a_transport(run_server: RunServer, tmp_path: Path) -> None:
