@@ -104,6 +104,12 @@ class Settings:
         choices=("text", "reject", "parse"),
     )
     chat_parse: bool = _setting(False, "let requests write control tokens into chats with `special_tokens: parse`")
+    content_format: str = _setting(
+        "auto",
+        "the form in which chat templates are given text that is sent as a string or in parts: `auto` as each template "
+        "reads it, `string`, `parts`, or `sent` as it comes",
+        choices=("auto", "string", "parts", "sent"),
+    )
     max_renderings: int = _setting(
         32, "requests with chats that one process renders, in turns; more are answered 503", least=1, most=1024
     )

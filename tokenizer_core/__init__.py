@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
     from tokenizer_core.chat_rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
+    from tokenizer_core.content_format import ContentFormat
+    from tokenizer_core.content_parts import media_of
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat
@@ -80,6 +82,7 @@ __all__ = [
     "ChatPolicy",
     "ChatRenderer",
     "CheckReport",
+    "ContentFormat",
     "CorpusError",
     "CorpusForbidden",
     "CorpusFormat",
@@ -146,6 +149,7 @@ __all__ = [
     "fertility_by_language",
     "in_turns",
     "keep_outputs",
+    "media_of",
     "overlapping",
     "pad_id_of",
     "padded_width",
@@ -165,6 +169,8 @@ _LATER = {
         "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
         "chat_rendering": ("ChatRenderer", "Message", "RenderedChat", "RenderingOptions"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
+        "content_format": ("ContentFormat",),
+        "content_parts": ("media_of",),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),
         "corpus.reading": ("CorpusFormat",),

@@ -9,8 +9,10 @@ from typing import Any, TypedDict
 
 from jinja2.exceptions import TemplateError
 
-from tokenizer_core.arguments import check_flag
+from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.config import Settings
+from tokenizer_core.content_format import ContentFormat
+from tokenizer_core.content_parts import fitted, present, refuse_media
 from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
 from tokenizer_core.template import Origins, Rendering, Shared, Span, Template, bare, compiled, taken
 
@@ -20,18 +22,6 @@ _CONTINUE = "CONTINUE_FINAL_MESSAGE_TAG "
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 _RESERVED = frozenset(
     ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message", "chat_template")
-)
-_MEDIA = (
-    "image",
-    "image_url",
-    "input_image",
-    "audio",
-    "audio_url",
-    "input_audio",
-    "video",
-    "video_url",
-    "file",
-    "input_file",
 )
 
 
@@ -44,6 +34,7 @@ class RenderingOptions(TypedDict, total=False):
     continue_final_message: bool
     template_args: Mapping[str, Any] | None
     template: str | None
+    content_format: ContentFormat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +69,9 @@ class ChatRenderer:
         continue_final_message: bool = False,
         template_args: Mapping[str, Any] | None = None,
         template: str | None = None,
+        content_format: ContentFormat = "sent",
     ) -> None:
+        check_choice(content_format, ContentFormat, "content_format")
         check_flag(add_generation_prompt, "add_generation_prompt")
         check_flag(continue_final_message, "continue_final_message")
         if continue_final_message and add_generation_prompt:
@@ -92,6 +85,7 @@ class ChatRenderer:
         self._specials = _special_tokens(settings)
         self._tools, self._documents, self._args = tools, documents, template_args
         self._begins, self._continues = add_generation_prompt, continue_final_message
+        self._content_format = content_format
         self._shared: Shared | None = None
 
     def render(self, messages: Sequence[Message]) -> RenderedChat:
@@ -103,8 +97,8 @@ class ChatRenderer:
             origins = Origins(self._shared.origins)
             chat = []
             for at, message in enumerate(messages):
-                present = {key: value for key, value in message.items() if value is not None}
-                chat.append(_reasoning(origins.track(present, at, "")))
+                tracked = _reasoning(origins.track(present(message), at, ""))
+                chat.append(fitted(tracked, self._content_format, self._template.source, origins, at))
                 if turn is not None:
                     turn.pause()
             final = _begin_to_continue(chat, self._template.source) if self._continues else ""
@@ -134,8 +128,7 @@ def _check_messages(messages: Any) -> None:
     if not _is_list(messages) or not messages:
         raise InvalidOption("messages is a list with at least one message", field="messages")
     _check_objects("messages", messages)
-    for at, message in enumerate(messages):
-        _check_parts(at, message.get("content"))
+    refuse_media(messages)
 
 
 def _is_list(values: Any) -> bool:
@@ -165,19 +158,6 @@ def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
             raise InvalidOption(
                 f"template_args cannot set {name!r}; it is an option of its own or the tokenizer's",
                 field=f"template_args.{name}",
-            )
-
-
-def _check_parts(message: int, content: Any) -> None:
-    """Refuse any content part but text by its type: the ids of an image do not come from the template."""
-    if not isinstance(content, (list, tuple)):
-        return
-    for at, part in enumerate(content):
-        kind = part.get("type") if isinstance(part, Mapping) else None
-        if kind in _MEDIA:
-            raise InvalidOption(
-                f"a content part of type {kind!r} is not supported; only text is encoded here",
-                field=f"messages[{message}].content[{at}].type",
             )
 
 

@@ -409,6 +409,8 @@ class Tokenizer(Codec):
             continue_final_message: end within the last message, for the model to go on.
             template_args: further variables of the template, such as ``enable_thinking``.
             template: the name of one of ``templates``; by default ``tool_use`` if there are tools, else ``default``.
+            content_format: the form in which the template is given text: ``"sent"`` as it is sent, as Hugging Face
+                does; ``"auto"`` as the template reads it; ``"string"`` joined by line breaks; ``"parts"`` as a list.
 
         Raises:
             InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable

@@ -18,6 +18,7 @@ from service.settings import Settings
 from service.tokenizers.loaded import Loaded
 from tokenizer_core import (
     ChatPolicy,
+    ContentFormat,
     EncodedChat,
     Offsets,
     RenderedChat,
@@ -36,10 +37,10 @@ _SPAN_BYTES = 256
 """What a span of a caller's takes, with its numbers and the path of its field."""
 
 
-def render(loaded: Loaded, request: RenderRequest) -> Answer:
+def render(loaded: Loaded, request: RenderRequest, settings: Settings) -> Answer:
     """Answer ``/render``."""
     rendered = []
-    for chat, _ in _rendered(loaded, _chats(request), **options(request)):
+    for chat, _ in _rendered(loaded, _chats(request), **options(request, settings)):
         rendered.append(chat)
         report_bytes(_size(chat))
     fields = {"text": [each.text for each in rendered], "spans": (_Spans(each.spans) for each in rendered)}
@@ -84,7 +85,7 @@ def places(
     """Return the ids of every chat with their spans in the rendered text, and that text."""
     policy = _policy(request, settings)
     placed: list[tuple[Offsets, RenderedChat]] = []
-    for chat, path in _rendered(loaded, _chats(request), **options(request)):
+    for chat, path in _rendered(loaded, _chats(request), **options(request, settings)):
         with _placed(path):
             offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=policy)
         placed.append((offsets, chat))
@@ -92,7 +93,7 @@ def places(
     return placed
 
 
-def options(request: ChatOptions) -> RenderingOptions:
+def options(request: ChatOptions, settings: Settings) -> RenderingOptions:
     """Return the options of a request as the tokenizer takes them."""
     return {
         "tools": request.tools,
@@ -101,20 +102,22 @@ def options(request: ChatOptions) -> RenderingOptions:
         "continue_final_message": request.continue_final_message,
         "template_args": request.template_args,
         "template": request.template,
+        "content_format": cast(ContentFormat, settings.content_format),
     }
 
 
 def encode_one(
-    loaded: Loaded, chat: Chat, path: str, policy: str, *, args_field: str = "template_args", **rendering: Any
+    loaded: Loaded, chat: Chat, path: str, settings: Settings, *, args_field: str = "template_args", **rendering: Any
 ) -> EncodedChat:
     """Encode one chat, of a request that cannot say what a literal means.
 
     Args:
         path: the field that the chat stands in; ``args_field`` is that of the template's variables.
     """
-    ((rendered, _),) = _rendered(loaded, [(chat, path)], args_field, **rendering)
+    wanted = settings.content_format
+    ((rendered, _),) = _rendered(loaded, [(chat, path)], args_field, content_format=wanted, **rendering)
     try:
-        encoded = _encode(loaded, rendered, path, cast(ChatPolicy, policy), args_field)
+        encoded = _encode(loaded, rendered, path, cast(ChatPolicy, settings.chat_literals), args_field)
     except ServiceError as error:
         if error.code == "reserved_literal":
             literal = quote(error.members["literal"])
@@ -182,7 +185,7 @@ def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
 
 def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
     policy = _policy(request, settings)
-    for chat, path in _rendered(loaded, _chats(request), **options(request)):
+    for chat, path in _rendered(loaded, _chats(request), **options(request, settings)):
         yield _encode(loaded, chat, path, policy)
 
 

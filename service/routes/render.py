@@ -19,4 +19,4 @@ def mount(app: FastAPI, state: State) -> None:
     @post(app, "/render", state.requests.to_render, RenderAnswer, state)
     def render(body: RenderRequest) -> Answer:
         """Render a chat by the tokenizer's template, and say what of the text the caller wrote."""
-        return chats.render(registry.get(body.tokenizer), body)
+        return chats.render(registry.get(body.tokenizer), body, state.settings)

@@ -195,6 +195,40 @@ def test_what_is_no_chat_is_refused_by_its_place() -> None:
         assert caught.value.place["field"] == field
 
 
+@pytest.mark.parametrize(
+    ("content", "kind", "field"),
+    [
+        *(([{"type": kind, kind: "x"}], kind, "[0].type") for kind in ("image", "input_audio", "video_url", "file")),
+        *(([{"type": "text", "text": "q"}, {kind: "x"}], kind, "[1].type") for kind in ("image", "image_url", "video")),
+        ([{"type": "text", "text": "q", "image": "x"}], "image", "[0].image"),
+        ([{"type": None, "audio": {}}], "audio", "[0].type"),
+        ({"image": "x"}, "image", ".type"),
+        (
+            [{"type": "tool_result", "content": [{"type": "text", "text": "q"}, {"video": 1}]}],
+            "video",
+            "[0].content[1].type",
+        ),
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_media_are_refused_by_name(tiny: Tokenizer, role: str, content: Any, kind: str, field: str) -> None:
+    for wanted in ("sent", "auto"):
+        with pytest.raises(InvalidOption, match=f"type '{kind}' is not supported") as caught:
+            tiny.with_template("{{ messages }}").render_chat(
+                [{"role": role, "content": content}], content_format=wanted
+            )
+        assert caught.value.place["field"] == f"messages[0].content{field}"
+
+
+def test_media_that_are_null_are_not_there(tiny: Tokenizer) -> None:
+    """A data set has all keys in all parts; templates ask only whether ``image`` is one."""
+    twin = tiny.with_template(
+        "{% for p in messages[0].content %}{{ '<image>' if 'image' in p else p.text }}{% endfor %}"
+    )
+    content = [{"type": "text", "text": "a", "image": None}, {"type": "text", "text": "b"}]
+    assert twin.render_chat([{"role": "user", "content": content}]).text == "ab"
+
+
 def test_a_variable_is_placed_as_the_option_that_it_stands_in(tiny: Tokenizer) -> None:
     twin = tiny.with_template("{{ messages[0].content }}{{ messages_of_today[0] }}")
     chat = [{"role": "user", "content": "x"}]

@@ -36,6 +36,7 @@ OTHER = {
     "models": ("a/b=c", "d=c"),
     "chat_literals": "reject",
     "chat_parse": True,
+    "content_format": "string",
     "max_renderings": 3,
     "host": "0.0.0.0",
     "port": 0,

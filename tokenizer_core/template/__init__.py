@@ -5,8 +5,21 @@ them, ``sandbox`` is Jinja's environment, ``render`` puts a template and message
 interpreter.
 """
 
-from tokenizer_core.template.render import Origins, Rendering, Shared, Span, Template, compiled
-from tokenizer_core.template.tracked import bare
+from tokenizer_core.template.render import MAX_DEPTH, Origins, Rendering, Shared, Span, Template, compiled
+from tokenizer_core.template.tracked import bare, concat
 from tokenizer_core.template.turn import Turn, in_turns, taken
 
-__all__ = ["Origins", "Rendering", "Shared", "Span", "Template", "Turn", "bare", "compiled", "in_turns", "taken"]
+__all__ = [
+    "MAX_DEPTH",
+    "Origins",
+    "Rendering",
+    "Shared",
+    "Span",
+    "Template",
+    "Turn",
+    "bare",
+    "compiled",
+    "concat",
+    "in_turns",
+    "taken",
+]

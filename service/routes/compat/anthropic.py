@@ -15,6 +15,7 @@ from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
+from service.settings import Settings
 from service.state import State
 from service.tokenizers.loaded import Loaded
 
@@ -88,7 +89,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"type": "error", "error": {"type": kind, "message": place + problem["detail"]}}
 
 
-def count(loaded: Loaded, body: AnthropicCountRequest, policy: str) -> Answer:
+def count(loaded: Loaded, body: AnthropicCountRequest, settings: Settings) -> Answer:
     """Count what a model would be given: up to its turn, or into it if the last message is the assistant's."""
     if body.mcp_servers:
         raise ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
@@ -97,7 +98,7 @@ def count(loaded: Loaded, body: AnthropicCountRequest, policy: str) -> Answer:
     thinking = None if body.thinking is None else {"enable_thinking": body.thinking.get("type") != "disabled"}
     tokens = conversation.count(
         loaded,
-        policy,
+        settings,
         tools=anthropic_blocks.read_tools(body.tools),
         add_generation_prompt=not begun,
         continue_final_message=begun,
@@ -108,7 +109,7 @@ def count(loaded: Loaded, body: AnthropicCountRequest, policy: str) -> Answer:
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry, policy = state.registry, state.settings.chat_literals
+    registry = state.registry
     model = narrow(AnthropicCountRequest, messages=list_of(Object, state.settings.max_items))
 
     @post(
@@ -122,4 +123,4 @@ def mount(app: FastAPI, state: State) -> None:
     )
     def anthropic_count_tokens(body: AnthropicCountRequest) -> Answer:
         """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""
-        return count(registry.of_model(body.model), body, policy)
+        return count(registry.of_model(body.model), body, state.settings)

@@ -10,8 +10,8 @@ from service.routes.compat.conversation import (
     Conversation,
     functions,
     joined_text,
-    kind_of,
     objects_of,
+    part_kind,
     refused,
     text_of,
 )
@@ -61,7 +61,7 @@ def goes_on(messages: list[Object]) -> bool:
 
 
 def _add(conversation: Conversation, role: str, block: Mapping[str, Any], place: str) -> None:
-    kind = kind_of(block, place)
+    kind = part_kind(block, "a block", place)
     if kind == "text":
         conversation.say(role, text_of(block, "text", place), place)
     elif kind == "thinking" and role == "assistant":

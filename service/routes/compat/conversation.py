@@ -11,8 +11,9 @@ from service.answers import chats
 from service.bodies.json_body import refuse_many_values
 from service.errors import ServiceError, quote
 from service.schemas.fields import Object
+from service.settings import Settings
 from service.tokenizers.loaded import Loaded
-from tokenizer_core import RenderedChat
+from tokenizer_core import RenderedChat, media_of
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](.*)", re.DOTALL)
 _TOOL = re.compile(r"(tools\[\d+\])\.function\.(\w+)(.*)", re.DOTALL)
@@ -64,7 +65,7 @@ class Conversation:
         for message, name, texts in self._gathered:
             message[name] = BETWEEN.join(texts)
 
-    def count(self, loaded: Loaded, policy: str, **rendering: Any) -> int:
+    def count(self, loaded: Loaded, settings: Settings, **rendering: Any) -> int:
         """Count the ids of the prompt that a model would be given.
 
         Errors:
@@ -73,7 +74,7 @@ class Conversation:
         for message in self.messages:
             message.setdefault("content", "")
         try:
-            encoded = chats.encode_one(loaded, self.messages, "messages", policy, **rendering)
+            encoded = chats.encode_one(loaded, self.messages, "messages", settings, **rendering)
             self._refuse_what_is_left_out(encoded.rendered, rendering.get("tools"))
             return len(encoded.ids)
         except ServiceError as error:
@@ -157,16 +158,26 @@ def joined_text(content: object, place: str, fields: Mapping[str, str], part: st
 
 def text_of_part(item: Mapping[str, Any], place: str, fields: Mapping[str, str], part: str) -> str:
     """Return the text of one part; ``fields`` and ``part`` are those of ``joined_text``."""
-    kind = kind_of(item, place)
-    if kind not in fields:
+    kind = item.get("type")
+    if isinstance(kind, str) and kind not in fields:
         raise refused(part, kind, place)
-    return text_of(item, fields[kind], place)
+    return text_of(item, fields[part_kind(item, part, place)], place)
 
 
-def refused(what: str, kind: str, place: str) -> ServiceError:
+def part_kind(item: Mapping[str, Any], part: str, place: str) -> str:
+    """Return the type of a part; media are refused by their name, whatever type the part has, or none."""
+    media = media_of(item)
+    if media is not None:
+        raise refused(part, media[0], place, field=media[1])
+    return kind_of(item, place)
+
+
+def refused(what: str, kind: str, place: str, *, field: str = "type") -> ServiceError:
     """Refuse by its name what cannot be counted; leaving it out would be a wrong count."""
     return ServiceError(
-        "invalid_option", f"{what} of type {quote(kind)} is not supported: only text is counted here", f"{place}.type"
+        "invalid_option",
+        f"{what} of type {quote(kind)} is not supported: only text is counted here",
+        f"{place}.{field}",
     )
 
 

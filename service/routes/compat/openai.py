@@ -15,6 +15,7 @@ from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
+from service.settings import Settings
 from service.state import State
 from service.tokenizers.loaded import Loaded
 
@@ -93,21 +94,21 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"error": info}
 
 
-def count(loaded: Loaded, body: OpenaiCountRequest, policy: str) -> Answer:
+def count(loaded: Loaded, body: OpenaiCountRequest, settings: Settings) -> Answer:
     """Count what a model would be given, the beginning of its turn included."""
     for name in _STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
     conversation = openai_items.read(body.instructions, body.input)
-    tools, settings = openai_items.read_tools(body.tools), loaded.tokenizer.settings
-    if "developer" not in settings.templates.get(settings.template_name(has_tools=tools is not None), ""):
+    tools, templates = openai_items.read_tools(body.tools), loaded.tokenizer.settings
+    if "developer" not in templates.templates.get(templates.template_name(has_tools=tools is not None), ""):
         for message in conversation.messages:
             # A template that does not know this role would refuse it or, worse, leave it out.
             message["role"] = "system" if message["role"] == "developer" else message["role"]
     effort = (body.reasoning or {}).get("effort")
     tokens = conversation.count(
         loaded,
-        policy,
+        settings,
         tools=tools,
         add_generation_prompt=True,
         template_args={"reasoning_effort": effort} if isinstance(effort, str) else None,
@@ -117,7 +118,7 @@ def count(loaded: Loaded, body: OpenaiCountRequest, policy: str) -> Answer:
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry, policy, most = state.registry, state.settings.chat_literals, state.settings.max_items
+    registry, most = state.registry, state.settings.max_items
     model = narrow(OpenaiCountRequest, input=either(str, list_of(Object, most), None))
 
     @post(
@@ -131,4 +132,4 @@ def mount(app: FastAPI, state: State) -> None:
     )
     def openai_input_tokens(body: OpenaiCountRequest) -> Answer:
         """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
-        return count(registry.of_model(body.model), body, policy)
+        return count(registry.of_model(body.model), body, state.settings)

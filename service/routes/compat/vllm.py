@@ -19,6 +19,7 @@ from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
+from service.settings import Settings
 from service.state import State
 from service.tokenizers.loaded import Loaded
 
@@ -141,21 +142,24 @@ def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> A
     return _write(loaded, *prompts.encode_json(loaded, prompt, add_special_tokens=framed))
 
 
-def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object], policy: str) -> Answer:
+def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object], settings: Settings) -> Answer:
     """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
-    begins, settings = body.add_generation_prompt, loaded.tokenizer.settings
-    template = settings.templates.get(settings.template_name(has_tools=body.tools is not None), "")
-    encoded = chats.encode_one(
-        loaded,
-        vllm_messages.read(chat, template),
-        "messages",
-        policy,
-        args_field="chat_template_kwargs",
-        tools=vllm_messages.read_tools(body.tools),
-        add_generation_prompt=not body.continue_final_message if begins is None else begins,
-        continue_final_message=body.continue_final_message,
-        template_args=body.chat_template_kwargs,
-    )
+    begins = body.add_generation_prompt
+    try:
+        encoded = chats.encode_one(
+            loaded,
+            vllm_messages.read(chat),
+            "messages",
+            settings,
+            args_field="chat_template_kwargs",
+            tools=vllm_messages.read_tools(body.tools),
+            add_generation_prompt=not body.continue_final_message if begins is None else begins,
+            continue_final_message=body.continue_final_message,
+            template_args=body.chat_template_kwargs,
+        )
+    except ServiceError as error:
+        error.path = vllm_messages.sent(error.path, chat) if error.path else error.path
+        raise
     ids: Ids = encoded.ids
     if body.add_special_tokens:
         config = loaded.tokenizer.config
@@ -185,7 +189,7 @@ def mount(app: FastAPI, state: State) -> None:
         prompts.refuse_template(body.chat_template)
         loaded = registry.of_model(body.model)
         if body.messages is not None:
-            return tokenize_chat(loaded, body, body.messages, state.settings.chat_literals)
+            return tokenize_chat(loaded, body, body.messages, state.settings)
         if body.prompt is None:
             raise ServiceError("missing_field", "this field is required", "prompt")
         return tokenize_prompt(loaded, body, body.prompt)

@@ -7,38 +7,42 @@ from collections.abc import Sequence
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import BETWEEN, arguments_of, refuse_many_arguments, text_of, text_of_part
+from service.routes.compat.conversation import arguments_of, refuse_many_arguments, text_of, text_of_part
 from service.schemas.fields import Object
 
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal", "thinking": "thinking"}
 """The parts that are text, and the field that has it."""
 
-_LOOPS_OVER_PARTS = re.compile(r"""\bfor\s+\w+\s+in\s+\w+(?:\.content\b|\[\s*['"]content['"]\s*\])""")
-"""How vLLM recognises a template that takes content in parts."""
+_PART = re.compile(r"messages\[(\d+)\]\.content\[(\d+)\]\.text")
 
 _IF_SENT = ("strict", "defer_loading")
 
 
-def read(messages: Sequence[Object], template: str) -> list[Object]:
-    """Return messages as they are given to a template.
+def read(messages: Sequence[Object]) -> list[Object]:
+    """Return messages as vLLM has them before it gives them the form that the template wants.
 
-    Content becomes one text, or stays in parts for a template that loops over them. The arguments of calls, which come
-    as JSON in strings, become objects.
-
-    Args:
-        template: its source.
+    All content is text parts. The arguments of calls, which come as JSON in strings, are objects.
 
     Errors:
         ``invalid_option`` for a part that is not text, by its type; ``missing_field``, ``invalid_type``,
         ``too_many_values``
     """
-    takes_parts = _LOOPS_OVER_PARTS.search(template) is not None
     called = [_calls(message, f"messages[{at}].tool_calls") for at, message in enumerate(messages)]
     refuse_many_arguments((call["function"].get("arguments") for calls in called for call in calls), "messages")
     return [
-        _message(message, calls, f"messages[{at}]", takes_parts=takes_parts)
+        _message(message, calls, f"messages[{at}]")
         for at, (message, calls) in enumerate(zip(messages, called, strict=True))
     ]
+
+
+def sent(path: str, messages: Sequence[Object]) -> str:
+    """Return the field of a request that a field of what ``read`` made of its messages came from."""
+    part = _PART.match(path)
+    if part is None:
+        return path
+    content = messages[int(part[1])]["content"]
+    field = "" if isinstance(content, str) else f"[{part[2]}].{_TEXTS[content[int(part[2])]['type']]}"
+    return f"messages[{part[1]}].content{field}"
 
 
 def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
@@ -50,12 +54,11 @@ def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
     return None if tools is None else [_tool(tool, f"tools[{at}]") for at, tool in enumerate(tools)]
 
 
-def _message(message: Object, calls: Sequence[Object], place: str, *, takes_parts: bool) -> Object:
-    """Return one message as the template is given it; ``calls`` are its checked calls."""
+def _message(message: Object, calls: Sequence[Object], place: str) -> Object:
+    """Return one message; ``calls`` are its checked calls."""
     texts = _texts(message.get("content"), f"{place}.content")
-    role = message.get("role")
-    given = {**message, "content": _parts(texts, role) if takes_parts else BETWEEN.join(filter(None, texts))}
-    if role == "assistant":
+    given = {**message, "content": [{"type": "text", "text": text} for text in texts]}
+    if message.get("role") == "assistant":
         # An empty list goes too: some templates take its first call without looking.
         given.pop("tool_calls", None)
     if calls:
@@ -78,11 +81,6 @@ def _texts(content: Any, place: str) -> list[str]:
         text_of_part(_object(part, f"{place}[{index}]"), f"{place}[{index}]", _TEXTS, "a part")
         for index, part in enumerate(content)
     ]
-
-
-def _parts(texts: Sequence[str], role: object) -> str | list[Object]:
-    """Return content for a template that takes parts; what a tool returned is one text in most of them too."""
-    return BETWEEN.join(texts) if role == "tool" else [{"type": "text", "text": text} for text in texts]
 
 
 def _calls(message: Object, place: str) -> list[Object]:

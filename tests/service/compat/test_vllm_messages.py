@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from service.routes.compat import vllm_messages
-from tests.chat.conversations import TEMPLATES, source
-from tests.service.conftest import MakeClient
+from tests.chat.conversations import tokenizer
+from tests.data import needs_data
+from tests.service.conftest import MakeClient, state_of
 from tokenizer_core import Tokenizer
 
 CALLS = "{% for c in m.tool_calls %}<{{ c.function.name }} {{ c.function.arguments | tojson }}>{% endfor %}"
@@ -138,17 +139,68 @@ def test_json_in_arguments_is_held_to_the_bound_of_a_body(served: TestClient) ->
     assert (answer.status_code, answer.json()["error"]["param"]) == (413, "messages")
 
 
-@pytest.mark.skipif(not TEMPLATES, reason="needs the real templates")
-def test_templates_that_take_parts_are_those_that_vllm_finds() -> None:
-    """vLLM looks for the loop in the syntax tree; for these forty templates both find the same."""
-    assert {name for name in TEMPLATES if vllm_messages._LOOPS_OVER_PARTS.search(source(name))} == {
-        "GLM-4.6",
-        "MiniMax-M2",
-        "MiniMax-M3",
-        "Mistral-Small-3.2-24B-Instruct-2506",
-        "google-gemma-4-31B-it",
-        "google-gemma-4-31B-it-interleaved",
-        "ibm-granite-granite-4.0",
-        "moonshotai-Kimi-K2",
-        "unsloth-Apriel-1.5",
-    }
+@needs_data
+@pytest.mark.parametrize("content", ["be brief", [{"type": "text", "text": "be brief"}]])
+def test_system_message_of_gemma_is_printed_as_text(
+    make_client: MakeClient, tmp_path: Path, content: str | list[dict[str, str]]
+) -> None:
+    """Gemma 4 loops over the parts of users, and would print the list that a system message is."""
+    gemma = tokenizer("google-gemma-4-31B-it")
+    gemma.save(tmp_path / "gemma")
+    client = make_client(artifacts=(str(tmp_path / "gemma"),))
+    rest = [{"role": "user", "content": "hi"}]
+    as_text = [{"role": "system", "content": "be brief"}, *rest]
+    expected = gemma.encode_chat(as_text, add_generation_prompt=True).ids.tolist()
+    body = {"messages": [{"role": "system", "content": content}, *rest], "add_generation_prompt": True}
+    assert client.post("/tokenize", json=body).json()["tokens"] == expected
+    assert client.post("/encode", json=body).json()["ids"] == expected
+    assert client.post("/count", json=body).json()["count"] == len(expected)
+
+
+def test_setting_overrides_what_the_template_wants(make_client: MakeClient, served: TestClient) -> None:
+    artifacts = state_of(served).settings.artifacts
+    for setting, given in (("string", "the fox\njumps"), ("parts", [*TWO[:2], {"type": "text", "text": "jumps"}])):
+        body = {"messages": [{"role": "user", "content": given}], "tokenizer": "parts"}
+        expected = served.post("/encode", json=body).json()["ids"]
+        client = make_client(artifacts=artifacts, content_format=setting)
+        sent = {"messages": [{"role": "user", "content": TWO}], "model": "parts", "add_generation_prompt": False}
+        assert client.post("/tokenize", json=sent).json()["tokens"] == expected
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "field"),
+    [
+        ({"image_url": "x"}, "image_url", "type"),
+        ({"video": "x"}, "video", "type"),
+        ({"type": "text", "text": "q", "image": "x"}, "image", "image"),
+        ({"type": "input_audio", "input_audio": {}}, "input_audio", "type"),
+    ],
+)
+def test_media_are_refused_by_name_on_every_route(served: TestClient, part: Any, kind: str, field: str) -> None:
+    for role in ("user", "tool"):
+        body = {"messages": [{"role": role, "content": [{"type": "text", "text": "a"}, part]}]}
+        answer = served.post("/tokenize", json=body)
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, f"messages[0].content[1].{field}")
+        assert kind in answer.json()["error"]["message"]
+        for route in ("/render", "/encode", "/count", "/offsets"):
+            problem = served.post(route, json=body).json()
+            assert (problem["code"], problem["path"]) == ("invalid_option", f"messages[0].content[1].{field}")
+            assert kind in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "param"),
+    [
+        ("a<|eos|>", "content"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "<|eos|>"}], "content[1].text"),
+        ([{"type": "refusal", "refusal": "<|eos|>"}], "content[0].refusal"),
+    ],
+)
+def test_place_of_a_text_is_that_of_the_request(
+    make_client: MakeClient, served: TestClient, content: Any, param: str
+) -> None:
+    strict = make_client(artifacts=state_of(served).settings.artifacts, chat_literals="reject")
+    for model in ("text", "parts"):
+        body = {"model": model, "messages": [{"role": "user", "content": content}]}
+        answer = strict.post("/tokenize", json=body)
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, f"messages[0].{param}"), answer.text

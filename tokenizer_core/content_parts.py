@@ -1,0 +1,119 @@
+"""The parts of a message's content: media are refused by name, text is given in the form that a template reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tokenizer_core.content_format import ContentFormat, content_format, loops_over_parts, reads_strings
+from tokenizer_core.errors import InvalidOption
+from tokenizer_core.template import MAX_DEPTH, Origins, concat
+
+BETWEEN = "\n"
+"""Stands between the text parts of a message in one string, as in vLLM."""
+
+_MEDIA = frozenset(
+    (
+        *("image", "image_url", "input_image", "image_embeds", "image_pil"),
+        *("audio", "audio_url", "input_audio", "audio_embeds"),
+        *("video", "video_url", "input_video"),
+        *("file", "input_file"),
+    )
+)
+"""The types of parts that stand for tokens which no template writes, and the keys that hold what they are made from."""
+
+
+def media_of(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the kind of media in a content part and the field that names it; None if there is none.
+
+    A part is media by its type, or by a key whatever its type: templates look for either. A key that is null is no
+    media: tables of messages have all keys in every part.
+    """
+    kind = part.get("type")
+    if isinstance(kind, str) and kind in _MEDIA:
+        return kind, "type"
+    found = next((key for key in part if key in _MEDIA and part[key] is not None), None)
+    return None if found is None else (found, "type" if kind is None else found)
+
+
+def refuse_media(messages: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse media by their names, at any depth of content: their ids do not come from the template.
+
+    Raises:
+        InvalidOption
+    """
+    for at, message in enumerate(messages):
+        _refuse_in(message.get("content"), f"messages[{at}].content", 0)
+
+
+def _refuse_in(content: Any, place: str, depth: int) -> None:
+    if depth > MAX_DEPTH or isinstance(content, str):
+        return  # What is nested deeper is refused as a whole.
+    one = isinstance(content, Mapping)
+    if not one and not isinstance(content, (list, tuple)):
+        return
+    for index, part in enumerate((content,) if one else content):
+        if not isinstance(part, Mapping):
+            continue
+        media, inner = media_of(part), part.get("content")
+        if media is None and inner is None:
+            continue
+        here = place if one else f"{place}[{index}]"
+        if media is not None:
+            raise InvalidOption(
+                f"a content part of type {media[0]!r} is not supported; only text is encoded here",
+                field=f"{here}.{media[1]}",
+            )
+        _refuse_in(inner, f"{here}.content", depth + 1)
+
+
+def present(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a message has: without fields that are null, and without media that are null in its parts.
+
+    Tables of messages have every key in every part, and templates only look whether ``image`` is a key.
+    """
+    kept = {key: value for key, value in message.items() if value is not None}
+    content = kept.get("content")
+    if isinstance(content, (list, tuple)) and any(map(_has_null_media, content)):
+        kept["content"] = [_without_null_media(part) if _has_null_media(part) else part for part in content]
+    return kept
+
+
+def _has_null_media(part: Any) -> bool:
+    return isinstance(part, Mapping) and any(key in _MEDIA and value is None for key, value in part.items())
+
+
+def _without_null_media(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key not in _MEDIA or value is not None}
+
+
+def fitted(message: dict[str, Any], wanted: ContentFormat, source: str, origins: Origins, at: int) -> dict[str, Any]:
+    """Give a message's text the form that a template wants; every part keeps its origin.
+
+    Args:
+        message: tracked by ``origins`` as the one at ``at``.
+        source: the template.
+    """
+    content, role = message.get("content"), message.get("role")
+    if wanted == "auto" and isinstance(content, (str, list)):
+        wanted = _wanted(content, role if isinstance(role, str) else "", source)
+    if wanted == "parts" and isinstance(content, str):
+        part = origins.track({"type": "text"}, at, "content")
+        return {**message, "content": [{**part, "text": content}]}
+    if wanted == "string" and isinstance(content, list) and all(map(_is_text, content)):
+        # vLLM leaves empty texts out, but keeps them in results of tools where the template loops over parts.
+        keeps_empty = role == "tool" and loops_over_parts(source)
+        texts = [part["text"] for part in content if part["text"] or keeps_empty]
+        between = origins.track(BETWEEN, at, "content")
+        return {**message, "content": concat([each for text in texts for each in (between, text)][1:])}
+    return message
+
+
+def _wanted(content: str | list[Any], role: str, source: str) -> ContentFormat:
+    if isinstance(content, list):
+        return content_format(source, role)
+    return "sent" if reads_strings(source, role) else "parts"
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
