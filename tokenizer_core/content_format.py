@@ -18,12 +18,11 @@ from tokenizer_core.template_probe import probe
 ContentFormat = Literal["sent", "auto", "string", "parts"]
 """How content is given to a template: as it was sent, as the template wants it, or always in one form."""
 
-_PARSER = Environment(extensions=[Generation, "jinja2.ext.loopcontrols"], autoescape=False)  # noqa: S701 - it only parses
+_PARSER = Environment(extensions=[Generation, "jinja2.ext.loopcontrols"], autoescape=True)
 _PROBED = ("system", "developer", "user", "assistant")
 _TEXT = "probe text"
 _PRINTED_LIST = re.compile(r"""['"]type['"]\s*:\s*['"]text['"]""")
 """What a template writes that prints a list of parts in place of reading it."""
-
 
 _STRING = _TEXT
 _PARTS = [{"type": "text", "text": _TEXT}]

@@ -405,12 +405,10 @@ class Tokenizer(Codec):
 
         Args:
             tools, documents: JSON objects, handed to the template.
-            add_generation_prompt: end with the beginning of the assistant's next turn.
-            continue_final_message: end within the last message, for the model to go on.
+            add_generation_prompt, continue_final_message: end with the assistant's next turn begun; within the last.
             template_args: further variables of the template, such as ``enable_thinking``.
             template: the name of one of ``templates``; by default ``tool_use`` if there are tools, else ``default``.
-            content_format: the form in which the template is given text: ``"sent"`` as it is sent, as Hugging Face
-                does; ``"auto"`` as the template reads it; ``"string"`` joined by line breaks; ``"parts"`` as a list.
+            content_format: give the template text as it is sent, or always in one form; ``"auto"``: as it reads it.
 
         Raises:
             InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable
