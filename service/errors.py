@@ -37,6 +37,7 @@ class Problem(NamedTuple):
 PROBLEMS: dict[str, Problem] = {
     "address_forbidden": Problem(422, "jobs may not read from this address"),
     "answer_too_large": Problem(413, "the answer would be larger than this server makes"),
+    "artifact_damaged": Problem(503, "this artifact's files on the server are damaged"),
     "body_too_large": Problem(413, "the request body is larger than this server takes"),
     "corpus_too_large": Problem(413, "the corpus is larger than this server takes"),
     "disk_full": Problem(507, "the disk of this server is full"),
@@ -89,7 +90,7 @@ PROBLEMS: dict[str, Problem] = {
     "unsupported_media_type": Problem(415, "the request body has a media type that this route does not take"),
     "unsupported_transfer_coding": Problem(501, "this server takes no transfer coding but chunked"),
 }
-"""Every code that an answer can carry. What concerns files on the server is never a caller's error: 500."""
+"""Every code that an answer can carry. What concerns files on the server is never a caller's error: 5xx."""
 
 
 class ServiceError(Exception):

@@ -7,7 +7,7 @@ TokdError
 │   ├── NotFound     no such tokenizer, job or route
 │   ├── TooLarge     more bytes, items or ids than the service takes
 │   ├── Saturated    the service has too much to do, or too many jobs wait; ``retry_after`` says when to come again
-│   └── ServerFault  a bug of the service, or an answer that is not one of tokd's
+│   └── ServerFault  a bug of the service, a damaged artifact, or an answer that is not one of tokd's
 └── Unreachable      no answer came
     └── TimedOut     not in time
 """
@@ -136,6 +136,9 @@ def from_answer(answer: httpx.Response) -> TokdError:
     if known is not None:
         place = {name: problem[name] for name in ("literal", "span", "unit") if name in problem}
         return known(detail, code=code, field=path, **place)
+    if code == "artifact_damaged":
+        # It is a 503, but to come again does not help.
+        return ServerFault(detail, code=code, status=answer.status_code, path=path)
     default = Refused if answer.status_code < 500 else ServerFault
     kind = _BY_STATUS.get(answer.status_code, default)
     return kind(detail, code=code, status=answer.status_code, path=path, retry_after=retry_after(answer) or 0)

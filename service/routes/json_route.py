@@ -286,11 +286,14 @@ def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
     The answer and the log have one word in common, by which the operator finds what a caller asks about.
     """
     refused = refusal(error, dialect)
-    if refused.code != "internal":
+    if refused.code not in ("internal", "artifact_damaged"):
         return refused
+    # What could not be opened for want of a descriptor is not damaged either.
     if _lacks_descriptors(error):
         _log.error("all file descriptors of this process are in use; let it have more (ulimit -n)")
         return refusal(saturated("all file descriptors of this server are in use"), dialect)
+    if refused.code == "artifact_damaged":
+        return refused
     if isinstance(error, MemoryError):
         _log.error("memory is short: a request could not be answered")
         return refusal(saturated("this server has too little memory for it now"), dialect)

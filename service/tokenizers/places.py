@@ -14,14 +14,18 @@ import os
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
-from tokenizer_core import ArtifactError, Tokenizer
+from service.errors import ServiceError
+from tokenizer_core import ArtifactError, HashMismatch, TokdError, Tokenizer
 
 MANIFEST = "manifest.json"
 """It pins every file of an artifact, so two of equal manifests are equal."""
 
 _DIGITS = 32
 """Of the manifest's hash: with all 64 the name of a directory could be longer than 255 bytes."""
+
+_HASH_DIGITS = 64
 
 _log = logging.getLogger("tokd.jobs")
 
@@ -41,6 +45,25 @@ def put_into_place(made: Path, place: Path) -> Path:
     finally:
         os.close(descriptor)
     return place
+
+
+def verified(place: Path, hash: str, **options: Any) -> Tokenizer:
+    """Open the artifact that lies in a place; ``options`` are those of ``Tokenizer.open``.
+
+    Raises:
+        ArtifactError: it is damaged, or not the one of this hash.
+    """
+    tokenizer = Tokenizer.open(place, **options)
+    if tokenizer.hash != hash:
+        raise HashMismatch(f"it holds {tokenizer.hash}; a directory is named after what it holds")
+    return tokenizer
+
+
+def damaged(place: Path, error: TokdError) -> ServiceError:
+    """Return the error for an artifact that cannot be opened: a caller learns so much, and the log what is wrong."""
+    _log.error("%s is not served: %s", place, error.message)
+    detail = "the files of this artifact are damaged on this server, or of another version; train it again"
+    return ServiceError("artifact_damaged", detail)
 
 
 def first_of(directory: Path, digits: str, name: str | None = None, *, any_name: bool = False) -> Path | None:
@@ -76,7 +99,7 @@ def _move(made: Path, place: Path) -> bool:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
             raise
         try:
-            Tokenizer.open(place)
+            verified(place, f"sha256:{place.name[:_HASH_DIGITS]}")
             return (place / MANIFEST).read_bytes() == (made / MANIFEST).read_bytes()
         except ArtifactError as damage:
             aside = place.with_name(f".{place.name[:64]}.damaged-{secrets.token_hex(8)}")

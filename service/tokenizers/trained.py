@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from pathlib import Path
@@ -11,10 +10,8 @@ from cachetools import LRUCache
 
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded
-from service.tokenizers.places import first_of
-from tokenizer_core import ArtifactError, ArtifactNotFound, HashMismatch, Tokenizer
-
-_log = logging.getLogger("tokd")
+from service.tokenizers.places import MANIFEST, damaged, first_of, verified
+from tokenizer_core import TokdError, Tokenizer
 
 
 def trained_directory(settings: Settings) -> Path:
@@ -55,8 +52,8 @@ class Trained:
     def open(self, name: str | None, hash: str) -> Loaded | None:
         """Open and verify an artifact; ``None`` if there is none of this hash, or of this hash and name.
 
-        Raises:
-            ArtifactError
+        Errors:
+            ``artifact_damaged``
         """
         # Another may have opened it since the caller looked.
         found = self.opened(name, hash)
@@ -66,26 +63,19 @@ class Trained:
         if path is None:
             return None
         try:
-            tokenizer = self._verified(path, hash)
-        except ArtifactNotFound:
-            return None
-        except ArtifactError as error:
-            # A caller learns only that there is a fault; the operator has to know which.
-            _log.error("%s is not served: %s", path, error.message)
-            raise
+            tokenizer = verified(path, hash, cache_bytes=self._cache_bytes)
+            # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
+            loaded = Loaded(tokenizer, str(path), is_trained=True)
+        except TokdError as error:
+            if not (path / MANIFEST).exists():
+                # It was removed meanwhile.
+                return None
+            raise damaged(path, error) from error
         if name is not None and tokenizer.name != name:
             return None
-        # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
-        loaded = Loaded(tokenizer, str(path), is_trained=True)
         with self._lock:
             self._opened[name, hash] = loaded
         return loaded
-
-    def _verified(self, path: Path, hash: str) -> Tokenizer:
-        tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)
-        if tokenizer.hash != hash:
-            raise HashMismatch(f"it holds {tokenizer.hash}; a directory is named after what it holds")
-        return tokenizer
 
     def _find(self, name: str | None, digits: str) -> Path | None:
         if name is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import tarfile
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
@@ -18,8 +20,9 @@ from service.routes.train_job.access import JobAccess, caller
 from service.routes.train_job.jobs import JobId
 from service.schemas.training import JobReport
 from service.state import State
-from service.tokenizers.places import MANIFEST
+from service.tokenizers.places import MANIFEST, damaged, verified
 from service.tokenizers.trained import trained_directory
+from tokenizer_core import ArtifactError
 
 BLOCK_BYTES = 256 << 10
 _LEVEL = 6
@@ -42,12 +45,9 @@ def mount(app: FastAPI, state: State, access: JobAccess) -> None:
         """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
         job = await access.run(access.jobs.status, id, caller(request).owner)
         artifact = published(job)
-        blocks = archive(target / artifact.directory, artifact.directory)
-        try:
-            first = await access.run(next, blocks)
-        except FileNotFoundError:
-            detail = "the artifact was removed from this server, or is none any more; submit the job again"
-            raise ServiceError("no_artifact", detail) from None
+        place = target / artifact.directory
+        blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
+        first = await access.run(next, blocks)
 
         async def sent() -> AsyncIterator[bytes]:
             yield first
@@ -78,17 +78,32 @@ def published(job: JobStatus) -> Artifact:
     return job.artifact
 
 
-def archive(directory: Path, name: str) -> Iterator[bytes]:
+def verified_files(place: Path, hash: str) -> dict[str, str]:
+    """Verify an artifact, and return the hash of each of its files.
+
+    Errors:
+        ``no_artifact``: there is no directory with a manifest. ``artifact_damaged``
+    """
+    try:
+        if not (place / MANIFEST).is_file():
+            detail = "the artifact was removed from this server, or is none any more; submit the job again"
+            raise ServiceError("no_artifact", detail)
+        verified(place, hash)
+    except ArtifactError as error:
+        raise damaged(place, error) from error
+    manifest = (place / MANIFEST).read_bytes()
+    return {**orjson.loads(manifest)["files"], MANIFEST: f"sha256:{hashlib.sha256(manifest).hexdigest()}"}
+
+
+def archive(directory: Path, name: str, hashes: Mapping[str, str]) -> Iterator[bytes]:
     """Pack the files of an artifact, in blocks: their names in order, no owners, no times.
 
-    Raises:
-        FileNotFoundError: this is not a directory with a manifest.
+    Args:
+        hashes: those of the files, which are held against them again while they are read.
     """
-    if not (directory / MANIFEST).is_file():
-        raise FileNotFoundError(directory / MANIFEST)
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     packed = b""
-    for part in _tar(directory, name):
+    for part in _tar(directory, name, hashes):
         packed += squeeze.compress(part)
         if len(packed) >= BLOCK_BYTES:
             yield packed
@@ -96,16 +111,15 @@ def archive(directory: Path, name: str) -> Iterator[bytes]:
     yield packed + squeeze.flush()
 
 
-def _tar(directory: Path, name: str) -> Iterator[bytes]:
-    for path in sorted(directory.iterdir()):
-        if path.is_symlink() or not path.is_file():
-            continue
-        with path.open("rb") as file:
-            yield from _member(file, f"{name}/{path.name}")
+def _tar(directory: Path, name: str, hashes: Mapping[str, str]) -> Iterator[bytes]:
+    for file_name, hash in sorted(hashes.items()):
+        with (directory / file_name).open("rb") as file:
+            yield from _member(file, f"{name}/{file_name}", hash)
     yield bytes(2 * tarfile.BLOCKSIZE)
 
 
-def _member(file: BinaryIO, name: str) -> Iterator[bytes]:
+def _member(file: BinaryIO, name: str, hash: str) -> Iterator[bytes]:
+    digest = hashlib.sha256()
     head = tarfile.TarInfo(name)
     head.size = left = file.seek(0, 2)
     file.seek(0)
@@ -113,8 +127,11 @@ def _member(file: BinaryIO, name: str) -> Iterator[bytes]:
     while left:
         block = file.read(min(left, BLOCK_BYTES))
         if not block:
-            # Artifacts are never changed in place; were one cut, the archive must not look whole.
-            raise OSError(f"{name} became shorter while it was read")
+            break
         left -= len(block)
+        digest.update(block)
         yield block
+    if hash != f"sha256:{digest.hexdigest()}":
+        # Artifacts are never changed in place; were one, the archive must not look whole.
+        raise OSError(f"{name} changed while it was read")
     yield bytes(-head.size % tarfile.BLOCKSIZE)

@@ -13,8 +13,9 @@ from service.jobs import EXTENDS_AS
 from service.schemas.training import TrainingSettings
 from service.state import State
 from service.tokenizers.loaded import Loaded
+from service.tokenizers.places import damaged
 from service.tokenizers.registry import Unopened
-from tokenizer_core import InvalidSettings, Recipe, TokdError
+from tokenizer_core import ArtifactError, InputError, InvalidSettings, Recipe, Unsupported
 
 MAX_RECIPE_BYTES = 1 << 20
 """A recipe is kept with its job and shown with it."""
@@ -54,7 +55,8 @@ class Recipes:
         """Make the recipe of a run, as it is kept with a job.
 
         Errors:
-            ``invalid_settings``, ``tokenizer_not_found``, ``body_too_large``; ``path`` names the field.
+            ``invalid_settings``, ``tokenizer_not_found``, ``artifact_damaged``, ``body_too_large``; ``path`` names the
+            field.
         """
         if settings.vocab_size > self._max_vocab_size:
             detail = f"vocab_size is at most {self._max_vocab_size} on this server, not {settings.vocab_size}"
@@ -72,8 +74,12 @@ class Recipes:
                 recipe.plan()
         except InvalidSettings as error:
             raise ServiceError("invalid_settings", error.message, _place(error.path, form=form)) from None
-        except TokdError as error:
+        except (InputError, Unsupported) as error:
             raise ServiceError("invalid_settings", error.message, "settings.extends") from None
+        except ArtifactError as error:
+            refused = damaged(Path(given["extends"]), error)
+            refused.path = "settings.extends"
+            raise refused from error
         made: dict[str, Any] = recipe.to_dict()
         if settings.extends is not None:
             made[EXTENDS_AS] = settings.extends

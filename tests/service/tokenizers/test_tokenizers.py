@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 import re
 import threading
@@ -16,11 +18,13 @@ from fastapi.testclient import TestClient
 
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
+from service.tokenizers.places import put_into_place
 from service.tokenizers.registry import Registry
 from service.tokenizers.trained import Trained
+from tests.damages import DAMAGES
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
-from tokenizer_core import ArtifactNotFound, Tokenizer, template, train
+from tokenizer_core import ArtifactNotFound, InvalidArtifact, Tokenizer, template, train
 
 
 def test_list_names_every_tokenizer_and_one_default(client: TestClient, framed: Tokenizer, bare: Tokenizer) -> None:
@@ -250,12 +254,69 @@ def test_a_trained_artifact_that_was_tampered_with_is_not_served(
     hash = published(first, tmp_path, "mine")
     file = tmp_path / f"{hash.removeprefix('sha256:')}-mine" / "tokenizer.json"
     file.write_bytes(file.read_bytes() + b" ")
-    assert_problem(client.post("/count", json={"text": "low", "tokenizer": hash}), "internal")
+    assert_problem(client.post("/count", json={"text": "low", "tokenizer": hash}), "artifact_damaged")
     assert re.search(f"{file.parent} is not served: .*tokenizer.json", caplog.text)
     # A directory that is named after another tokenizer.
     first.save(tmp_path / second.hash.removeprefix("sha256:"), name="mine")
-    assert_problem(client.post("/count", json={"text": "low", "tokenizer": second.hash}), "internal")
+    assert_problem(client.post("/count", json={"text": "low", "tokenizer": second.hash}), "artifact_damaged")
     assert f"is not served: it holds {first.hash}" in caplog.text
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_artifact_is_no_bug_of_the_server_and_training_it_again_heals_it(
+    make_client: MakeClient, tmp_path: Path, damage: str
+) -> None:
+    client, tokenizer = make_client(trained=str(tmp_path / "trained")), trained_on("low " * 9)
+    hash = published(tokenizer, tmp_path / "trained", "mine")
+    place = tmp_path / "trained" / f"{hash.removeprefix('sha256:')}-mine"
+    DAMAGES[damage][0](place)
+    code = "tokenizer_not_found" if damage == "no manifest" else "artifact_damaged"
+    for reference in (hash, f"mine@{hash}"):
+        body = {"text": "low", "tokenizer": reference}
+        for route in ("/encode", "/count", "/offsets"):
+            problem = assert_problem(
+                client.post(route, json=body), code, None if code == "artifact_damaged" else "tokenizer"
+            )
+            assert str(tmp_path) not in json.dumps(problem)
+        assert client.get(f"/tokenizers/{reference}").json()["code"] == code
+        job = {"corpus": {"texts": ["low"]}, "settings": {"extends": reference, "vocab_size": 310}}
+        assert_problem(client.post("/train-job", json=job), code, "settings.extends")
+    tokenizer.save(tmp_path / "again", name="mine")
+    assert put_into_place(tmp_path / "again", place) == place
+    assert client.post("/count", json={"text": "low", "tokenizer": hash}).json()["tokenizer"] == hash
+    # It stays open, but a run would read the files again.
+    job["settings"]["extends"] = hash
+    DAMAGES[damage][0](place)
+    if damage != "other Unicode":
+        assert_problem(client.post("/train-job", json=job), "artifact_damaged", "settings.extends")
+
+
+def test_another_artifact_in_the_place_of_one_is_put_aside_when_that_is_trained_again(
+    make_client: MakeClient, tmp_path: Path
+) -> None:
+    client, tokenizer = make_client(trained=str(tmp_path)), trained_on("low " * 9)
+    place = tmp_path / tokenizer.hash.removeprefix("sha256:")
+    trained_on("new " * 9).save(place, name="trained")
+    assert_problem(client.get(f"/tokenizers/{tokenizer.hash}"), "artifact_damaged")
+    tokenizer.save(tmp_path / "again", name="trained")
+    assert put_into_place(tmp_path / "again", place) == place
+    assert client.get(f"/tokenizers/{tokenizer.hash}").status_code == 200
+
+
+def test_an_artifact_that_no_descriptor_is_left_for_is_not_called_damaged(
+    make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(trained=str(tmp_path))
+    hash = published(trained_on("low " * 9), tmp_path, "mine")
+
+    def refused(*_: object, **__: object) -> None:
+        try:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        except OSError:
+            raise InvalidArtifact("tokenizer.json cannot be opened") from None
+
+    monkeypatch.setattr("tokenizer_core.artifact.read", refused)
+    assert_problem(client.post("/count", json={"text": "low", "tokenizer": hash}), "saturated")
 
 
 def test_the_templates_of_a_trained_tokenizer_are_compiled_beside_the_event_loop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
@@ -14,7 +15,8 @@ import pytest
 from service.jobs import Artifact
 from service.jobs.leases import Leases
 from service.jobs.states import Event
-from service.routes.train_job.archive import _tar, archive
+from service.routes.train_job.archive import _tar, archive, verified_files
+from tests.damages import DAMAGES
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import Board
 from tokenizer_core import Tokenizer
@@ -51,7 +53,8 @@ def test_archive_unpacks_to_the_tokenizer(board: Board, artifacts: tuple[str, st
 
 
 def test_bytes_know_nothing_of_times_owners_order_or_links(artifacts: tuple[str, str], tmp_path: Path) -> None:
-    first = b"".join(archive(Path(artifacts[0]), "a"))
+    hashes = verified_files(Path(artifacts[0]), Tokenizer.open(artifacts[0]).hash)
+    first = b"".join(archive(Path(artifacts[0]), "a", hashes))
     other = tmp_path / "other"
     other.mkdir()
     for path in sorted(Path(artifacts[0]).iterdir(), reverse=True):
@@ -60,7 +63,7 @@ def test_bytes_know_nothing_of_times_owners_order_or_links(artifacts: tuple[str,
         (other / path.name).chmod(0o600)
     (other / "link").symlink_to("/etc/passwd")
     (other / "directory").mkdir()
-    assert b"".join(archive(other, "a")) == first
+    assert b"".join(archive(other, "a", hashes)) == first
     with tarfile.open(fileobj=io.BytesIO(first)) as packed:
         for member in packed.getmembers():
             assert (member.mtime, member.uid, member.gid, member.uname, member.mode) == (0, 0, 0, "", 0o644)
@@ -72,7 +75,8 @@ def test_content_of_any_size_comes_back(tmp_path: Path, size: int) -> None:
     directory.mkdir()
     content = os.urandom(size)
     (directory / "manifest.json").write_bytes(content)
-    with tarfile.open(fileobj=io.BytesIO(b"".join(archive(directory, "a")))) as packed:
+    hashes = {"manifest.json": f"sha256:{hashlib.sha256(content).hexdigest()}"}
+    with tarfile.open(fileobj=io.BytesIO(b"".join(archive(directory, "a", hashes)))) as packed:
         member = packed.extractfile("a/manifest.json")
         assert member is not None
         assert member.read() == content
@@ -110,11 +114,32 @@ def test_what_is_no_artifact_where_one_was_is_not_packed(
     assert_problem(board.client.get(f"/train-job/{job}/artifact"), "no_artifact")
 
 
-def test_file_that_becomes_shorter_ends_the_archive_with_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_byte_of_a_damaged_artifact_is_sent(board: Board, artifacts: tuple[str, str], damage: str) -> None:
+    job = publish(board, artifacts[0])
+    (place,) = (path for path in board.trained.iterdir() if path.name != ".jobs")
+    DAMAGES[damage][0](place)
+    answer = board.client.get(f"/train-job/{job}/artifact")
+    problem = assert_problem(answer, "no_artifact" if damage == "no manifest" else "artifact_damaged")
+    assert str(place) not in problem["detail"]
+
+
+def test_the_archive_of_another_artifact_is_not_sent(board: Board, artifacts: tuple[str, str]) -> None:
+    job = publish(board, artifacts[0])
+    (place,) = (path for path in board.trained.iterdir() if path.name != ".jobs")
+    shutil.rmtree(place)
+    shutil.copytree(artifacts[1], place)
+    assert_problem(board.client.get(f"/train-job/{job}/artifact"), "artifact_damaged")
+
+
+@pytest.mark.parametrize("changed", [b"x" * 10, b"x" * 99 + b"y", b"x" * 101])
+def test_file_that_changes_ends_the_archive_with_an_error(tmp_path: Path, changed: bytes) -> None:
     """What is packed then must not look whole."""
     (tmp_path / "a.json").write_bytes(b"x" * 100)
-    parts = _tar(tmp_path, "mine")
+    parts = _tar(tmp_path, "mine", {"a.json": f"sha256:{hashlib.sha256(b'x' * 100).hexdigest()}"})
+    if len(changed) > 100:
+        (tmp_path / "a.json").write_bytes(changed)
     assert len(next(parts)) == tarfile.BLOCKSIZE
-    (tmp_path / "a.json").write_bytes(b"x" * 10)
-    with pytest.raises(OSError, match="became shorter"):
+    (tmp_path / "a.json").write_bytes(changed)
+    with pytest.raises(OSError, match="changed while it was read"):
         list(parts)
