@@ -10,13 +10,11 @@ import json
 import random
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks import load, machine, report, servers
-from service.capacity.memory import TRIM_SECONDS
 from service.cli import chart
 
 STRETCHES = 10
@@ -80,8 +78,6 @@ def main(*, short: bool) -> int:
                 sizes = [200] * small + [100_000] * large
                 asyncio.run(send(server.port, (distinct_text(rng, size) for size in sizes), CONNECTIONS))
                 asyncio.run(send(server.port, (distinct_text(rng, 1_000_000) for _ in range(AT_ONCE)), AT_ONCE))
-                # What the many at once left is given back a little later.
-                time.sleep(2 * TRIM_SECONDS)
                 points.append(((number + 1) * (small + large + AT_ONCE), server.resident()))
     document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
     text = table(document)

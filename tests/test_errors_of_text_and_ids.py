@@ -13,7 +13,7 @@ import pytest
 
 from tests.data import needs_data
 from tests.vocabularies import build, split
-from tokenizer_core import MAX_CACHE_BYTES, Tokenizer, keep_outputs, train
+from tokenizer_core import MAX_CACHE_BYTES, Tokenizer, train
 from tokenizer_core.errors import (
     InputError,
     InvalidOption,
@@ -217,7 +217,6 @@ def test_a_size_that_cannot_be_is_named(tiny: Tokenizer, number: int) -> None:
         "threads of a batch": lambda: tiny.encode_batch(["text"], threads=number),
         "threads of a run": lambda: train(iter(["text"]), vocab_size=257, threads=number),
         "cache_bytes": lambda: Tokenizer(tiny.parts, cache_bytes=number),
-        "bytes": lambda: keep_outputs(number),
     }
     for name, ask in asked.items():
         with pytest.raises(InvalidOption, match=str(number)) as caught:

@@ -9,7 +9,7 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, keep_outputs
+from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION
 from tokenizer_core.config import AddedToken, PipelineConfig, Rewriting, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
@@ -148,7 +148,6 @@ __all__ = [
     "fertility",
     "fertility_by_language",
     "in_turns",
-    "keep_outputs",
     "media_of",
     "overlapping",
     "pad_id_of",

@@ -332,13 +332,6 @@ class PieceCounts:
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
 
-def keep_outputs(bytes: int) -> None:
-    """Keep at most so many bytes of memory in which ids, spans and UTF-8 of long texts lay, for the next call.
-
-    At first these are 24 MB, 4 MB of which are there as soon as a tokenizer of 10,000 tokens or more is open.
-    Only Linux keeps any.
-    """
-
 def portable_pattern(pattern: str) -> str:
     """Write a regular expression of tiktoken's so that Oniguruma, and a ``tokenizer.json``, mean the same by it.
 

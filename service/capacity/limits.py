@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from starlette.types import Receive
 
-from service.capacity.memory import Trimmer
 from service.capacity.threads import Threads, saturated
 from service.capacity.turns import Turns
 from service.errors import ServiceError
@@ -46,7 +45,6 @@ class Limits:
         self.requests = 0
         self.held_bytes = 0
         self._holding = threading.Lock()
-        self._trimmer = Trimmer()
         self.threads = settings.threads or _cores()
         self.turns = Turns(settings)
         self._shared: dict[str, asyncio.Task[None]] = {}
@@ -145,7 +143,6 @@ class Limits:
 
     def release(self, exchange: Exchange) -> None:
         """Count what a request held as free again."""
-        self._trimmer.releases(self.held_bytes)
         if exchange.held_bytes:
             self.hold(-exchange.held_bytes, exchange)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
@@ -10,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from service.capacity import memory
-from service.capacity.limits import Limits
-from service.exchange import Exchange
-from service.settings import Settings
 from tests.service.conftest import ROOT, RunServer, Server
 
 MOST_MB = 220
@@ -86,27 +81,3 @@ def test_many_small_values_of_an_answer_take_no_object_each(run_server: RunServe
         server.stop()
     # The answer has half a megabyte, the rows take a few; a kilobyte for each value would be 130.
     assert taken < GROWTH_MB
-
-
-def test_what_many_bodies_left_is_given_back_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    trims = []
-    monkeypatch.setattr(memory, "TRIM_SECONDS", 0)
-    monkeypatch.setattr(memory, "_trim", lambda: trims.append(1))
-
-    async def story(sizes: list[int]) -> int:
-        trims.clear()
-        limits = Limits(Settings())
-        exchanges = [Exchange("POST") for _ in sizes]
-        for size, exchange in zip(sizes, exchanges, strict=True):
-            limits.hold(size, exchange)
-        for exchange in exchanges:
-            limits.release(exchange)
-        limits.close()
-        # Its timer comes behind that of the trim, if there is one.
-        await asyncio.sleep(0.01)
-        await asyncio.get_running_loop().shutdown_default_executor()
-        return len(trims)
-
-    assert asyncio.run(story([memory.LARGE_BYTES - 1])) == 0
-    assert asyncio.run(story([1 << 20] * 24)) == 1
-    assert asyncio.run(story([memory.LARGE_BYTES])) == 1

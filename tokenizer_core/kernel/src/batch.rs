@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
-use crate::machine::buffer::Buffer;
+use crate::machine::room::{for_ids, reserve};
 use crate::scratch::Scratch;
 
 /// Text that is worth a thread, in bytes.
@@ -18,7 +18,7 @@ const SHARE: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct Batch {
     /// Ids of all rows.
-    pub ids: Buffer<u32>,
+    pub ids: Vec<u32>,
     /// `row_offsets[row]..row_offsets[row + 1]` is a row.
     pub row_offsets: Vec<i64>,
 }
@@ -28,11 +28,12 @@ impl Batch {
     fn with_room(rows: usize, bytes: usize) -> Self {
         let mut row_offsets = Vec::with_capacity(rows + 1);
         row_offsets.push(0);
-        Self { ids: Buffer::for_text(bytes), row_offsets }
+        Self { ids: for_ids(bytes), row_offsets }
     }
 
     fn append(&mut self, other: &Self) {
         let base = self.ids.len() as i64;
+        reserve(&mut self.ids, other.ids.len());
         self.ids.extend_from_slice(&other.ids);
         self.row_offsets.extend(other.row_offsets[1..].iter().map(|offset| base + offset));
     }

@@ -16,7 +16,7 @@ use crate::threads::join::join;
 use crate::vocabulary::Vocabulary;
 
 /// From this many tokens on, a second thread is worth its start.
-pub(crate) const LARGE: u32 = 10_000;
+const LARGE: u32 = 10_000;
 
 /// All tables of a vocabulary, shared between threads.
 #[derive(Debug)]

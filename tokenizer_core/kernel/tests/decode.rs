@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
-use tokd_kernel::machine::buffer::Buffer;
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::transcode::utf16::Units;
 use tokd_kernel::vocabulary::Vocabulary;
@@ -72,7 +71,7 @@ proptest! {
         prop_assert_eq!(few, ids.iter().step_by(step).filter(wide).count() * step);
 
         // Behind what is there already, in a buffer that has to grow.
-        let mut behind = Buffer::Heap(vec![UNTOUCHED; short]);
+        let mut behind = vec![UNTOUCHED; short];
         tokens.append(&ids, skip, &mut behind).unwrap();
         prop_assert!(behind[..short].iter().all(|byte| *byte == UNTOUCHED));
         prop_assert_eq!(&behind[short..], expected);

@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
-use tokd_kernel::machine::buffer::Buffer;
 use tokd_kernel::sink::count::Count;
 use tokd_kernel::vocabulary::Vocabulary;
 
@@ -119,7 +118,7 @@ fn encoded(pipeline: &Pipeline, text: &str) -> Vec<u32> {
 
 /// The ids of a text that are written to a buffer which had room for so many.
 fn with_room(pipeline: &Pipeline, text: &str, room: usize) -> Vec<u32> {
-    let mut ids = Buffer::with_room(room).unwrap();
+    let mut ids = Vec::with_capacity(room);
     pipeline.encode(text, OPTIONS, &mut ids).unwrap();
     ids.to_vec()
 }

@@ -9,7 +9,7 @@ use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
-use crate::machine::buffer::Buffer;
+use crate::machine::room::for_ids;
 use crate::sink::count::Count;
 use crate::sink::offsets::Offsets;
 
@@ -174,7 +174,7 @@ impl<'a> TextRequest<'a> {
     fn encode(&self, pipeline: &Pipeline, texts: &[&str], threads: usize, json: &mut Vec<u8>) -> Result<usize> {
         let batch = match texts {
             [text] => {
-                let mut ids = Buffer::for_text(text.len());
+                let mut ids = for_ids(text.len());
                 pipeline.encode(text, self.options, &mut ids)?;
                 Batch { row_offsets: vec![0, ids.len() as i64], ids }
             }

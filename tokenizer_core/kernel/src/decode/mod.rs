@@ -11,9 +11,9 @@ use crate::config::AddedToken;
 use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
 use crate::decode::steps::{StepTables, Steps, Unit};
 use crate::error::{Code, Error, Result};
-use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch_at;
+use crate::machine::room::reserve;
 use crate::vocabulary::Vocabulary;
 
 /// Set in the table of lengths: the token is not ASCII.
@@ -134,20 +134,21 @@ impl TokenBytes {
     ///
     /// # Errors
     /// `unknown_token_id` with the index of the first that is not a token.
-    pub fn append(&self, ids: &[impl LoadId], skip_special_tokens: bool, bytes: &mut Buffer<u8>) -> Result<()> {
+    pub fn append(&self, ids: &[impl LoadId], skip_special_tokens: bool, bytes: &mut Vec<u8>) -> Result<()> {
         for (block, ids) in ids.chunks(BLOCK).enumerate() {
             let mut at = 0;
             while at < ids.len() {
                 // The last token is copied with the bytes after it.
-                bytes.reserve(Self::room_for(ids.len() - at));
-                let (common, written) = self.write_common(&ids[at..], bytes.spare());
+                reserve(bytes, Self::room_for(ids.len() - at));
+                let (common, written) = self.write_common(&ids[at..], bytes.spare_capacity_mut());
                 // SAFETY: `write_common` has written so many bytes.
-                unsafe { bytes.grow(written) };
+                unsafe { bytes.set_len(bytes.len() + written) };
                 at += common;
                 let Some(rare) = ids[at..].chunks(COPIED).next() else { break };
                 for id in rare.iter().map(LoadId::load_id) {
                     let token = self.get(id).ok_or_else(|| self.unknown(&id.to_string(), block * BLOCK + at))?;
                     if !(skip_special_tokens && self.cells.is_special(id)) {
+                        reserve(bytes, token.len());
                         bytes.extend_from_slice(token);
                     }
                     at += 1;
@@ -191,9 +192,9 @@ impl TokenBytes {
     /// # Errors
     /// As [`Self::append`].
     pub fn decode(&self, ids: &[impl LoadId], skip_special_tokens: bool) -> Result<Vec<u8>> {
-        let mut bytes = Buffer::Heap(Vec::new());
+        let mut bytes = Vec::new();
         self.append(ids, skip_special_tokens, &mut bytes)?;
-        Ok(bytes.into_vec().unwrap_or_else(|bytes| bytes.to_vec()))
+        Ok(bytes)
     }
 
     /// The error for an id that no token has, as the caller wrote it.

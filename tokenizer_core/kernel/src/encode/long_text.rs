@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::Pipeline;
 use crate::error::Result;
 use crate::expression::StepBudget;
-use crate::machine::buffer::Buffer;
+use crate::machine::room::for_ids;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
 
@@ -39,8 +39,8 @@ impl Pipeline {
             return Ok(false);
         }
         let bytes = |run: Range<usize>| (if run.start == 0 { 0 } else { ends[run.start - 1] })..ends[run.end - 1];
-        let begin = |run: Range<usize>| Ok(Buffer::for_text(bytes(run).len()));
-        let work = |scratch: &mut Scratch, part: &mut Result<Buffer<u32>>, at: usize| {
+        let begin = |run: Range<usize>| Ok(for_ids(bytes(run).len()));
+        let work = |scratch: &mut Scratch, part: &mut Result<Vec<u32>>, at: usize| {
             if let Ok(ids) = part
                 && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], &mut StepBudget::default(), scratch, ids)
             {

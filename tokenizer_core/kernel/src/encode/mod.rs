@@ -15,7 +15,6 @@ use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
 use crate::guard::{EncodeContext, Guard};
-use crate::machine::buffer;
 use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch_bytes;
 use crate::normalize::{Normalizer, prefix_space};
@@ -24,8 +23,7 @@ use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
 use crate::scratch::{Scratch, ScratchPool};
 use crate::sink::{Sink, Stretch};
-use crate::tables::{LARGE, Tables};
-use crate::threads::join::join;
+use crate::tables::Tables;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.
@@ -84,17 +82,10 @@ impl Pipeline {
             }
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
-        let scratch = ScratchPool::new(cache_bytes);
-        let build = || Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path);
-        let is_large = vocabulary.id_limit() >= LARGE;
-        let prepare = || {
-            scratch.prepare();
-            buffer::prepare();
-        };
-        let (tables, ()) = if is_large { join(build, prepare) } else { (build(), ()) };
+        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path)?;
         Ok(Self {
             tokens,
-            tables: tables?,
+            tables,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
             pretokenizer: Pretokenizer::on_path(&config.pretokenizer, path)?,
@@ -102,7 +93,7 @@ impl Pipeline {
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
             has_expressions: config.has_expressions(),
-            scratch,
+            scratch: ScratchPool::new(cache_bytes),
         })
     }
 

@@ -1,7 +1,6 @@
-//! What depends on the machine: instructions, memory pages and buffers in them, cache lines, words, branches, locks.
+//! What depends on the machine: instructions, memory pages, room in vectors, cache lines, words, branches, locks.
 
 pub(crate) mod branch;
-pub mod buffer;
 pub(crate) mod byte_vector;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes;
@@ -10,8 +9,6 @@ pub(crate) mod maximum;
 pub(crate) mod pages;
 pub mod path;
 pub(crate) mod prefetch;
-#[cfg(target_os = "linux")]
-mod regions;
 pub(crate) mod room;
 pub(crate) mod tagged_line;
 pub(crate) mod words;

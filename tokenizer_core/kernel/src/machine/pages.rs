@@ -18,7 +18,7 @@ unsafe impl Zeroable for u32 {}
 
 /// Size and alignment of a large page.
 #[cfg(target_os = "linux")]
-pub(crate) const LARGE: usize = 2 << 20;
+const LARGE: usize = 2 << 20;
 
 #[cfg(target_os = "linux")]
 mod mapped {
@@ -74,13 +74,6 @@ mod mapped {
             Some(Self { start, mapping, mapped })
         }
 
-        /// Touch its first `bytes` bytes. An older system refuses, which is harmless.
-        pub fn populate(&self, bytes: usize) {
-            let room = self.mapped - (self.start.addr().get() - self.mapping.addr().get());
-            // SAFETY: the range lies in the mapping, and its contents stay as they are.
-            unsafe { libc::madvise(self.start.as_ptr(), bytes.min(room), libc::MADV_POPULATE_WRITE) };
-        }
-
         /// Where it begins.
         pub fn start(&self) -> NonNull<libc::c_void> {
             self.start
@@ -124,7 +117,7 @@ mod mapped {
 
     #[derive(Debug)]
     enum Memory {
-        Own { mapping: Mapping },
+        Own { _mapping: Mapping },
         Shared { _arena: Arc<Mapping> },
     }
 
@@ -148,17 +141,10 @@ mod mapped {
                 None => {
                     let mapping = Mapping::new(bytes)?;
                     let start = mapping.start();
-                    (Memory::Own { mapping }, start)
+                    (Memory::Own { _mapping: mapping }, start)
                 }
             };
             Some(Self { start: start.cast(), length, memory })
-        }
-
-        /// Touch the pages of a table that has a mapping of its own.
-        pub fn populate(&mut self) {
-            if let Memory::Own { mapping } = &self.memory {
-                mapping.populate(self.length * size_of::<T>());
-            }
         }
 
         pub fn as_slice(&self) -> &[T] {
@@ -195,9 +181,6 @@ mod mapped {
     }
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) use mapped::Mapping;
-
 /// A table of fixed length.
 #[derive(Debug)]
 pub(crate) enum Table<T> {
@@ -219,14 +202,6 @@ impl<T: Zeroable> Table<T> {
         reserve(&mut table, length);
         table.resize(length, zero);
         Self::Boxed(table.into_boxed_slice())
-    }
-
-    /// Touch all pages that no other table shares, so that whoever uses them first does not wait for the system.
-    pub fn populate(&mut self) {
-        #[cfg(target_os = "linux")]
-        if let Self::Mapped(table) = self {
-            table.populate();
-        }
     }
 }
 
@@ -304,32 +279,6 @@ mod tests {
         // SAFETY: nothing is read from the range, which need not be mapped, and there is a byte for each page.
         unsafe { libc::mincore(first as *mut libc::c_void, count * page, there.as_mut_ptr()) };
         there.iter().map(|is_there| usize::from(is_there & 1)).sum::<usize>() * page
-    }
-
-    /// Tables with small pages, with a part of shared ones, and with large ones.
-    #[test]
-    fn a_populated_table_keeps_its_entries() {
-        for length in [1, 10_000, 60_000, 300_000] {
-            let mut table = Table::<u64>::new(length);
-            table[length / 2] = 7;
-            table.populate();
-            assert!(table.iter().enumerate().all(|(at, entry)| *entry == 7 * u64::from(at == length / 2)));
-        }
-    }
-
-    #[cfg(all(target_os = "linux", not(miri)))]
-    #[test]
-    fn a_populated_table_is_in_memory() {
-        let populate = |table: &Table<u64>, bytes| {
-            // SAFETY: the range is that of the table, and its contents stay as they are.
-            unsafe { libc::madvise(table.as_ptr().cast_mut().cast(), bytes, libc::MADV_POPULATE_WRITE) }
-        };
-        let mut table = Table::<u64>::new(2 * LARGE / 8);
-        if populate(&Table::new(LARGE / 8), LARGE) != 0 || resident(table.as_ptr(), 2 * LARGE) > 0 {
-            return; // The system is older, or does not tell.
-        }
-        table.populate();
-        assert_eq!(resident(table.as_ptr(), 2 * LARGE), 2 * LARGE);
     }
 
     #[cfg(all(target_os = "linux", not(miri)))]

@@ -44,11 +44,6 @@ impl Caches {
         Self { lines, long, statistics: CacheStatistics::default() }
     }
 
-    /// Touch the memory that nearly every text needs.
-    pub(crate) fn populate(&mut self) {
-        self.lines.populate();
-    }
-
     pub(crate) fn bytes(&self) -> u64 {
         (self.lines.bytes() + self.long.bytes()) as u64
     }

@@ -102,11 +102,6 @@ impl Lines {
         size_of_val(&*self.lines)
     }
 
-    /// As [`Table::populate`].
-    pub fn populate(&mut self) {
-        self.lines.populate();
-    }
-
     /// Prefetch what is remembered at a place.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {

@@ -4,9 +4,9 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use super::pipeline::MAX_CACHE_BYTES;
 use super::raise::{exception, invalid_option};
 use crate::machine::path::Path;
+use crate::scratch::MAX_CACHE_BYTES;
 
 /// Characters of a value that an error repeats.
 const REPEATED: usize = 80;
@@ -42,10 +42,6 @@ pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
         return Err(invalid_option(value.py(), message, "cache_bytes"));
     }
     Ok(bytes)
-}
-
-pub fn bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    size(value, "bytes")
 }
 
 /// What `TOKD_KERNEL` names, read while nobody can change `os.environ`.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::array;
-use super::pipeline::Array;
+use super::array::Array;
 use super::raise::{exception, invalid_option, run_on};
 use super::text::utf8;
 use crate::decode::steps::Unit;
@@ -37,7 +37,7 @@ pub fn encode<'py>(
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })
     .map_err(|error| exception(py, &error, Some(text)))?;
-    Ok((array::of_ids(py, ids)?, array::of_spans(py, spans)?, refused))
+    Ok((array::of_ids(py, ids), array::of_spans(py, spans)?, refused))
 }
 
 /// Spans in characters as ranges of bytes; `None` if they are not in order, overlap or leave the text.

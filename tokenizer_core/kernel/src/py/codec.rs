@@ -8,7 +8,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
-use super::pipeline::{Array, PyPipeline, encoded, options};
+use super::array::Array;
+use super::pipeline::{PyPipeline, encoded, options};
 use super::raise::{exception, run_on};
 use super::text::utf8;
 use super::{arguments, array, decode};
@@ -68,7 +69,7 @@ impl PyCodec {
         let pipeline = self.pipeline()?;
         let text = &utf8(text, pipeline.path())?;
         if text.len() > SHORT {
-            return array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?);
+            return Ok(array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?));
         }
         let mut ids = InlineIds::new();
         match run_on(py, pipeline, text.len(), || pipeline.encode(text, options, &mut ids)) {

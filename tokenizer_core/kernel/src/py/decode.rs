@@ -12,8 +12,8 @@ use super::ids::Ids;
 use super::raise::{exception, run};
 use crate::decode::{TokenBytes, incomplete_tail};
 use crate::encode::Pipeline;
-use crate::machine::buffer::Buffer;
 use crate::machine::path::Path;
+use crate::machine::room::with_room;
 use crate::transcode::utf16::Units;
 
 /// Ids that are decoded at once on the way to UTF-16.
@@ -39,9 +39,9 @@ impl Row<'_> {
         run(py, self.ids.len() * 4, || work(self)).map_err(|error| exception(py, &error, None))
     }
 
-    fn bytes(&self) -> crate::error::Result<Buffer<u8>> {
+    fn bytes(&self) -> crate::error::Result<Vec<u8>> {
         let expected = (self.ids.len() * EXPECTED).max(TokenBytes::room_for(self.ids.len()));
-        let mut bytes = Buffer::new(expected, self.ids.len() * MOST);
+        let mut bytes = with_room(expected, self.ids.len() * MOST);
         self.tokens.append(self.ids, self.skip_special_tokens, &mut bytes)?;
         Ok(bytes)
     }
@@ -53,9 +53,7 @@ impl Row<'_> {
         let mut units = Units::with_room(self.ids.len() * EXPECTED, path)?;
         let mut bytes = Vec::new();
         for ids in self.ids.chunks(PORTION) {
-            let mut more = Buffer::Heap(bytes);
-            self.tokens.append(ids, self.skip_special_tokens, &mut more).ok()?;
-            bytes = more.into_vec().ok()?;
+            self.tokens.append(ids, self.skip_special_tokens, &mut bytes).ok()?;
             let whole = bytes.len() - incomplete_tail(&bytes);
             units.push(&bytes[..whole])?;
             bytes.drain(..whole);

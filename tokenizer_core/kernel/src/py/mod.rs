@@ -26,17 +26,11 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     raise::run(py, text.len(), || expression::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
 }
 
-/// See `_kernel.pyi`.
-#[pyfunction]
-fn keep_outputs(#[pyo3(from_py_with = arguments::bytes)] bytes: usize) {
-    crate::machine::buffer::keep(bytes);
-}
-
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CACHE_BYTES", crate::scratch::CACHE_BYTES)?;
-    module.add("MAX_CACHE_BYTES", pipeline::MAX_CACHE_BYTES)?;
+    module.add("MAX_CACHE_BYTES", crate::scratch::MAX_CACHE_BYTES)?;
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     let order = crate::train::alphabet::byte_order();
@@ -48,7 +42,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(keep_outputs, module)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
     Ok(())
 }

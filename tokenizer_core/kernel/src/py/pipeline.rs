@@ -6,10 +6,11 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
+use super::array::{self, Array};
 use super::body::{Outcome, Responder};
 use super::raise::{exception, invalid_option, run, run_on};
 use super::text::{self, utf8};
-use super::{arguments, array, chat, decode, vocabulary::PyVocabulary};
+use super::{arguments, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::body::IdsLimits;
 use crate::config::Config;
@@ -17,20 +18,14 @@ use crate::decode::StreamDecoder;
 use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::json::numbers::write_ids;
-use crate::machine::buffer::Buffer;
+use crate::machine::room::for_ids;
 use crate::piece_cache::CacheStatistics;
 use crate::scratch::CACHE_BYTES;
 use crate::sink::offsets::Offsets;
 
-/// The largest bound: enough for more pieces than any text has. The memory of a larger one might be refused, which
-/// would end the process at its first text.
-pub const MAX_CACHE_BYTES: usize = 1 << 30;
-
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
 pub struct PyPipeline(pub(super) Arc<Pipeline>);
-
-pub type Array<'py> = Bound<'py, PyArray1<u32>>;
 
 pub(super) fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: bool) -> PyResult<EncodeOptions> {
     let policy = match special_tokens {
@@ -154,7 +149,7 @@ impl PyPipeline {
         let size = texts.iter().map(|text| text.len()).sum();
         let batch = run_on(py, &self.0, size, || self.0.encode_batch(&texts, options, threads))
             .map_err(|error| exception(py, &error, error.row.and_then(|row| texts.get(row).copied())))?;
-        Ok((array::of_ids(py, batch.ids)?, PyArray1::from_vec(py, batch.row_offsets)))
+        Ok((array::of_ids(py, batch.ids), PyArray1::from_vec(py, batch.row_offsets)))
     }
 
     #[pyo3(signature = (text, unit="char", special_tokens="reject", add_special_tokens=false))]
@@ -175,7 +170,7 @@ impl PyPipeline {
             Ok((offsets.ids, offsets.spans))
         })
         .map_err(|error| exception(py, &error, Some(text)))?;
-        Ok((array::of_ids(py, ids)?, array::of_spans(py, spans)?))
+        Ok((array::of_ids(py, ids), array::of_spans(py, spans)?))
     }
 
     #[pyo3(signature = (text, caller, unit="char", add_special_tokens=false))]
@@ -213,10 +208,10 @@ pub(super) fn encoded<T: Send>(
     text: &str,
     options: EncodeOptions,
     threads: usize,
-    output: impl FnOnce(Buffer<u32>) -> T + Send,
+    output: impl FnOnce(Vec<u32>) -> T + Send,
 ) -> PyResult<T> {
     run_on(py, pipeline, text.len(), || {
-        let mut ids = Buffer::for_text(text.len());
+        let mut ids = for_ids(text.len());
         pipeline.encode_with_threads(text, options, threads, &mut ids)?;
         Ok(output(ids))
     })

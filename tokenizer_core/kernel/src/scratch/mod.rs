@@ -21,8 +21,11 @@ use crate::safe_split::Cuts;
 const TEMPORARY_CACHE_BYTES: usize = 64 * 1024;
 
 /// Default bound of one thread's piece cache: a larger one gains nothing in English and Japanese.
-/// Larger ones are not [prepared](ScratchPool::prepare), since all of one may never be needed.
 pub const CACHE_BYTES: usize = 8 << 20;
+
+/// The largest bound: enough for more pieces than any text has. The memory of a larger one might be refused, which
+/// would end the process at its first text.
+pub const MAX_CACHE_BYTES: usize = 1 << 30;
 
 /// Buffers longer than this, in entries, are shrunk after the call that needed them.
 const BUFFER_LIMIT: usize = 1 << 16;
@@ -91,7 +94,7 @@ struct Slot {
     /// Whether a call has it. Not a mutex, since no call waits for a slot, and unlocking a mutex would wait until all
     /// earlier stores are done, some of them to cache lines that are not near.
     taken: AtomicBool,
-    /// Made when it is first used, or [before](ScratchPool::prepare).
+    /// Made when it is first used.
     scratch: UnsafeCell<Option<Box<Scratch>>>,
     statistics: SharedStatistics,
 }
@@ -194,14 +197,6 @@ impl ScratchPool {
         self.slots.len()
     }
 
-    /// Make the first scratch and touch the memory of its caches, which takes a tenth of the time of a first text of
-    /// 2 MB, before anybody waits for it.
-    pub fn prepare(&self) {
-        if self.cache_bytes <= CACHE_BYTES {
-            self.with(|scratch| scratch.caches.populate());
-        }
-    }
-
     /// Run `work` with a scratch that no other call has.
     pub fn with<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let Some((slot, mut guard)) = self.slots.iter().find_map(|slot| Some((slot, slot.try_take()?))) else {
@@ -257,17 +252,6 @@ mod tests {
         assert!(died.is_err());
         pool.with(|scratch| scratch.caches.remember_longer(b"known", 0..5, false, &[7]));
         assert_eq!(pool.statistics().misses, 2);
-    }
-
-    #[test]
-    fn caches_are_made_before_the_first_call_unless_they_are_large() {
-        for (bytes, is_prepared) in [(0, true), (CACHE_BYTES, true), (CACHE_BYTES + 1, false)] {
-            let pool = ScratchPool::new(bytes);
-            pool.prepare();
-            let made = pool.statistics().bytes;
-            assert_eq!(made > 0, is_prepared, "{bytes}");
-            pool.with(|scratch| assert!(!is_prepared || scratch.caches.bytes() == made));
-        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(crate) mod unit_index;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use crate::machine::buffer::Buffer;
+use crate::machine::room::reserve;
 use crate::normalize::Alignment;
 
 /// A text between added tokens as the pretokenizer saw it, and the way back to the caller's text.
@@ -70,36 +70,25 @@ pub trait Sink {
     fn stretch_ended(&mut self, _stretch: &Stretch<'_>, _bytes: usize) {}
 }
 
-impl Sink for Buffer<u32> {
+impl Sink for Vec<u32> {
     fn added(&mut self, id: u32, _source: Range<usize>) {
-        self.push(id);
+        self.pieces(&[id]);
     }
 
     #[inline]
     fn pieces(&mut self, ids: &[u32]) {
+        reserve(self, ids.len());
         self.extend_from_slice(ids);
     }
 
     #[inline]
     fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
-        self.spare().first_chunk_mut()
+        self.spare_capacity_mut().first_chunk_mut()
     }
 
     #[inline]
     unsafe fn filled(&mut self, count: usize) {
         // SAFETY: the caller's promise.
-        unsafe { self.grow(count) };
-    }
-}
-
-/// For tests and examples; calls use a buffer or inline ids.
-impl Sink for Vec<u32> {
-    fn added(&mut self, id: u32, _source: Range<usize>) {
-        self.push(id);
-    }
-
-    #[inline]
-    fn pieces(&mut self, ids: &[u32]) {
-        self.extend_from_slice(ids);
+        unsafe { self.set_len(self.len() + count) };
     }
 }

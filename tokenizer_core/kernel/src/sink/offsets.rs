@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::decode::TokenBytes;
 use crate::decode::steps::{Step, Steps, Unit};
-use crate::machine::buffer::Buffer;
+use crate::machine::room::{for_ids, reserve, with_room};
 use crate::sink::unit_index::UnitIndex;
 use crate::sink::{Sink, Stretch};
 
@@ -34,11 +34,11 @@ pub struct Offsets<'a> {
     /// Made when a place is first looked up.
     index: Option<UnitIndex<'a>>,
     /// The ids.
-    pub ids: Buffer<u32>,
+    pub ids: Vec<u32>,
     /// Half-open spans, one an id, each the smallest that covers the id's bytes. The text is shorter than 4 GiB. Starts
     /// and ends never decrease, except the end of an empty span, that of an inserted space or text: it may lie within
     /// what a normalizer replaced as a whole, and the span before covers that to its end.
-    pub spans: Buffer<[u32; 2]>,
+    pub spans: Vec<[u32; 2]>,
 }
 
 impl<'a> Offsets<'a> {
@@ -55,8 +55,8 @@ impl<'a> Offsets<'a> {
             open: 0,
             is_tiling: false,
             index: None,
-            ids: Buffer::for_text(text.len()),
-            spans: Buffer::new(0, text.len()),
+            ids: for_ids(text.len()),
+            spans: with_room(0, text.len()),
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Offsets<'a> {
     #[inline]
     fn tile_many(&mut self) {
         let waiting = self.ids.len() - self.spans.len();
-        if self.is_tiling && waiting >= WAITING && waiting <= self.spans.spare().len() {
+        if self.is_tiling && waiting >= WAITING && waiting <= self.spans.spare_capacity_mut().len() {
             self.tile();
         }
     }
@@ -90,15 +90,15 @@ impl<'a> Offsets<'a> {
     /// Make the spans of the ids that have come, of a stretch that tiles the text.
     fn tile(&mut self) {
         let ids = &self.ids[self.spans.len()..];
-        self.spans.reserve(ids.len());
-        let spans = &mut self.spans.spare()[..ids.len()];
+        reserve(&mut self.spans, ids.len());
+        let spans = &mut self.spans.spare_capacity_mut()[..ids.len()];
         if self.unit == Unit::Utf16 {
             (self.units, self.open) = tile_pairs(&self.steps, ids, (self.units, self.open), spans);
         } else {
             self.units = self.steps.tile(ids, self.units, spans);
         }
         // SAFETY: both branches have written the span of every id: `spans` has as many as there are ids.
-        unsafe { self.spans.grow(ids.len()) };
+        unsafe { self.spans.set_len(self.ids.len()) };
     }
 }
 

@@ -6,8 +6,8 @@ mod words;
 
 use std::ops::Deref;
 
-use crate::machine::buffer::Buffer;
 use crate::machine::path::{Path, Portable};
+use crate::machine::room::reserve;
 
 /// The most bytes a character becomes.
 const MOST: usize = 4;
@@ -18,7 +18,7 @@ const WINDOW: usize = 64;
 /// Text in UTF-8, put together of whole characters.
 #[derive(Debug)]
 pub struct Utf8 {
-    bytes: Buffer<u8>,
+    bytes: Vec<u8>,
     /// One that the machine has.
     path: Path,
 }
@@ -27,15 +27,16 @@ impl Utf8 {
     /// Room for so many `characters`; `None` if the system refuses it. The portable path writes them if the machine
     /// lacks `path`.
     pub fn with_room(characters: usize, path: Path) -> Option<Self> {
-        let bytes = characters.checked_mul(MOST)?.checked_add(WINDOW)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(characters.checked_mul(MOST)?.checked_add(WINDOW)?).ok()?;
         let path = if path.is_available() { path } else { Path::Portable };
-        Some(Self { bytes: Buffer::with_room(bytes)?, path })
+        Some(Self { bytes: bytes, path })
     }
 
     /// Append characters; `None`, and nothing of them, if one is a surrogate or beyond U+10FFFF.
     pub fn push(&mut self, characters: &[u32]) -> Option<()> {
-        self.bytes.reserve(characters.len() * MOST + WINDOW);
-        let spare = self.bytes.spare();
+        reserve(&mut self.bytes, characters.len() * MOST + WINDOW);
+        let spare = self.bytes.spare_capacity_mut();
         // SAFETY: `with_room` made sure that the machine has the path, and the room has been reserved.
         let written = unsafe {
             match self.path {
@@ -47,12 +48,13 @@ impl Utf8 {
             }
         };
         // SAFETY: `written` more bytes have been written into the spare room.
-        unsafe { self.bytes.grow(written?) };
+        unsafe { self.bytes.set_len(self.bytes.len() + written?) };
         Some(())
     }
 
     /// Append what is UTF-8 already.
     pub fn push_str(&mut self, text: &str) {
+        reserve(&mut self.bytes, text.len());
         self.bytes.extend_from_slice(text.as_bytes());
     }
 }
