@@ -4,9 +4,11 @@
 use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::config::AddedToken;
 use crate::error::Result;
-use crate::machine::pages::{Table, Zeroable};
+use crate::machine::pages::Table;
 use crate::machine::prefetch::prefetch;
 use crate::piece_cache::{KEY_LIMIT, Key};
 use crate::vocabulary::{Vocabulary, arena_offset};
@@ -28,12 +30,9 @@ pub(crate) const ROOM: usize = 2 * CELL;
 ///
 /// A short token is followed by zeros. For any other one the cell has its start and length in the arena. A hole is all
 /// zeros.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(16))]
 pub(crate) struct Cell([u8; CELL]);
-
-// SAFETY: integers alone.
-unsafe impl Zeroable for Cell {}
 
 const _: () = assert!(size_of::<Cell>() == CELL && SHORT == KEY_LIMIT);
 

@@ -18,18 +18,3 @@ pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         }
     })
 }
-
-/// Run `work` while another thread holds the lock for good, as in the child of a fork; returns whether it ended.
-#[cfg(test)]
-pub(crate) fn ends_while_locked<T>(mutex: &Mutex<T>, work: impl FnOnce() + Send + 'static) -> bool {
-    let held = mutex.lock();
-    let (done, is_done) = std::sync::mpsc::channel();
-    // Not joined, since a failing test would wait forever.
-    std::thread::spawn(move || {
-        work();
-        let _ = done.send(());
-    });
-    let ends = is_done.recv_timeout(std::time::Duration::from_secs(20)).is_ok();
-    drop(held);
-    ends
-}

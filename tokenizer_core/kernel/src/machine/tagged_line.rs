@@ -1,6 +1,7 @@
 //! A cache line of sixteen entries of four bytes, each with a tag in its upper bits.
 
-use crate::machine::pages::Zeroable;
+use bytemuck::{Pod, Zeroable};
+
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Avx512};
@@ -9,14 +10,11 @@ use crate::machine::path::{Avx2, Avx512};
 pub(crate) const WAYS: usize = 16;
 
 /// The entries of a line, filled from the first on; zero is free.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[derive(Debug, Clone, Copy, Zeroable, Pod)]
+#[repr(C, align(64))]
 pub(crate) struct Line(pub(crate) [u32; WAYS]);
 
 const _: () = assert!(size_of::<Line>() == 64);
-
-// SAFETY: integers alone.
-unsafe impl Zeroable for Line {}
 
 impl Line {
     /// Whether no entry is free.

@@ -1,9 +1,11 @@
 //! The cache lines of short and of wide pieces. All are in one table and hold their ids in the same places, so that one
 //! loop copies the ids of either.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::few_ids::{FewIds, IDS_LIMIT};
 use super::long::StoredIds;
-use crate::machine::pages::{Table, Zeroable};
+use crate::machine::pages::Table;
 use crate::machine::prefetch::prefetch_at;
 
 /// The most ids that a piece can have if another one shares its line.
@@ -20,7 +22,7 @@ const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT);
 pub(crate) const UNCOUNTED: usize = 2;
 
 /// Two short pieces of up to four ids, or one of up to eight; or one wide piece of up to eight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Zeroable, Pod)]
 #[repr(C, align(64))]
 pub(crate) struct Line {
     /// A piece with more than eight, or one that does not stand alone and has more than four, has the count 0 and, in
@@ -32,9 +34,6 @@ pub(crate) struct Line {
 }
 
 const _: () = assert!(size_of::<Line>() == 64 && std::mem::offset_of!(Line, ids) == 0);
-
-// SAFETY: integers alone.
-unsafe impl Zeroable for Line {}
 
 impl Line {
     /// How many ids the piece in the first or the second half has; 0 if they are stored in the `LongCache`.

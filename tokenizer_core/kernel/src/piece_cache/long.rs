@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use bytemuck::{Pod, Zeroable};
+
 use super::key::{MULTIPLIERS, mix};
 use super::lines::COUNT_SHIFT;
-use crate::machine::pages::{Table, Zeroable};
+use crate::machine::pages::Table;
 use crate::machine::prefetch::prefetch;
 use crate::machine::words::{padded, sixteen};
 
@@ -16,8 +18,8 @@ const PIECE_LIMIT: usize = 256;
 const PART: u16 = 1 << 15;
 
 /// A remembered piece: where its bytes and ids lie.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(16))]
+#[derive(Debug, Clone, Copy, Default, Zeroable, Pod)]
+#[repr(C, align(16))]
 struct Entry {
     /// Zero is empty; [`PART`] marks a part of a piece.
     length: u16,
@@ -27,9 +29,6 @@ struct Entry {
     /// The lower bits of the hash; the place is the upper ones.
     tag: u32,
 }
-
-// SAFETY: integers alone.
-unsafe impl Zeroable for Entry {}
 
 /// The hash of a piece: where it is looked for, and a tag that tells it from most others there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
