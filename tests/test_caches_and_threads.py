@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,7 @@ import pytest
 from tests import tiny, vocabularies
 from tests.data import needs_data
 from tests.texts import ALPHABET
-from tokenizer_core import CACHE_BYTES, CacheStatistics, Tokenizer
-
-BASE = Path(__file__).resolve().parents[1] / "artifacts" / "base"
+from tokenizer_core import CacheStatistics, Tokenizer
 
 NAMES = ["tiny", *(pytest.param(name, marks=needs_data) for name in vocabularies.REAL)]
 every_tokenizer = pytest.mark.parametrize("name", NAMES)
@@ -78,13 +75,6 @@ def test_a_cache_counts_what_it_does(tiny: Tokenizer) -> None:
     assert fresh.cache_statistics == CacheStatistics(size, 3, 3, 0)
     fresh.encode("aaa bbb ccc")
     assert fresh.cache_statistics == CacheStatistics(size, 6, 3, 0)
-
-
-def test_the_caches_of_a_large_vocabulary_are_made_when_it_is_opened_unless_they_are_large() -> None:
-    ready = Tokenizer.open(BASE).cache_statistics
-    assert 0 < ready.bytes <= CACHE_BYTES
-    assert ready == CacheStatistics(ready.bytes, 0, 0, 0)
-    assert Tokenizer.open(BASE, cache_bytes=CACHE_BYTES + 1).cache_statistics == CacheStatistics(0, 0, 0, 0)
 
 
 def test_a_small_cache_stays_small_and_forgets(tiny: Tokenizer) -> None:

@@ -30,7 +30,7 @@ impl Utf8 {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(characters.checked_mul(MOST)?.checked_add(WINDOW)?).ok()?;
         let path = if path.is_available() { path } else { Path::Portable };
-        Some(Self { bytes: bytes, path })
+        Some(Self { bytes, path })
     }
 
     /// Append characters; `None`, and nothing of them, if one is a surrogate or beyond U+10FFFF.
