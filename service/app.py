@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.answers.writing import Answer
-from service.auth import NEEDS, OPEN, Guard, Need
+from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
 from service.capacity.limits import Limits
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.exchange import Exchange, Headers
@@ -77,7 +77,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             limits=Limits(settings),
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
-            guard=Guard(settings.keys, metrics.note_keys),
+            guard=Guard(settings.keys, metrics.note_keys, Hosts.of(settings)),
             access_log=AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None,
         )
     )
@@ -98,7 +98,7 @@ class App(FastAPI):
             lifespan=_lifespan,
             generate_unique_id_function=lambda route: route.name,
         )
-        self.tokd = state
+        self.tokd, self.link_root = state, state.settings.link_root
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
         for module in _ROUTES:
@@ -106,7 +106,8 @@ class App(FastAPI):
         for each in self.routes:
             if isinstance(each, Route) and not isinstance(each, JsonRoute):
                 known = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
-                each.app = _Guarded(each.app, state.guard, NEEDS[each.path], known)
+                guard = None if each.path in ANY_HOST else state.guard
+                each.app = _Guarded(each.app, guard, NEEDS[each.path], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         # What DirectProtocol asks, by request target.
         self.direct_answers = {
@@ -131,6 +132,8 @@ class App(FastAPI):
         document = super().openapi()
         schemas = {"Problem": ProblemAnswer.model_json_schema(), **train_job.schemas()}
         document["components"]["schemas"] = schemas | document["components"]["schemas"]
+        if self.link_root:
+            document["servers"] = [{"url": self.link_root}]
         if self.tokd.guard.needs_keys:
             document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             for path, operations in document["paths"].items():
@@ -224,18 +227,19 @@ class App(FastAPI):
 
 
 class _Guarded:
-    """A route behind the check of the key and of the names in the query; hot routes check both themselves."""
+    """A route behind the checks of the host, the key and the names in the query; hot routes do them themselves."""
 
-    def __init__(self, app: ASGIApp, guard: Guard, need: Need, known: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard | None, need: Need, known: frozenset[str]) -> None:
         self._app, self._guard, self._need, self._known = app, guard, need, known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._guard is not None:
+            scope["identity"] = self._guard.require(self._need, scope["headers"])
         if self._need is OPEN:
             # Monitors add what they like, such as the time to get past caches; none of it is read.
             scope["query_string"] = b""
             await self._app(scope, receive, send)
             return
-        scope["identity"] = self._guard.require(self._need, scope["headers"])
         if scope["query_string"]:
             refuse_unknown_query(scope["query_string"], self._known)
         await self._app(scope, receive, send)
@@ -275,7 +279,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    return _Refused(refuse(error, app.dialect(path)), app.tokd.limits)
+    return _Refused(refuse(error, app.dialect(path), app.link_root), app.tokd.limits)
 
 
 class _Refused(Response):

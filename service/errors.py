@@ -44,6 +44,7 @@ PROBLEMS: dict[str, Problem] = {
     "empty_corpus": Problem(422, "the corpus holds no text"),
     "forbidden": Problem(403, "the key lacks the scope that this route needs"),
     "head_too_large": Problem(431, "the request line and headers are larger than this server takes"),
+    "host_not_allowed": Problem(421, "this server is not the host that the request names"),
     "idempotency_conflict": Problem(409, "the same Idempotency-Key came with another request before"),
     "internal": Problem(500, "this server has a bug"),
     "invalid_arrow": Problem(400, "the request body is not the Arrow stream that is wanted"),
@@ -135,15 +136,20 @@ class Refusal(NamedTuple):
     media_type: str
 
 
-def refusal(error: Exception, dialect: Dialect | None = None) -> Refusal:
-    """Turn any exception into an answer; one that is neither ours nor the core's becomes ``internal``, no more."""
+def refusal(error: Exception, dialect: Dialect | None = None, root: str = "") -> Refusal:
+    """Turn any exception into an answer; one that is neither ours nor the core's becomes ``internal``, no more.
+
+    Args:
+        dialect: how the error is said, if not as a problem.
+        root: what the path to the documentation begins with.
+    """
     if isinstance(error, TokdError):
         error = from_core(error)
     if not isinstance(error, ServiceError) or error.code not in PROBLEMS:
         error = ServiceError("internal", "this server has a bug; its error log says where")
     status, title = PROBLEMS[error.code]
     problem = {
-        "type": f"/docs#{error.code}",
+        "type": f"{root}/docs#{error.code}",
         "title": title,
         "status": status,
         "detail": _cut(error.detail, MAX_DETAIL),

@@ -27,9 +27,8 @@ from service.jobs.supervisor import supervised_worker
 from service.settings import InvalidSetting, Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from service.tokenizers.registry import Registry
-from service.training.process_control import end_with_parent
+from service.training.process_control import HANGUP, end_with_parent, ignore_hangup
 
-KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = END_SECONDS + 2
 """After so long uvicorn cancels what is still under way; connections have been given up by then."""
 
@@ -37,6 +36,8 @@ HUNG_SECONDS = 30
 """How long one of several processes may give no sign before it is killed and replaced. A new one gives none until its
 imports are done, which on a busy machine takes longer than uvicorn's 5 seconds: each would be killed too early.
 """
+
+_log = logging.getLogger("uvicorn.error")
 
 
 def run(settings: Settings) -> None:
@@ -49,6 +50,7 @@ def run(settings: Settings) -> None:
     _require_standard_streams()
     if settings.uds is not None:
         _remove_stale_socket(Path(settings.uds))
+    ignore_hangup(_log)
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
@@ -99,7 +101,7 @@ class _Processes(Multiprocess):
     """uvicorn's processes; the line that says where they listen is logged once one of them answers, not before."""
 
     def __init__(self, config: uvicorn.Config) -> None:
-        self._log = logging.getLogger("uvicorn.error")
+        self._log = _log
         self._running: list[logging.LogRecord] = []
         self._log.addFilter(self._hold_back)
         try:
@@ -120,6 +122,10 @@ class _Processes(Multiprocess):
         if record.levelno == logging.INFO:
             self._running.append(record)
         return record.levelno != logging.INFO
+
+    def handle_hup(self) -> None:
+        """Do not begin the processes anew: they would have the same settings."""
+        self._log.warning(HANGUP)
 
     def terminate_all(self) -> None:
         """End the processes; as long as this one listened, callers could connect, and nobody would answer them."""
@@ -152,6 +158,8 @@ def create_worker() -> FastAPI:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     # If the one above them is killed, they would go on, and hold the address against the next server.
     end_with_parent(signal.SIGTERM)
+    # The one above them says so; a terminal that is closed tells all of them.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     give_back_large()
     return _with_second_interrupt(_gc_frozen(create_app(Settings.load())))
 
@@ -194,7 +202,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,
-        "timeout_keep_alive": KEEP_ALIVE_SECONDS,
+        "timeout_keep_alive": settings.keep_alive_seconds,
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
         "timeout_worker_healthcheck": HUNG_SECONDS,
     }

@@ -39,6 +39,7 @@ _MOST = (1 << 53) - 1
 
 _DAY_SECONDS = 86_400
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
 class InvalidSetting(ValueError):
@@ -115,6 +116,22 @@ class Settings:
     )
     host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
+    allowed_hosts: tuple[str, ...] = _setting(
+        (),
+        "names by which a server without keys may be asked beside its addresses, `localhost`, `host` and the machine's "
+        "name, in the variable separated by commas; `.example.com` is every name below it, `*` any name at all",
+        item="NAME",
+        separator=",",
+    )
+    root_path: str | None = _setting(
+        None, "path below which a proxy shows the server, such as `/tokd`; links in answers begin with it"
+    )
+    keep_alive_seconds: int = _setting(
+        75,
+        "time that a quiet connection stays open; give it more than a proxy keeps its own",
+        least=1,
+        most=_DAY_SECONDS,
+    )
     uds: str | None = _setting(None, "path of a unix socket to listen on instead of host and port")
     keys: str | None = _setting(None, "file of API keys; every request but those for health then needs one")
     no_auth: bool = _setting(False, "listen where others can reach the server without any keys")
@@ -208,6 +225,10 @@ class Settings:
         for scheme in self.corpus_schemes:
             if _SCHEME.fullmatch(scheme) is None:
                 raise InvalidSetting("corpus_schemes", f"has {scheme[:40]!r}; a scheme is a name such as https")
+        if self.root_path is not None and _ROOT_PATH.fullmatch(self.root_path) is None:
+            raise InvalidSetting(
+                "root_path", f"is {self.root_path[:40]!r}; it is a path such as /tokd, without / at its end"
+            )
         if self.keys is not None and self.no_auth:
             raise InvalidSetting("keys", "and no_auth contradict each other; leave one out")
         if self.max_held_bytes < self.max_body_bytes:
@@ -216,6 +237,11 @@ class Settings:
                 f"is {self.max_held_bytes}, less than max_body_bytes {self.max_body_bytes}; "
                 "a body of the allowed size could never be held",
             )
+
+    @property
+    def link_root(self) -> str:
+        """What paths in answers begin with."""
+        return self.root_path or ""
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Settings:

@@ -93,7 +93,7 @@ def test_the_composed_service_is_read_only_and_on_loopback() -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert all(port.startswith("127.0.0.1:") for port in service["ports"])
-    assert service["command"] == ["--no-auth"]
+    assert service["command"] == ["--no-auth", "--allowed-host", "tokd"]
     assert any(volume.startswith("./artifacts:") for volume in service["volumes"])
     assert "/readyz" in service["healthcheck"]["test"][-1]
 

@@ -1,18 +1,21 @@
-"""Who may do what: API keys in a file, their scopes, and which scope a route needs."""
+"""Who may do what: API keys in a file, their scopes, which scope a route needs, and the names of the server."""
 
 from service.auth.address import is_own_page, require_keys
 from service.auth.guard import Guard
+from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, SCOPES, Identity, Scope
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
-from service.auth.needs import NEEDS, OPEN, Need
+from service.auth.needs import ANY_HOST, NEEDS, OPEN, Need
 
 __all__ = [
+    "ANY_HOST",
     "LOCAL",
     "MAX_FILE_BYTES",
     "NEEDS",
     "OPEN",
     "SCOPES",
     "Guard",
+    "Hosts",
     "Identity",
     "InvalidKeys",
     "Need",

@@ -1,4 +1,4 @@
-"""Let a request in or refuse it, by the key it carries.
+"""Let a request in or refuse it, by the name it asks and the key it carries.
 
 The file of keys is looked at with every request, which costs a microsecond, so a key that is taken out of it is refused
 at once. A file that cannot be read leaves the keys of the last good reading in force and is complained about once.
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, Identity
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, Keys, digest, parse
 from service.auth.needs import OPEN, Need
@@ -30,18 +31,20 @@ _log = logging.getLogger("tokd")
 
 
 class Guard:
-    """What a server knows of keys.
+    """What a server knows of keys, and of its own names.
 
     Args:
         path: the file of keys; without one, everybody may do everything.
         note: called with the number of keys in force and whether the file is broken, whenever that changes.
+        hosts: the names by which the server may be asked; without them, by any.
 
     Raises:
         InvalidSetting: the file cannot be used at the start.
     """
 
-    def __init__(self, path: str | None, note: Callable[[int, bool], None]) -> None:
+    def __init__(self, path: str | None, note: Callable[[int, bool], None], hosts: Hosts | None = None) -> None:
         self._path = None if path is None else Path(path)
+        self._hosts = hosts
         self._note = note
         self._keys = Keys(())
         self._known: dict[bytes, Identity] = {}
@@ -59,12 +62,20 @@ class Guard:
         """Whether a caller needs a key."""
         return self._path is not None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether every request is let in."""
+        return self._path is None and self._hosts is None
+
     def require(self, need: Need, headers: Headers) -> Identity:
         """Return who asks.
 
         Errors:
-            ``unauthorized``: no key, or none that is known. ``forbidden``: the key lacks the scope.
+            ``host_not_allowed``: the request is to a name that is not the server's. ``unauthorized``: no key, or none
+            that is known. ``forbidden``: the key lacks the scope.
         """
+        if self._hosts is not None:
+            self._hosts.require(headers)
         if self._path is None or need is OPEN:
             return LOCAL
         self.reload_if_changed()

@@ -42,3 +42,6 @@ NEEDS: Mapping[str, Need] = {
     "/openapi.json": OPEN,
 }
 """By path as it is declared; any one scope of a set is enough, and ``admin`` is enough everywhere."""
+
+ANY_HOST = frozenset(("/healthz", "/readyz"))
+"""Paths that are answered whatever name is asked for: what watches a server may know it by another name."""

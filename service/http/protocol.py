@@ -329,7 +329,7 @@ class BoundedProtocol(DirectProtocol):
         if self._answer is not None:
             # However its bytes are cut, a request whose body breaks off is counted as its task.
             self._become_a_task()
-        refused, broken = refusal(error), self._broken()
+        refused, broken = refusal(error, root=getattr(self.app, "link_root", "")), self._broken()
         if broken is not None:
             # Nothing that its task still sends may stand behind the refusal.
             broken.disconnected = True

@@ -47,6 +47,9 @@ from service.jobs.port import JobsUnavailable
 from service.jobs.states import TRANSITIONS, Event, Stage
 from service.settings import InvalidSetting
 
+SCHEMA_VERSION = 1
+"""Of the table in a SQLite file, in its ``user_version``; files of before it was written have 0."""
+
 RETRY_SECONDS = 5
 _BUSY_SECONDS = 15
 _CONNECT_SECONDS = 5
@@ -143,9 +146,10 @@ class Database:
         return file is None or file.exists()
 
     def verify(self) -> None:
-        """Refuse a SQLite file that is damaged or empty: a queue that begins anew would lose jobs without a word.
+        """Refuse a SQLite file that is damaged or of a newer version.
 
-        A store that cannot be reached now is not refused; using it later is an error.
+        A store that cannot be reached now is not refused; using it later is an error. An empty file is what is left
+        where the table could not be made, as on a full disk: the table is made with the first use, and the log says so.
 
         Raises:
             InvalidSetting
@@ -169,15 +173,19 @@ class Database:
                 # Whoever has just created the file has this lock until the table is in it.
                 connection.execute("BEGIN IMMEDIATE")
                 (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
         except sqlite3.OperationalError:
             return
         except sqlite3.DatabaseError as error:
-            said, tables = str(error), 0
-        if said != "ok" or not tables:
-            wrong = "the file is empty" if said == "ok" else said
+            said, tables, version = str(error), 0, 0
+        if said != "ok":
             raise InvalidSetting(
-                "jobs_url", f"{self.name} is not a store of jobs: {wrong}; put back a copy, or remove it"
+                "jobs_url", f"{self.name} is not a store of jobs: {said}; put back a copy, or remove it"
             )
+        if version > SCHEMA_VERSION:
+            raise InvalidSetting("jobs_url", f"{self.name} was made by a newer tokd; update this one, or name another")
+        if not tables:
+            _log.warning("the store of jobs: %s is empty and begins anew; jobs that only it held are lost", self.name)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -268,6 +276,8 @@ class Database:
                         for index in JOBS.indexes:
                             # A table that was there before gets none by ``create_all``.
                             index.create(connection, checkfirst=True)
+                        if self._file() is not None:
+                            connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")
                 except BaseException:
                     engine.dispose()
                     raise

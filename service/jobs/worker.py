@@ -20,6 +20,7 @@ from service.jobs.port import JobsUnavailable
 from service.jobs.store import JobStore, is_id
 from service.settings import Settings
 from service.tokenizers.trained import trained_directory
+from service.training.process_control import ignore_hangup
 
 IDLE_SECONDS = 0.5
 SWEEP_SECONDS = 60.0
@@ -126,8 +127,9 @@ def _age(directory: Path) -> float:
 
 
 def run(settings: Settings) -> None:
-    """Work in this process until SIGTERM or SIGINT."""
+    """Work in this process until SIGTERM or SIGINT; SIGHUP is ignored."""
     worker = Worker(settings)
+    ignore_hangup(_log)
     before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         worker.run()

@@ -108,8 +108,8 @@ class JsonRoute(APIRoute):
         super().__init__(path, endpoint, **declared)
         self.answer, self.parse, self.limits, self.dialect = endpoint, parser(model), state.limits, dialect
         self.shortcut, self.negotiate = shortcut, negotiate
-        self.guard, self.need = state.guard if state.guard.needs_keys else None, NEEDS[path]
-        self.takes_long = state.registry.takes_long
+        self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
+        self.takes_long, self.link_root = state.registry.takes_long, state.settings.link_root
 
     def work(self, chunks: list[bytes]) -> Answer | RequestBody:
         """Answer a large body; one with chats is only checked and returned, to be answered in its turn."""
@@ -161,7 +161,7 @@ class JsonRoute(APIRoute):
         except Disconnected:
             return
         except Exception as error:
-            await send_refusal(refuse(error, self.dialect), exchange, receive, send, self.limits)
+            await send_refusal(refuse(error, self.dialect, self.link_root), exchange, receive, send, self.limits)
             return
         exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
@@ -280,26 +280,27 @@ async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
     raise saturated("more trained tokenizers are wanted at once than stay open")
 
 
-def refuse(error: Exception, dialect: Dialect | None = None) -> Refusal:
+def refuse(error: Exception, dialect: Dialect | None, root: str) -> Refusal:
     """Turn an exception into what is sent. A bug is logged by its traceback alone: its message may quote a caller.
 
     The answer and the log have one word in common, by which the operator finds what a caller asks about.
     """
-    refused = refusal(error, dialect)
+    refused = refusal(error, dialect, root)
     if refused.code not in ("internal", "artifact_damaged"):
         return refused
     # What could not be opened for want of a descriptor is not damaged either.
     if _lacks_descriptors(error):
         _log.error("all file descriptors of this process are in use; let it have more (ulimit -n)")
-        return refusal(saturated("all file descriptors of this server are in use"), dialect)
+        return refusal(saturated("all file descriptors of this server are in use"), dialect, root)
     if refused.code == "artifact_damaged":
         return refused
     if isinstance(error, MemoryError):
         _log.error("memory is short: a request could not be answered")
-        return refusal(saturated("this server has too little memory for it now"), dialect)
+        return refusal(saturated("this server has too little memory for it now"), dialect, root)
     word = token_hex(4)
     _log.error("bug %s: %s\n%s", word, type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
-    return refusal(ServiceError("internal", f"this server has a bug; its error log says where, at {word}"), dialect)
+    bug = ServiceError("internal", f"this server has a bug; its error log says where, at {word}")
+    return refusal(bug, dialect, root)
 
 
 def _lacks_descriptors(error: BaseException | None) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+
+HANGUP = "SIGHUP is ignored: settings are read at the start; end this process and start another to change them"
 
 
 def renice(pid: int, nice: int) -> None:
@@ -31,3 +35,8 @@ def end_with_parent(number: int) -> None:
     """Have the kernel send this process a signal when the one that started it ends, however that does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+
+
+def ignore_hangup(log: logging.Logger) -> None:
+    """Have SIGHUP, which ends a process, write a line and do nothing else: no setting is read again while it runs."""
+    signal.signal(signal.SIGHUP, lambda *_: log.warning(HANGUP))

@@ -96,7 +96,7 @@ def answers(uds):
 
 def begin_request(connection):
     """Send the head of a request, and return when the service waits for its body."""
-    head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
+    head = b"POST /encode HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n"
     connection.sendall(head + b"expect: 100-continue\r\n\r\n")
     assert connection.recv(100).startswith(b"HTTP/1.1 100")
 
@@ -134,6 +134,20 @@ def test_serve_ends_in_order_without_standard_streams(home, tmp_path, closed):
         assert client.post("/count", json={"text": TEXT}).status_code == 200
         process.terminate()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_goes_on_when_its_terminal_is_closed_and_says_so(home, workers):
+    with serving(home, "--port", "0", "--workers", workers) as process:
+        url = f"http://127.0.0.1:{port_of(process)}/count"
+        os.killpg(process.pid, signal.SIGHUP)
+        assert any("SIGHUP is ignored" in line for line in process.stderr)
+        for _ in range(8):
+            assert httpx.post(url, json={"text": TEXT}).status_code == 200
+        process.terminate()
+        rest = process.stderr.read()
+        assert process.wait(60) == 0
+        assert "died" not in rest
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])

@@ -14,9 +14,12 @@ def test_worker_ends_in_order_when_it_is_told_to(home, number):
     code = "import sys, service.jobs.worker as w; run = w.Worker.run\n"
     code += "def told(self): print('up', flush=True); run(self)\n"
     code += "w.Worker.run = told; from service.cli import main; sys.exit(main(['worker']))"
-    with subprocess.Popen([sys.executable, "-c", code], cwd=home, env=environment(), stdout=subprocess.PIPE) as process:
+    command, pipe = [sys.executable, "-c", code], subprocess.PIPE
+    with subprocess.Popen(command, cwd=home, env=environment(), stdout=pipe, stderr=pipe) as process:
         try:
             assert process.stdout.readline() == b"up\n"
+            process.send_signal(signal.SIGHUP)
+            assert b"SIGHUP is ignored" in process.stderr.readline()
             process.send_signal(number)
             assert process.wait(60) == 0
         finally:

@@ -117,7 +117,8 @@ def make_client(artifacts: tuple[str, str]) -> MakeClient:
 
     def make(**settings: Any) -> TestClient:
         chosen = {"artifacts": artifacts, "access_log": False, **settings}
-        return TestClient(create_app(Settings(**chosen)), raise_server_exceptions=False)
+        app = create_app(Settings(**chosen))
+        return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
 
     return make
 

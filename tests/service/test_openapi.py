@@ -135,7 +135,7 @@ def test_others_are_answered_while_the_document_is_written(
     monkeypatch.setattr(client.app, "openapi", held)
 
     async def story() -> tuple[int, int]:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(client.app), base_url="http://test") as caller:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(client.app), base_url="http://localhost") as caller:
             reader = asyncio.create_task(caller.get(path))
             await asyncio.sleep(0)
             other = await caller.get("/healthz")

@@ -28,6 +28,7 @@ class JobAccess:
     def __init__(self, state: State) -> None:
         self.jobs: Jobs = state.jobs
         settings = state.settings
+        self.link_root = settings.link_root
         self._host = settings.host
         # Whoever can reach the machine from elsewhere, as through a proxy, has keys or said that it needs none.
         self._is_local = settings.keys is None and not settings.no_auth and settings.uds is None
@@ -48,14 +49,17 @@ class JobAccess:
         return await self._threads.run(work, *arguments)
 
     def refuse_other_sites(self, request: Request) -> None:
-        """Refuse a request from a page of another site to a server on this machine that asks for no key.
+        """Refuse a request from a page of another site, by its origin on a server on this machine that asks for no key.
 
-        A browser sends such a request for any page, also one whose host name was made to lead to this machine.
+        A browser sends such a request for any page.
 
         Errors:
             ``forbidden``
         """
         origin = request.headers.get("origin")
+        if origin is None and request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            # A browser that keeps the origin to itself still says that the page is not the server's own.
+            raise ServiceError("forbidden", "pages of other sites may not change jobs", "header sec-fetch-site")
         if origin is not None and self._is_local and not is_own_page(origin, self._host):
             detail = "pages of other sites may not change jobs; behind a proxy, give the server --keys or --no-auth"
             raise ServiceError("forbidden", detail, "header origin")

@@ -11,12 +11,12 @@ from service.jobs import EXTENDS_AS, Job, JobStatus
 from service.schemas.training import TrainingSettings
 
 
-def job_path(job_id: str) -> str:
-    """Return the path of a job."""
-    return f"/train-job/{job_id}"
+def job_path(job_id: str, root: str) -> str:
+    """Return the path of a job; ``root`` is what a proxy puts before all paths."""
+    return f"{root}/train-job/{job_id}"
 
 
-def job_summary(job: JobStatus) -> dict[str, Any]:
+def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
     """Return a job as ``schemas.JobSummary`` describes it."""
     progress, error, artifact = job.progress, job.error, job.artifact
     return {
@@ -38,15 +38,15 @@ def job_summary(job: JobStatus) -> dict[str, Any]:
         "attempts": job.attempts,
         "error": error and {"code": error.code, "message": error.message, "path": error.path},
         "artifact": artifact
-        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job.id)}/artifact"},
+        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job.id, root)}/artifact"},
     }
 
 
-def job_answer(job: Job) -> dict[str, Any]:
+def job_answer(job: Job, root: str) -> dict[str, Any]:
     """Return a job as ``schemas.JobAnswer`` describes it; where its corpus lies on the server is left out."""
     settings = {name: value for name, value in job.recipe.items() if name in TrainingSettings.model_fields}
     settings["extends"] = _extended(job.recipe)
-    return {**job_summary(job), "owner": job.owner, "settings": settings}
+    return {**job_summary(job, root), "owner": job.owner, "settings": settings}
 
 
 def _extended(recipe: Mapping[str, Any]) -> str | None:

@@ -106,7 +106,8 @@ class EventStream(Response):
         while True:
             if job.version > seen:
                 seen, quiet = job.version, 0.0
-                yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(job_summary(job)))
+                summary = job_summary(job, self._access.link_root)
+                yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(summary))
             elif quiet >= KEEP_ALIVE_SECONDS:
                 quiet = 0.0
                 yield b": keep-alive\n\n"

@@ -28,6 +28,7 @@ Before = Annotated[str | None, Query(description="The `next` of the page before.
 
 def mount(app: FastAPI, _: State, access: JobAccess) -> None:
     """Declare the routes."""
+    root = access.link_root
 
     @app.get("/train-job", response_model=JobList, responses=PROBLEM_RESPONSES)
     async def list_jobs(
@@ -39,15 +40,15 @@ def mount(app: FastAPI, _: State, access: JobAccess) -> None:
         """List your jobs, newest first, page by page."""
         owner = caller(request).owner
         page = await access.run(lambda: access.jobs.list(owner=owner, states=states, before=before, limit=limit))
-        return JSONResponse({"jobs": list(map(job_summary, page.jobs)), "next": page.next})
+        return JSONResponse({"jobs": [job_summary(job, root) for job in page.jobs], "next": page.next})
 
     @app.get("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
     async def get_job(request: Request, id: JobId) -> Response:
         """Tell how a job stands."""
-        return JSONResponse(job_answer(await access.run(access.jobs.get, id, caller(request).owner)))
+        return JSONResponse(job_answer(await access.run(access.jobs.get, id, caller(request).owner), root))
 
     @app.delete("/train-job/{id}", response_model=JobAnswer, responses=PROBLEM_RESPONSES)
     async def cancel_job(request: Request, id: JobId) -> Response:
         """Cancel a job; it stops within two seconds and leaves nothing. A cancelled job may be cancelled again."""
         access.refuse_other_sites(request)
-        return JSONResponse(job_answer(await access.run(access.jobs.cancel, id, caller(request).owner)))
+        return JSONResponse(job_answer(await access.run(access.jobs.cancel, id, caller(request).owner), root))

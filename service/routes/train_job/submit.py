@@ -40,7 +40,7 @@ _KEY = re.compile(r"[!-~]{1,200}")
 
 def mount(app: FastAPI, state: State, access: JobAccess) -> None:
     """Declare the route."""
-    submission = Submission(state, access)
+    submission, root = Submission(state, access), access.link_root
 
     @app.post(
         "/train-job",
@@ -58,7 +58,7 @@ def mount(app: FastAPI, state: State, access: JobAccess) -> None:
             job = await submission.take(request, request.scope["exchange"], request.receive)
         except Disconnected:
             return Response(status_code=499)
-        return JSONResponse(job_answer(job), 202, {"location": job_path(job.id)})
+        return JSONResponse(job_answer(job, root), 202, {"location": job_path(job.id, root)})
 
 
 class Submission:

@@ -104,7 +104,7 @@ def test_the_next_chat_of_a_caller_who_is_gone_is_not_rendered(
         await client.app(scope, receive, send)
 
     async def ask() -> None:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as many:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as many:
             await many.post(path, json={"messages": [[{"role": "user", "content": "a"}]] * 100})
 
     with pytest.raises(AssertionError):

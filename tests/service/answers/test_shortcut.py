@@ -235,7 +235,7 @@ def test_answer_in_one_write_is_the_answer_in_two_messages(run_server: RunServer
     with run_server(access_log=False) as server:
         address = (server.client.base_url.host, server.client.base_url.port or 0)
         for body in (b'{"text":"the quick brown fox"}', b'{"text":"fox","return":["tokens"]}', b'{"text":1}'):
-            head = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+            head = b"POST /encode HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
             length = b"content-length: %d\r\n" % len(body)
             last = head + length + b"connection: close\r\n\r\n" + body
             one = exchange(address, last)

@@ -48,7 +48,7 @@ def drive(client: TestClient, story: Callable[[httpx.AsyncClient], Coroutine[Any
 
     async def tell() -> None:
         transport = httpx.ASGITransport(client.app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://tokd", timeout=60) as many:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as many:
             await story(many)
 
     asyncio.run(tell())

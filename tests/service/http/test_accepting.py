@@ -43,7 +43,7 @@ def test_callers_in_the_queue_of_a_server_that_ends_are_answered(tmp_path: Path,
         for caller in callers:
             caller.settimeout(30)
             caller.connect(address)
-            caller.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            caller.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         server.close()
         with pytest.raises(OSError, match="refused"), socket.socket(family, socket.SOCK_STREAM) as late:
             late.connect(address)

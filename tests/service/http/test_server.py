@@ -66,7 +66,9 @@ def read_answer(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
 
 
 def head(path: str, *lines: str) -> bytes:
-    return "\r\n".join([f"POST {path} HTTP/1.1", "host: x", "content-type: application/json", *lines, "", ""]).encode()
+    return "\r\n".join(
+        [f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json", *lines, "", ""]
+    ).encode()
 
 
 def test_server_on_a_port_answers_and_ends_when_told(run_server: RunServer, framed: Tokenizer) -> None:
@@ -120,7 +122,7 @@ def test_several_processes_on_a_unix_socket_say_that_they_run_once_they_answer(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_server_that_ends_takes_no_connection_that_nobody_will_answer(run_server: RunServer, workers: int) -> None:
     with run_server(workers=workers, worker=False) as server, connect(server) as held:
-        head = b"POST /count HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 14\r\n"
+        head = b"POST /count HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 14\r\n"
         held.sendall(head + b"expect: 100-continue\r\n\r\n")
         assert held.recv(100).startswith(b"HTTP/1.1 100 ")
         server.process.send_signal(signal.SIGTERM)
@@ -267,7 +269,7 @@ def test_requests_sent_in_one_go_are_answered_in_order(server: Server) -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        b"GET /tokenizers HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET /tokenizers HTTP/1.1\r\nhost: localhost\r\n\r\n",
         head("/count", "content-length: 14") + b'{"text":"fox"}',
         head("/render", "content-length: 48") + b'{"messages":[{"role":"user","content":"a fox"}]}',
         head("/count", "content-length: 10") + b'{"text":7}',

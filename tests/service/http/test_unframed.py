@@ -32,7 +32,7 @@ def streaming(headers: list[tuple[bytes, bytes]], *, breaks: bool = False) -> Ca
 async def asked(app: Any, method: bytes, version: bytes) -> tuple[bytes, bytes, str]:
     """Return head and body of the answer, and what became of the connection."""
     protocol, transport = connected(app)
-    protocol.data_received(b"%b / HTTP/%b\r\nhost: x\r\n\r\n" % (method, version))
+    protocol.data_received(b"%b / HTTP/%b\r\nhost: localhost\r\n\r\n" % (method, version))
     await asyncio.wait(protocol.tasks)
     became = "broken" if transport.aborted.is_set() else "ended" if transport.closed else "open"
     protocol.connection_lost(None)

@@ -225,7 +225,9 @@ def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(
     monkeypatch.setattr(Tokenizer, "open", noted)
 
     async def ask() -> None:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://tokd", timeout=60) as many:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60
+        ) as many:
             body = {"text": "low", "tokenizer": hash}
             asked = [asyncio.create_task(many.post("/count", json=body)) for _ in range(70)]
             while app.tokd.limits.requests + sum(each.done() for each in asked) < len(asked):  # noqa: ASYNC110

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from service.app import App
 from service.auth import Scope, entry, new_key
 from service.jobs import JobStore
-from tests.service.conftest import MakeClient
+from tests.service.conftest import MakeClient, app_of
 
 TEXTS = ["low lower lowest", "new newer newest", "wide wider widest"]
 SETTINGS = {"vocab_size": 260}
@@ -48,7 +48,7 @@ class Board:
         answer = self.client.post("/train-job", json=body, **options)
         assert answer.status_code == 202, answer.text
         job: dict[str, Any] = answer.json()
-        assert answer.headers["location"] == f"/train-job/{job['id']}"
+        assert answer.headers["location"] == f"{app_of(self.client).link_root}/train-job/{job['id']}"
         return job
 
 

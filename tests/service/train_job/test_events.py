@@ -159,7 +159,7 @@ def connect(stage: Stage, path: str) -> tuple[socket.socket, int]:
     """Ask for events, read the status and never anything more."""
     url = httpx.URL(stage.server.url)
     connection = socket.create_connection((url.host, url.port or 80), timeout=60)
-    connection.sendall(f"GET {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    connection.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
     line = b""
     while len(line) < len("HTTP/1.1 200"):
         line += connection.recv(1)

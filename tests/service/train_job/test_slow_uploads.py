@@ -40,7 +40,7 @@ class Home:
     def connect(self, *lines: str) -> socket.socket:
         url = httpx.URL(self.server.url)
         connection = socket.create_connection((url.host, url.port or 80), timeout=120)
-        head = ["POST /train-job HTTP/1.1", "host: x", f"content-type: {KIND}", *lines, "", ""]
+        head = ["POST /train-job HTTP/1.1", "host: localhost", f"content-type: {KIND}", *lines, "", ""]
         connection.sendall("\r\n".join(head).encode())
         return connection
 
