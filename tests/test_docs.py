@@ -72,6 +72,13 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def assert_only_scratch(sandbox: Path) -> None:
+    """Require that what a page shows writes below ``scratch`` alone, which Git ignores; jobs publish elsewhere."""
+    assert {path.name for path in sandbox.iterdir()} - {"scratch"} == {"artifacts", "bin"}
+    published = re.compile(r"base|\.jobs|[0-9a-f]{64}(-\w+)?")
+    assert [path.name for path in (sandbox / "artifacts").iterdir() if not published.fullmatch(path.name)] == []
+
+
 def environment(sandbox: Path) -> dict[str, str]:
     """Return variables under which the sandbox's commands find this project and nothing of the caller's settings."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(settings.ENV_PREFIX)}
@@ -114,6 +121,7 @@ def test_shown_commands_give_the_shown_answers(block: Block, sandbox: Path, addr
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert_only_scratch(sandbox)
     if block.answer is None:
         return
     language, shown = block.answer
@@ -134,6 +142,7 @@ def test_shown_python_runs(page: Path, sandbox: Path, address: str) -> None:
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert_only_scratch(sandbox)
 
 
 def section(page: str, title: str) -> str:
