@@ -11,6 +11,9 @@ from service.jobs.job import JobError
 from service.settings import Settings
 
 DISK_FULL = JobError("disk_full", "the disk is full; submit the job again when there is room")
+MAX_ENTRIES = 1 << 20
+"""Of directories that a job may look at to find its corpus, which takes a second or two."""
+
 _KIB = 1024
 
 
@@ -31,6 +34,7 @@ class JobLimits:
             # Without any scheme every one would be allowed; a file's URL is held to the roots.
             "schemes": ["file", *settings.corpus_schemes],
             "max_bytes": settings.max_corpus_bytes,
+            "max_entries": MAX_ENTRIES,
         }
 
     def over_time(self, seconds: float) -> JobError | None:

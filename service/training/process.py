@@ -91,6 +91,7 @@ def _bounds(order: dict[str, Any]) -> Bounds:
         uploads=Path(order["directory"]),
         schemes=frozenset(order["schemes"]),
         max_bytes=order["max_bytes"],
+        max_entries=order["max_entries"],
         public_addresses_only=True,
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tokenizer_core import InvalidOption
+from tokenizer_core import Bounds, CorpusTooLarge, InvalidOption
 from tokenizer_core.corpus.files import Files, files_of, sources
 from tokenizer_core.corpus.matching import matches
 from tokenizer_core.corpus.names import name_files
@@ -38,7 +38,11 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_patterns_find_what_glob_finds_and_as_often(tree: Path) -> None:
+def found_by(pattern: str, directory: Path) -> list[str]:
+    return sorted(matches(str(directory), pattern.split("/"), lambda _: None))
+
+
+def test_patterns_find_what_glob_finds_and_each_path_once(tree: Path) -> None:
     # A second way round would double the paths with each of forty links.
     for name, target in (("loop", "loop"), ("round", "..")):
         (tree / "a" / "b" / name).symlink_to(target)
@@ -50,8 +54,64 @@ def test_patterns_find_what_glob_finds_and_as_often(tree: Path) -> None:
             # Of a round way every further one makes forty times as many.
             continue
         found = glob.glob(f"{tree}/{pattern}", recursive=True)  # noqa: PTH207
-        expected = sorted(path for path in found if not path.endswith("/"))
-        assert sorted(matches(str(tree), pattern.split("/"))) == expected, pattern
+        expected = sorted({path for path in found if not path.endswith("/")})
+        assert found_by(pattern, tree) == expected, pattern
+
+
+def test_any_number_of_stars_finds_what_glob_finds(tree: Path) -> None:
+    dice = random.Random(6)
+    for _ in range(1000):
+        pattern = "/".join(dice.choices(["**", "**", "*", "a", "b", "l*", "c.txt", "*.txt"], k=dice.randint(2, 6)))
+        found = glob.glob(f"{tree}/{pattern}", recursive=True)  # noqa: PTH207
+        assert found_by(pattern, tree) == sorted({path for path in found if not path.endswith("/")}), pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files"),
+    [
+        ("**/" * 8 + "*.txt", 200),
+        ("**/*/" * 3 + "**/*.txt", 200),
+        ("**/*/" * 8 + "*.txt", 0),
+        ("**/" * 200 + "*.txt", 200),
+    ],
+)
+def test_a_directory_is_looked_at_once_whatever_the_pattern(tmp_path: Path, pattern: str, files: int) -> None:
+    for number in range(200):
+        place = tmp_path.joinpath(*(f"{digit}{level}" for level, digit in enumerate(f"{number:03}")))
+        place.mkdir(parents=True)
+        (place / "a.txt").touch()
+    looks = 0
+
+    def look(entries: int) -> None:
+        nonlocal looks
+        looks += entries
+
+    assert len(list(matches(str(tmp_path), pattern.split("/"), look))) == files
+    entries = sum(1 for _ in tmp_path.rglob("*"))
+    assert looks <= entries * len(pattern.split("/"))
+
+
+@pytest.mark.parametrize("path", ["{}", "{}/**/*.txt", "{}/*/*"])
+def test_no_more_entries_are_looked_at_than_the_bounds_allow(tmp_path: Path, path: str) -> None:
+    for number in range(20):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        (tmp_path / "a" / f"{number}.txt").write_text("text")
+    files = Files(paths=(path.format(tmp_path),))
+    assert len(sources(files, Bounds(max_entries=100))) == 20
+    with pytest.raises(CorpusTooLarge, match="20 entries of directories"):
+        sources(files, Bounds(max_entries=20))
+    # Of all paths together.
+    twice = Files(paths=files.paths * 3)
+    with pytest.raises(CorpusTooLarge) as raised:
+        sources(twice, Bounds(max_entries=60))
+    assert raised.value.place["field"].startswith("corpus.paths[")
+
+
+def test_a_tree_without_an_end_ends(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).symlink_to(".")
+    with pytest.raises(CorpusTooLarge):
+        sources(Files(paths=(f"{tmp_path}/**/**/*.txt",)), Bounds(max_entries=10_000))
 
 
 def test_a_pattern_may_begin_at_the_root_of_all_files(tree: Path) -> None:

@@ -65,6 +65,8 @@ class Bounds:
         uploads: a file right in this directory is found by its name, whatever stands in that: no part is a pattern.
         schemes: of URLs, such as ``https``.
         max_bytes: of all files, unpacked.
+        max_entries: of directories that are looked at to find the files; two links to the directory they are in make
+            any tree endless.
         public_addresses_only: no URL leads to an address of this machine or of a private network, not even by a
             redirect or by a name that resolves to one.
 
@@ -78,6 +80,7 @@ class Bounds:
     public_addresses_only: bool = False
     closed: tuple[Path, ...] = ()
     uploads: Path | None = None
+    max_entries: int | None = 1 << 24
 
     def __post_init__(self) -> None:
         for name in ("roots", "closed"):
@@ -90,6 +93,7 @@ class Bounds:
             check_unicode(scheme, "schemes")
         object.__setattr__(self, "schemes", frozenset(self.schemes))
         object.__setattr__(self, "max_bytes", optional_integer(self.max_bytes, "max_bytes", 0))
+        object.__setattr__(self, "max_entries", optional_integer(self.max_entries, "max_entries", 0))
         check_flag(self.public_addresses_only, "public_addresses_only")
 
     def real_roots(self) -> RealRoots:
@@ -173,6 +177,16 @@ class Bounds:
         """
         if self.max_bytes is not None and size > self.max_bytes:
             message = f"the corpus has more than {self.max_bytes} bytes, unpacked; train on less"
+            raise CorpusTooLarge(message, field=field)
+
+    def check_entries(self, entries: int, field: str = "corpus") -> None:
+        """Refuse to look at more entries of directories than may be looked at.
+
+        Raises:
+            CorpusTooLarge
+        """
+        if self.max_entries is not None and entries > self.max_entries:
+            message = f"the files are not found among {self.max_entries} entries of directories; name fewer directories"
             raise CorpusTooLarge(message, field=field)
 
     def _is_held(self, path: Path, opened: os.stat_result) -> bool:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds, Place, not_found
-from tokenizer_core.corpus.matching import MAX_PARTS, matches
+from tokenizer_core.corpus.matching import MAX_PARTS, Look, matches
 from tokenizer_core.corpus.names import name_files
 from tokenizer_core.corpus.reading import BLOCK, Compression, CorpusFormat, Pause, Source, needed, unreadable
 from tokenizer_core.corpus.roots import RealRoots, is_below
@@ -104,17 +104,24 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] =
     Raises:
         CorpusForbidden: a path or a URL leads out of the bounds.
         CorpusNotFound: a path leads to no file.
-        CorpusTooLarge: the files alone are more than the bounds allow.
+        CorpusTooLarge: the files alone, or what is looked at to find them, are more than the bounds allow.
         InvalidCorpus: the name of a file does not say what is in it.
     """
     found: list[Source] = []
     real = bounds.real_roots()
     apart = tuple(map(real.real, left_out))
+    looked = 0
     for index, path in enumerate(files.paths):
         text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
+
+        def look(entries: int, field: str = field) -> None:
+            nonlocal looked
+            looked += entries
+            bounds.check_entries(looked, field)
+
         if not text or "\0" in text:
             raise CorpusNotFound(f"{text!r} is not a path", field=field)
-        there = list(_find(_Finding(files, bounds, real, field, apart), text))
+        there = list(_find(_Finding(files, bounds, real, field, apart, look), text))
         found += there
         if not there:
             raise CorpusNotFound(
@@ -160,6 +167,7 @@ class _Finding:
     real: RealRoots
     field: str
     left_out: tuple[str, ...]
+    look: Look
 
     def below(self, place: Place, among: Iterable[str]) -> Callable[[Path], bool]:
         """Return a test of whether a file lies in one of ``among``, but for those that the place itself lies below."""
@@ -199,12 +207,12 @@ def _find(finding: _Finding, path: str) -> Iterator[Source]:
 
 
 def _local(finding: _Finding, name: str) -> Iterator[Source]:
-    files, bounds, real, field = finding.files, finding.bounds, finding.real, finding.field
+    bounds, real, field = finding.bounds, finding.real, finding.field
     place = bounds.local(name, field, real)
     if place.pattern.count("/") >= MAX_PARTS:
         raise not_found(str(place.path), "the pattern has too many directories", field)
     try:
-        found = _files_at(place, files)
+        found = _files_at(place, finding)
     except OSError as error:
         if bounds.roots and error.filename and not real.holds(Path(error.filename)):
             # What a link out of the roots leads to is told to nobody, nor whether it is there.
@@ -227,19 +235,20 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         yield finding.source(str(file), size, opener, partial(_digest, opener), partial(_stamp, opener))
 
 
-def _files_at(place: Place, files: Files) -> list[Path]:
+def _files_at(place: Place, finding: _Finding) -> list[Path]:
     path = place.path
     if path.is_file():
         return [path]
     if path.is_dir():
-        return [file for file in sorted(_below(path)) if _kind(file.name, files)[0] is not None and file.is_file()]
+        below = sorted(_below(path, finding.look))
+        return [file for file in below if _kind(file.name, finding.files)[0] is not None and file.is_file()]
     if not place.pattern:
         return []
-    found = matches(str(place.beginning), place.pattern.split("/"))
+    found = matches(str(place.beginning), place.pattern.split("/"), finding.look)
     return [file for file in map(Path, sorted(found)) if file.is_file()]
 
 
-def _below(directory: Path) -> Iterator[Path]:
+def _below(directory: Path, look: Look) -> Iterator[Path]:
     """List what lies below a directory, but nothing hidden, nor what links lead to.
 
     Raises:
@@ -250,6 +259,7 @@ def _below(directory: Path) -> Iterator[Path]:
         raise error
 
     for parent, directories, names in os.walk(directory, onerror=refuse):
+        look(len(directories) + len(names))
         directories[:] = (name for name in directories if not name.startswith("."))
         yield from (Path(parent, name) for name in names if not name.startswith("."))
 

@@ -1,6 +1,8 @@
-"""Find what a glob pattern matches, exactly as ``glob`` does, but never over what it cannot look at.
+"""Find what a glob pattern matches, as ``glob`` does, but never over what it cannot look at, and each path once.
 
-``glob`` passes over a directory that cannot be listed, whose texts would be missing without a word.
+``glob`` passes over a directory that cannot be listed, whose texts would be missing without a word, and walks a tree
+anew for every ``**``: of eight the last directories are looked at a million times. Here a directory is looked at once,
+for all parts of the pattern that it may stand at.
 """
 
 from __future__ import annotations
@@ -8,69 +10,84 @@ from __future__ import annotations
 import errno
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 
 MAX_PARTS = 256
-"""Of a pattern: each is a level of recursion."""
+"""Of a pattern: each is held against every entry of a directory."""
 
 _NOTHING_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 """A file in the place of a directory, what has just been removed, and links that lead to nothing or round and round."""
 
+Look = Callable[[int], None]
+"""Called with how many entries are looked at next; what it raises ends the search."""
 
-def matches(directory: str, parts: Sequence[str]) -> Iterator[str]:
-    """Yield every path below a directory that the parts of a pattern match, and as often as there are ways to it.
+
+def matches(directory: str, parts: Sequence[str], look: Look) -> Iterator[str]:
+    """Yield every path below a directory that the parts of a pattern match, the nearest first.
 
     Raises:
         OSError: a directory cannot be listed, or something in it cannot be looked at.
     """
-    part, rest = parts[0], parts[1:]
-    if not rest:
-        yield from _last(directory, part)
-        return
-    for below in _directories(directory, part):
-        yield from matches(below, rest)
-
-
-def _last(directory: str, part: str) -> Iterator[str]:
-    if part == "**":
-        for below in _all_below(directory):
-            yield from (entry.path for entry in _entries(below, part))
-    elif glob.has_magic(part):
-        yield from (entry.path for entry in _entries(directory, part) if fnmatchcase(entry.name, part))
-    elif _is_there(path := _inside(directory, part)):
-        yield path
-
-
-def _directories(directory: str, part: str) -> Iterator[str]:
-    if part == "**":
-        yield from _all_below(directory)
-    elif glob.has_magic(part):
-        for entry in _entries(directory, part):
-            if fnmatchcase(entry.name, part) and _is_directory(entry):
-                yield entry.path
-    else:
-        yield _inside(directory, part)
-
-
-def _inside(directory: str, part: str) -> str:
-    return f"{directory.rstrip('/')}/{part}"
-
-
-def _all_below(directory: str) -> Iterator[str]:
-    """Yield a directory and all below it, through links too, but none that is hidden."""
-    waiting = [directory]
+    last = len(parts) - 1
+    waiting: deque[tuple[str, set[int]]] = deque([(directory, {0})])
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting.extend(entry.path for entry in _entries(one, "**") if _is_directory(entry))
+        here, places = waiting.popleft()
+        found: dict[str, None] = {}
+        below: dict[str, set[int]] = {}
+        for path, is_directory, place in _below(here, parts, _with_none_for_stars(parts, places), look):
+            if place == last:
+                found[path] = None
+            onward = {place + 1} if place < last else set()
+            if parts[place] == "**":
+                onward.add(place)
+            if onward and is_directory():
+                below.setdefault(path, set()).update(onward)
+        yield from found
+        waiting.extend(below.items())
 
 
-def _entries(directory: str, part: str) -> list[os.DirEntry[str]]:
-    """List a directory; a hidden name is matched only by a part that begins so too."""
+def _with_none_for_stars(parts: Sequence[str], places: Iterable[int]) -> set[int]:
+    """Return the parts that come next where ``**`` may also stand for no directory at all."""
+    reached = set(places)
+    for place in range(min(reached), len(parts) - 1):
+        if place in reached and parts[place] == "**":
+            reached.add(place + 1)
+    return reached
+
+
+def _below(
+    directory: str, parts: Sequence[str], places: set[int], look: Look
+) -> Iterator[tuple[str, Callable[[], bool], int]]:
+    """Yield what is in a directory and matches one of the parts: its path, whether it is a directory, and the part."""
+    patterns = [place for place in places if glob.has_magic(parts[place])]
+    for place in places.difference(patterns):
+        path = f"{directory.rstrip('/')}/{parts[place]}"
+        look(1)
+        if place < len(parts) - 1:
+            # Whether it is a directory shows when it is listed.
+            yield path, lambda: True, place
+        elif _is_there(path):
+            yield path, lambda: False, place
+    if not patterns:
+        return
+    for entry in _entries(directory):
+        look(len(patterns))
+        for place in patterns:
+            part = parts[place]
+            # A hidden name is matched only by a part that begins so too.
+            if entry.name.startswith(".") and not part.startswith("."):
+                continue
+            if part == "**" or fnmatchcase(entry.name, part):
+                yield entry.path, partial(_is_directory, entry), place
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as found:
-            return [entry for entry in found if part.startswith(".") or not entry.name.startswith(".")]
+            return list(found)
     except OSError as error:
         if error.errno not in _NOTHING_THERE:
             raise
