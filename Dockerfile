@@ -12,6 +12,7 @@ WORKDIR /src
 COPY pyproject.toml README.md ./
 COPY tokenizer_core ./tokenizer_core
 COPY service ./service
+COPY artifacts ./artifacts
 RUN pip wheel --no-cache-dir --wheel-dir /wheels .
 
 # ---- run: no compiler, no root

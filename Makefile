@@ -26,6 +26,10 @@ test: .venv/installed ## run every test: Rust, then Python
 	@$(CARGO) test --quiet $(MANIFEST)
 	@$(BIN)/pytest --numprocesses 2
 
+.PHONY: quick
+quick: .venv/installed ## run the Python tests that need no real data, no processes and no Postgres
+	@$(BIN)/pytest --numprocesses 2 --quiet -m 'not real_data and not process and not postgres'
+
 .PHONY: check
 check: .venv/installed ## lint, types, format and architecture, for Python and Rust
 	@$(BIN)/ruff check --quiet .
@@ -44,6 +48,10 @@ format: .venv/installed ## rewrite the sources in the one format
 .PHONY: bench
 bench: .venv/installed ## measure against the public peers, the short way
 	@$(BIN)/python -m benchmarks encode --short
+
+.PHONY: wheel
+wheel: .venv/installed ## build a wheel into dist/ for every Python from 3.11 on, with artifacts/base in it
+	@$(BIN)/maturin build --quiet --release --out dist
 
 .PHONY: clean
 clean: ## remove everything that set-up and tests made

@@ -14,9 +14,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-from tokenizer_core import CACHE_BYTES, MAX_CACHE_BYTES
+from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_artifact
 
 ENV_PREFIX = "TOKD_"
 TEST_PREFIX = "TOKD_TEST_"
@@ -84,8 +85,9 @@ class Settings:
     """Everything a server is started with."""
 
     artifacts: tuple[str, ...] = _setting(
-        ("artifacts/base",),
-        "artifact directories to serve, in the variable separated as in `PATH`",
+        (BASE_ARTIFACT,),
+        "artifact directories to serve, in the variable separated as in `PATH`; the default is the one below the "
+        "working directory, or else the copy that is installed with tokd",
         item="PATH",
         separator=os.pathsep,
     )
@@ -257,6 +259,9 @@ class Settings:
             given = (flags or {}).get(row.name)
             if given is not None:
                 values[row.name] = _read(row, given, row.flag) if isinstance(given, str) else tuple(given)
+        if "artifacts" not in values and (base := base_artifact()) != BASE_ARTIFACT:
+            # What jobs publish goes beside the first artifact, but never into the package.
+            values = {"trained": str(Path(BASE_ARTIFACT).parent)} | values | {"artifacts": (base,)}
         return cls(**values)
 
     def environment(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import vocabularies
+from tests.data import ABSENT, PRESENT
 from tokenizer_core import Tokenizer
 
 # Failures print the blob that replays them; a slow machine is no failure.
@@ -16,6 +17,27 @@ settings.register_profile(
 )
 settings.register_profile("long", settings.get_profile("tokd"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tokd"))
+
+
+NEEDS = {
+    "real_data": {"gpt2", "cl100k", "qwen2", "llama3", *vocabularies.REAL},
+    "process": {"run_server", "tokd", "bench", "start"},
+    "postgres": {"postgres", "postgres_server"},
+}
+"""The fixtures and parameters by which a test is marked; other tests are marked where they stand."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they ask for, and skip those whose data is not there."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        asked = {*item.fixturenames, *(value for value in given if isinstance(value, str))}
+        for marker, names in NEEDS.items():
+            if asked & names:
+                item.add_marker(marker)
+        if not PRESENT and item.get_closest_marker("real_data"):
+            item.add_marker(pytest.mark.skip(reason=ABSENT))
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,9 @@ _BESIDE_THE_PROJECT = Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA = Path(os.environ.get(_VARIABLE, _BESIDE_THE_PROJECT))
 PRESENT = DATA.is_dir()
 
-needs_data = pytest.mark.skipif(not PRESENT, reason=f"no data folder at {DATA}; set {_VARIABLE} to one")
+ABSENT = f"no data folder at {DATA}; set {_VARIABLE} to one"
+
+needs_data = pytest.mark.real_data
 """Marks a test or a module that reads real vocabularies, corpora or vectors."""
 
 CORPORA = ("english", "code", "ja", "zh", "ru", "eu")
@@ -30,7 +32,7 @@ def shared(path: str) -> Path:
     and is not there must not turn tests off.
     """
     if not PRESENT and _VARIABLE not in os.environ:
-        pytest.skip(f"no data folder at {DATA}; set {_VARIABLE} to one")
+        pytest.skip(ABSENT)
     found = DATA / path
     if not found.exists():
         raise FileNotFoundError(f"{found} is missing")

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION
+from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Rewriting, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from tokenizer_core.training.train import counted, extend, train, train_sizes
 
 __all__ = [
+    "BASE_ARTIFACT",
     "CACHE_BYTES",
     "MAX_CACHE_BYTES",
     "VERSION",
@@ -140,6 +142,7 @@ __all__ = [
     "Unit",
     "UnknownTokenId",
     "Unsupported",
+    "base_artifact",
     "check",
     "check_artifact",
     "counted",

@@ -33,6 +33,10 @@ MANIFEST = "manifest.json"
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
 """What an artifact can hold beside its manifest."""
 
+BASE_ARTIFACT = "artifacts/base"
+_INSTALLED = Path(__file__).with_name("base")
+"""A link to ``artifacts/base`` in a checkout, a copy of it in a wheel."""
+
 _UNPINNED = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
 """What other programs would read from the directory although no manifest pins it."""
 
@@ -40,6 +44,11 @@ _WAY = "tokd import makes one of the files of a model"
 
 _MAX_REPLACED = 16
 """A reader that finds its directory emptied by a writer begins again, this often at most."""
+
+
+def base_artifact() -> str:
+    """Return where the tokenizer that comes with tokd lies: below the working directory, or else in the package."""
+    return BASE_ARTIFACT if Path(BASE_ARTIFACT).is_dir() or not _INSTALLED.is_dir() else str(_INSTALLED)
 
 
 def tokenizer_hash(parts: TokenizerParts) -> str:

@@ -8,8 +8,9 @@ import sys
 
 import numpy as np
 
-from service.cli.options import Parser, add_tokenizer, open_tokenizer
+from service.cli.options import Parser, add_tokenizer
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_input, usage, write, write_json
+from tokenizer_core import Tokenizer
 
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Decode and print."""
     if args.ids and args.file is not None:
         raise usage("give ids or --file, not both")
-    tokenizer = open_tokenizer(args.tokenizer)
+    tokenizer = Tokenizer.open(args.tokenizer)
     ids = parse_ids(" ".join(args.ids) if args.ids else decode_utf8(*read_input(args.file)))
     if args.bytes:
         write(tokenizer.decode_bytes(ids, skip_special_tokens=args.skip_special_tokens))

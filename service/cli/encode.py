@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from service.cli.options import Parser, add_policy, add_tokenizer, open_tokenizer
+from service.cli.options import Parser, add_policy, add_tokenizer
 from service.cli.streams import (
     CommandError,
     argument_text,
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise usage("--unit needs --offsets")
     if args.text is not None and args.file is not None:
         raise usage("give a text or --file, not both")
-    tokenizer = open_tokenizer(args.tokenizer)
+    tokenizer = Tokenizer.open(args.tokenizer)
     text = argument_text(args.text) if args.text is not None else decode_utf8(*read_input(args.file))
     try:
         _encode(tokenizer, text, args)

@@ -7,9 +7,7 @@ from typing import Any, NoReturn
 
 from service.cli.streams import CommandError, usage, write_line
 from service.settings import InvalidSetting, source_of
-from tokenizer_core import ArtifactNotFound, Tokenizer
-
-DEFAULT_ARTIFACT = "artifacts/base"
+from tokenizer_core import base_artifact
 
 POLICIES = ("reject", "text", "parse")
 
@@ -52,24 +50,9 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
         "-t",
         "--tokenizer",
         metavar="ARTIFACT",
-        default=DEFAULT_ARTIFACT,
+        default=base_artifact(),
         help="artifact directory (default: %(default)s)",
     )
-
-
-def open_tokenizer(path: str) -> Tokenizer:
-    """Open what ``--tokenizer`` names.
-
-    Raises:
-        ArtifactError
-    """
-    try:
-        return Tokenizer.open(path)
-    except ArtifactNotFound as error:
-        if path == DEFAULT_ARTIFACT:
-            # Nobody named it: it is there in a checkout of the project alone.
-            error.message += "; name an artifact with --tokenizer"
-        raise
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

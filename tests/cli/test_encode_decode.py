@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.processes import TEXT, assert_refused, run_in, succeed
+from tests.cli.processes import ROOT, TEXT, assert_refused, run_in, succeed
 
 
 def test_encode_prints_the_ids_of_an_argument(tokd, tokenizer):
@@ -89,12 +89,9 @@ def test_decode_skips_special_tokens_when_told(tokd, tokenizer):
     assert succeed(tokd("decode", "--skip-special-tokens", *ids)) == b"ab"
 
 
-@pytest.mark.parametrize("command", [("encode", "a"), ("decode", "1"), ("serve", "--port", "0")])
-def test_outside_a_checkout_a_command_says_which_option_names_an_artifact(command, tmp_path):
-    result = run_in(tmp_path, *command)
-    assert_refused(result, "artifact_not_found", 1, "--artifacts" if command[0] == "serve" else "--tokenizer")
-    named = ("--artifacts", "nowhere") if command[0] == "serve" else ("--tokenizer", "nowhere")
-    assert b"name an artifact with" not in run_in(tmp_path, *command, *named).stderr
+@pytest.mark.parametrize("command", [("encode", "a"), ("decode", "1")])
+def test_in_any_folder_a_command_takes_the_installed_artifact(command, tmp_path):
+    assert succeed(run_in(tmp_path, *command)) == succeed(run_in(ROOT, *command))
 
 
 @pytest.mark.parametrize("place", ["hf", "hf/tokenizer.json"])

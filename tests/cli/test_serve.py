@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.cli.processes import TEXT, assert_refused, environment
-from tests.jobs.waiting import until
+from tests.support.waiting import until
 
 RUNNING = re.compile(r"running on http://127\.0\.0\.1:([0-9]+)")
 

@@ -19,8 +19,8 @@ from service.jobs.leases import Leases
 from service.jobs.table import JOBS
 from service.jobs.worker import Worker
 from service.settings import Settings
-from tests.jobs import postgres
-from tests.jobs.waiting import children, kill, until
+from tests.support import postgres
+from tests.support.waiting import children, kill, until
 
 ROOT = Path(__file__).resolve().parents[2]
 SQLITE = pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])

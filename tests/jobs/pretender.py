@@ -14,7 +14,7 @@ from pathlib import Path
 
 from service.training.channel import MessageWriter, Watchdog
 from service.training.process_control import end_with_parent, prefer_as_oom_victim
-from tests.jobs.waiting import is_alive
+from tests.support.waiting import is_alive
 
 PHASES = ("counting", "merging", "publishing", "committing")
 

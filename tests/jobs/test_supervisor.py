@@ -16,7 +16,7 @@ import pytest
 from service.jobs import JobRequest, JobStore, supervisor
 from service.jobs.supervisor import supervised_worker
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
-from tests.jobs.waiting import children, is_alive, kill, until
+from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import train
 
 

@@ -19,7 +19,7 @@ from service.jobs.worker import Worker
 from service.tokenizers.places import first_of, put_into_place
 from service.tokenizers.trained import Trained
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
-from tests.jobs.waiting import children, is_alive, kill, until
+from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import Recipe, Tokenizer, TrainingRun, train
 
 KILLS = int(os.environ.get("TOKD_TEST_KILLS", "25"))

@@ -22,7 +22,7 @@ from service.jobs.table import JOBS
 from service.jobs.worker import Worker
 from tests.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.jobs.pretender import PHASES
-from tests.jobs.waiting import is_alive, until
+from tests.support.waiting import is_alive, until
 
 WHOLE = ["start", "counting", "merging", "publishing", "committing", "published"]
 

@@ -7,11 +7,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.settings import InvalidSetting, Settings, add_flags, markdown, source_of, table
+from service.tokenizers.trained import trained_directory
 from tests.service.conftest import ROOT
 
 
@@ -210,6 +212,20 @@ def test_links_to_a_service_of_kubernetes_are_no_settings(service: str, monkeypa
     for typing_error in ({"TOKD_SERVICE": "x"}, {"TOKD_WORKER_PORT": "80"}, {"TOKD_PORT_8000": "x"}):
         with pytest.raises(InvalidSetting):
             Settings.load(env | typing_error, {})
+
+
+def test_in_any_folder_the_installed_artifact_is_served_and_jobs_publish_into_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = Settings.load({})
+    (installed,) = settings.artifacts
+    assert Path(installed).samefile(ROOT / "artifacts" / "base")
+    assert trained_directory(settings) == tmp_path / "artifacts"
+    assert Settings.load({"TOKD_TRAINED": "/trained"}).trained == "/trained"
+    assert Settings.load({"TOKD_ARTIFACTS": "a/b"}).artifacts == ("a/b",)
+    (tmp_path / "artifacts" / "base").mkdir(parents=True)
+    assert Settings.load({}).artifacts == ("artifacts/base",)
 
 
 def test_flag_that_is_true_needs_no_value() -> None:

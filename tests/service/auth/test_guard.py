@@ -14,10 +14,10 @@ from service.app import App
 from service.auth import NEEDS, OPEN, Guard, entry, guard, new_key
 from service.errors import ServiceError
 from service.settings import InvalidSetting
-from tests.jobs.waiting import until
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
+from tests.support.waiting import until
 
 TEXT = {"text": "the fox"}
 

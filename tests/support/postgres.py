@@ -93,7 +93,7 @@ def running_postgres() -> Iterator[Postgres]:
 
 
 def _wait_until_ready(server: Postgres) -> None:
-    from tests.jobs.waiting import until
+    from tests.support.waiting import until
 
     def ready() -> bool:
         assert server.process.poll() is None, "Postgres ended"

@@ -1,0 +1,94 @@
+"""A wheel is all that a user needs: installed alone, from any folder, it encodes and serves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy
+import pytest
+
+from tests.support.waiting import until
+from tokenizer_core import Tokenizer
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNEL = ROOT / "tokenizer_core" / "kernel"
+TEXT = "Hello, world"
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel without optimization, in a folder of its own that cargo uses again."""
+    out = tmp_path_factory.mktemp("wheel")
+    quick = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "0"}
+    env = {**os.environ, **quick, "CARGO_TARGET_DIR": str(KERNEL / "target" / "wheel")}
+    command = [sys.executable, "-m", "maturin", "build", "--quiet", "--profile", "dev", "--out", str(out)]
+    subprocess.run(command, cwd=ROOT, env=env, check=True)
+    (found,) = out.iterdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new environment with the wheel, which sees this one's packages but not the checkout, in a folder of its own."""
+    home = tmp_path_factory.mktemp("home")
+    venv.create(home / "venv", symlinks=True)
+    (packages,) = (home / "venv" / "lib").glob("python*/site-packages")
+    # The editable install of the checkout is in a file that this line does not lead to.
+    (packages / "dependencies.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", "--python", str(home / "venv"), *install], check=True)
+    (home / "folder").mkdir()
+    return home
+
+
+def tokd(home: Path, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    command = [str(home / "venv" / "bin" / "tokd"), *arguments]
+    return subprocess.Popen(command, cwd=home / "folder", env={"PATH": os.defpath}, stderr=subprocess.PIPE, **options)
+
+
+@pytest.fixture
+def served(home: Path) -> Iterator[str]:
+    server = tokd(home, "serve", "--port", "0")
+    try:
+        assert server.stderr is not None
+        lines = iter(server.stderr.readline, b"")
+        yield until(lambda: re.search(r"http://[0-9.:]+", next(lines).decode()))[0]
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+def test_a_wheel_is_for_every_later_python_and_holds_the_base_artifact(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+    names = subprocess.run([sys.executable, "-m", "zipfile", "--list", str(wheel)], check=True, capture_output=True)
+    found = {line.split()[0] for line in names.stdout.decode().splitlines()}
+    assert {f"tokenizer_core/base/{path.name}" for path in (ROOT / "artifacts" / "base").iterdir()} <= found
+    assert not [name for name in found if name.startswith(("artifacts/", "tests/", "tokenizer_core/kernel/"))]
+
+
+@pytest.mark.parametrize("given", [[TEXT], []])
+def test_the_command_encodes_from_any_folder(home: Path, given: list[str]) -> None:
+    command = tokd(home, "encode", *given, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    out, error = command.communicate(TEXT.encode(), timeout=60)
+    assert (command.returncode, error) == (0, b"")
+    assert [int(id) for id in out.split()] == Tokenizer.open(ROOT / "artifacts" / "base").encode(TEXT).tolist()
+
+
+def test_the_server_serves_from_any_folder_and_publishes_there(home: Path, served: str) -> None:
+    expected = Tokenizer.open(ROOT / "artifacts" / "base")
+    answer = httpx.post(f"{served}/encode", json={"text": TEXT}).json()
+    assert (answer["ids"], answer["tokenizer"]) == (expected.encode(TEXT).tolist(), expected.hash)
+    body = {"corpus": {"texts": ["low lower lowest"]}, "settings": {"vocab_size": 258}}
+    place = httpx.post(f"{served}/train-job", json=body).headers["location"]
+    assert until(lambda: json.loads(httpx.get(served + place).content)["state"] == "succeeded")
+    assert len([path for path in (home / "folder" / "artifacts").iterdir() if path.name != ".jobs"]) == 1
