@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -14,8 +14,9 @@ from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, holds_items
 from tokenizer_core.chat_rendering import RenderedChat
 from tokenizer_core.config import Unit
-from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral
+from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
 from tokenizer_core.overlap import overlapping
+from tokenizer_core.template import joined_path
 
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
@@ -229,22 +230,52 @@ def places(
     except InvalidUnicode as error:
         error.place["field"] = _field(rendered, error.place["span"][0])
         raise
-    if special_tokens == "reject" and refused:
-        _reject(rendered, *refused[0])
+    if special_tokens == "reject":
+        if refused:
+            start, end, literal = refused[0]
+            raise _reserved(literal, _field(rendered, start), span=[start, end], unit="char")
+        _check_fields(pipeline, rendered.given)
     return ids, spans, refused
 
 
-def _reject(rendered: RenderedChat, start: int, end: int, literal: str) -> None:
-    """Raise for a literal, naming the first field of the caller that contributes to it."""
-    field = _field(rendered, start)
-    raise ReservedLiteral(
+def _reserved(literal: str, field: str, **place: Any) -> ReservedLiteral:
+    return ReservedLiteral(
         f"a caller's text makes {literal[:100]!r}, the literal of an added token; "
         'pass special_tokens="text" to encode it as ordinary text',
         field=field,
         literal=literal,
-        span=[start, end],
-        unit="char",
+        **place,
     )
+
+
+def _check_fields(pipeline: Pipeline, given: Mapping[str, Any]) -> None:
+    """Refuse a literal in any field: a template may cut it out and write it again as its own, or leave it out."""
+    fields: dict[str, str] = {}
+    for path, text in _texts("", given):
+        fields.setdefault(text, path)
+    for text, path in fields.items():
+        try:
+            _, _, refused = pipeline.encode_chat(text, [(0, len(text))])
+        except UncoveredText:
+            # What is rendered of this text has ids, so the rest may be of what has none.
+            continue
+        if refused:
+            raise _reserved(refused[0][2], path)
+
+
+def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield every text of a caller's value, keys too, with its field."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            inner = joined_path(path, key)
+            if path:
+                yield inner, key
+            yield from _texts(inner, item)
+    elif isinstance(value, Sequence):
+        for at, item in enumerate(value):
+            yield from _texts(joined_path(path, at), item)
 
 
 def _field(rendered: RenderedChat, start: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from jinja2.exceptions import TemplateError
@@ -47,6 +47,7 @@ class RenderedChat:
         generated: half-open spans of ``{% generation %}`` blocks; empty where the template has none.
         roles: the role of each message.
         template: the hash of the template.
+        given: the messages, tools, documents and template arguments, as the caller gave them, by the option's name.
     """
 
     text: str
@@ -54,6 +55,7 @@ class RenderedChat:
     generated: tuple[tuple[int, int], ...]
     roles: tuple[str, ...]
     template: str
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 class ChatRenderer:
@@ -110,7 +112,13 @@ class ChatRenderer:
         if self._continues:
             rendering = _continued(rendering, final)
         roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
-        return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, self._template.hash)
+        given = {
+            "messages": messages,
+            "tools": self._tools,
+            "documents": self._documents,
+            "template_args": self._args,
+        }
+        return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, self._template.hash, given)
 
     def _share(self) -> Shared:
         origins, tools, documents = Origins(), self._tools, self._documents

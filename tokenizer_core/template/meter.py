@@ -101,6 +101,7 @@ class Meter:
         self._next_look = time.monotonic() + (min(BASE_SECONDS, seconds) if self._turn is None else LOOK_SECONDS)
         self.now = datetime.now()
         self._weights: dict[int, tuple[int, Any]] = {}
+        self.taken_out: dict[int, set[str]] = {}
 
     def charge(self, units: int) -> None:
         """Take ``units`` off what is left, before the work is done.
@@ -207,6 +208,12 @@ def now() -> datetime:
     """Return the time of this rendering, the same however often it is asked for."""
     meter = _CURRENT.meter
     return datetime.now() if meter is None else meter.now
+
+
+def taken_out() -> dict[int, set[str]]:
+    """Return what this rendering took out of the caller's texts, by the number of the field."""
+    meter = _CURRENT.meter
+    return {} if meter is None else meter.taken_out
 
 
 def size_of(values: Any) -> int:

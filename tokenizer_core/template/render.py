@@ -15,8 +15,9 @@ import jinja2
 
 from tokenizer_core.errors import InputError, InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
 from tokenizer_core.template.meter import Budget, Meter, metered
+from tokenizer_core.template.numbers import number
 from tokenizer_core.template.sandbox import PlainEnvironment
-from tokenizer_core.template.tracked import GENERATED, Tracked, bare, concat, number, runs_of, written
+from tokenizer_core.template.tracked import GENERATED, Tracked, bare, concat, runs_of, written
 from tokenizer_core.template.tracking import TrackingEnvironment
 from tokenizer_core.template.turn import give_way
 
@@ -92,7 +93,7 @@ class Origins:
     def place(self, code: int) -> tuple[int | None, str]:
         """Return the message and the field behind a code."""
         message, above, part = self._places[code >> 1]
-        return message, _joined(self._path(above), part)
+        return message, joined_path(self._path(above), part)
 
     def track(self, value: Any, message: int | None, field: str) -> Any:
         """Copy a JSON value with the origin of every text and number in it.
@@ -143,17 +144,17 @@ class Origins:
         """Return the path of an object or list; all that it holds ask for it."""
         if above not in self._paths:
             place = self._places[above]
-            self._paths[above] = _joined(self._path(place.above), place.part)
+            self._paths[above] = joined_path(self._path(place.above), place.part)
         return self._paths[above]
 
     def _invalid(self, message: str, place: _Place) -> InvalidOption:
-        path = _joined(self._path(place.above), place.part)
+        path = joined_path(self._path(place.above), place.part)
         if place.message is not None:
             path = f"messages[{place.message}].{path}" if path else f"messages[{place.message}]"
         return InvalidOption(message, field=path)
 
 
-def _joined(path: str, part: str | int) -> str:
+def joined_path(path: str, part: str | int) -> str:
     """Append a key or an index to a path, which is cut off if it becomes too long."""
     if isinstance(part, int):
         path = f"{path}[{part}]"

@@ -17,10 +17,10 @@ from jinja2 import Undefined
 from tokenizer_core.errors import TemplateUntrackable
 from tokenizer_core.template.growth import charge_method, parts_of
 from tokenizer_core.template.meter import OBJECT, PIECE, charge
+from tokenizer_core.template.taken import put_back, take_out
 
 Runs = tuple[tuple[int, int], ...]
 
-_PLAIN = (str, int, float, bool)
 _CONTAINERS = (list, tuple, set, range, KeysView, ValuesView, ItemsView)
 
 TEMPLATE = 0
@@ -72,13 +72,15 @@ def code_of(value: Any) -> int:
     """
     if isinstance(value, Tracked):
         return next((code for _, code in value._runs if code > GENERATED), TEMPLATE)
-    if isinstance(value, (TrackedInt, TrackedFloat)):
-        return value._code
+    if isinstance(value, (int, float)):
+        # Numbers of the caller have a type of their own, which is made of this module.
+        code: int = getattr(value, "_code", TEMPLATE)
+        return code
     if isinstance(value, dict):
         return next((code for item in value.items() if (code := code_of(item))), TEMPLATE)
     if isinstance(value, _CONTAINERS):
         return next((code for item in value if (code := code_of(item))), TEMPLATE)
-    if value is None or type(value) in _PLAIN or isinstance(value, Undefined):
+    if value is None or type(value) is str or isinstance(value, Undefined):
         return TEMPLATE
     raise untracked(value)
 
@@ -127,6 +129,21 @@ def cut(text: str, start: int, end: int) -> str:
             break
         cropped.append((stop - start, code))
     return make(part, tuple(cropped))
+
+
+def _fields(parts: Iterable[str]) -> set[int]:
+    """Return the numbers of the caller's fields that characters of these strings come from."""
+    runs = (run for part in parts if isinstance(part, Tracked) for run in part._runs)
+    return {code >> 1 for _, code in runs if code > GENERATED}
+
+
+def _returned(text: str, parts: list[str]) -> str:
+    """Give the caller back, in what a template puts between or into parts, what it took out of the caller's text."""
+    pieces, end = [], 0
+    for start, stop, field in put_back(text, _fields(parts)):
+        pieces += [cut(text, end, start), written(bare(cut(text, start, stop)), 2 * field)]
+        end = stop
+    return concat([*pieces, cut(text, end, len(text))])
 
 
 def generated(text: str) -> str:
@@ -237,7 +254,12 @@ class Tracked(str):
             at += len(part) + gap
         return cuts
 
-    def _words(self, parts: list[str]) -> list[str]:
+    def _pieces(self, parts: list[str], sep: str | None) -> list[str]:
+        """Find the parts that ``split`` made, and remember what stood between."""
+        if sep is not None:
+            if len(parts) > 1:
+                take_out(sep, _fields([self]))
+            return self._cuts(parts, len(sep))
         cuts, at = [], 0
         for part in parts:
             at = super().find(part, at)
@@ -263,20 +285,21 @@ class Tracked(str):
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         charge_method(self, "split", sep, maxsplit)
-        parts = super().split(sep, maxsplit)
-        return self._words(parts) if sep is None else self._cuts(parts, len(sep))
+        return self._pieces(super().split(sep, maxsplit), sep)
 
     def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         charge_method(self, "rsplit", sep, maxsplit)
-        parts = super().rsplit(sep, maxsplit)
-        return self._words(parts) if sep is None else self._cuts(parts, len(sep))
+        return self._pieces(super().rsplit(sep, maxsplit), sep)
 
     def splitlines(self, keepends: bool = False) -> list[str]:
         charge_method(self, "splitlines")
         lines = self._cuts(super().splitlines(True), 0)
         if keepends:
             return lines
-        return [cut(line, 0, len(without)) for line, without in zip(lines, super().splitlines(), strict=True)]
+        ends = [len(line) for line in super().splitlines()]
+        for line_break in {str.__getitem__(line, slice(end, None)) for line, end in zip(lines, ends, strict=True)}:
+            take_out(line_break, _fields([self]))
+        return [cut(line, 0, end) for line, end in zip(lines, ends, strict=True)]
 
     def partition(self, sep: str, /) -> tuple[str, str, str]:
         before, found, behind = self._cuts(list(super().partition(sep)), 0)
@@ -294,8 +317,8 @@ class Tracked(str):
             return self
         if old:
             parts: list[str] = Tracked.split(self, old, times)
-            return concat([piece for part in parts for piece in (new, part)][1:])
-        characters = list(self)
+            return Tracked(new).join(parts)
+        characters, new = list(self), _returned(new, [self])
         joined = [piece for character in characters[:times] for piece in (new, character)]
         return concat([*joined, *characters[times:], *([new] if times > len(characters) else [])])
 
@@ -304,8 +327,9 @@ class Tracked(str):
         for at, part in enumerate(parts_of(self, parts)):
             if not isinstance(part, str):
                 raise TypeError(f"sequence item {at}: expected str instance, {type(part).__name__} found")
-            items += (self, part)
-        return concat(items[1:])
+            items.append(part)
+        between = _returned(self, items)
+        return concat([piece for item in items for piece in (between, item)][1:])
 
     def zfill(self, width: SupportsIndex, /) -> str:
         charge_method(self, "zfill", width)
@@ -329,61 +353,6 @@ class Tracked(str):
 def tracked(text: str) -> Tracked:
     """Return the text with the methods that keep origins."""
     return text if isinstance(text, Tracked) else Tracked(text)
-
-
-class TrackedInt(int):
-    """A number of the caller: its digits are the caller's characters, and so are those of what is computed from it."""
-
-    _code: int
-
-    def __repr__(self) -> str:
-        return written(super().__repr__(), self._code)
-
-    __str__ = __repr__
-
-
-class TrackedFloat(float):
-    """See ``TrackedInt``."""
-
-    _code: int
-
-    def __repr__(self) -> str:
-        return written(super().__repr__(), self._code)
-
-    __str__ = __repr__
-
-
-def number(value: Any, code: int) -> Any:
-    """Mark a number with a code; whatever is not a number, has an origin, or is the template's, stays as it is."""
-    if code != TEMPLATE and isinstance(value, complex):
-        raise TemplateUntrackable("the chat template computes a complex number, whose parts are not tracked")
-    if code == TEMPLATE or isinstance(value, (bool, TrackedInt, TrackedFloat)) or not isinstance(value, (int, float)):
-        return value
-    marked: TrackedInt | TrackedFloat = TrackedInt(value) if isinstance(value, int) else TrackedFloat(value)
-    marked._code = code
-    return marked
-
-
-_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
-_COMPUTED = (
-    *(f"__{side}{name}__" for name in _OPERATORS for side in ("", "r")),
-    *(f"__{name}__" for name in ("neg", "pos", "abs", "invert", "round", "floor", "ceil", "trunc")),
-    "conjugate",
-)
-_PARTS = ("real", "imag", "numerator", "denominator")
-
-
-def _keeping(compute: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: number(compute(self, *args), self._code)
-
-
-for _tracked, _plain in ((TrackedInt, int), (TrackedFloat, float)):
-    for _name in _COMPUTED:
-        if hasattr(_plain, _name):
-            setattr(_tracked, _name, _keeping(getattr(_plain, _name)))
-    for _name in _PARTS:
-        if hasattr(_plain, _name):
-            setattr(_tracked, _name, property(_keeping(getattr(_plain, _name).__get__)))
 
 
 def text_of(value: Any) -> str:

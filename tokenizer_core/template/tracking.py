@@ -13,6 +13,7 @@ from jinja2.sandbox import safe_range
 from tokenizer_core.errors import TemplateUntrackable
 from tokenizer_core.template import formatting, meter
 from tokenizer_core.template.growth import charge_filter, ticking
+from tokenizer_core.template.numbers import number
 from tokenizer_core.template.sandbox import NATIVE_FILTERS, PlainEnvironment, contextual, made
 from tokenizer_core.template.string_filters import STRING_FILTERS
 from tokenizer_core.template.tracked import (
@@ -22,7 +23,6 @@ from tokenizer_core.template.tracked import (
     code_of,
     concat,
     generated,
-    number,
     text_of,
     tracked,
     written,
