@@ -13,7 +13,7 @@ import pytest
 
 from tests.data import needs_data, shared, vectors
 from tests.formats.small import added, document, model, write
-from tokenizer_core import Tokenizer, artifact, durable
+from tokenizer_core import Tokenizer, artifact, atomic_files
 from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
 from tokenizer_core.errors import TokdError, Unsupported
 from tokenizer_core.formats import files, hf_json, publish
@@ -266,20 +266,20 @@ def test_an_artifact_is_replaced_in_one_step(parts, saved):
 def test_what_another_process_sweeps_away_before_it_is_locked_is_made_again(
     what, moment, parts, saved, tmp_path, monkeypatch
 ):
-    module = os if moment == "open" else durable.fcntl
+    module = os if moment == "open" else atomic_files.fcntl
     called = getattr(module, moment)
 
     def swept(target: Any, *arguments: Any, **named: Any) -> Any:
         fresh = [path for path in tmp_path.iterdir() if ".tokd-" in path.name]
         if fresh:
             monkeypatch.undo()
-            durable.sweep(tmp_path)
+            atomic_files.sweep(tmp_path)
             assert not fresh[0].exists()
         return called(target, *arguments, **named)
 
     monkeypatch.setattr(module, moment, swept)
     if what == "file":
-        durable.replace(tmp_path / "one", [b"a"])
+        atomic_files.replace(tmp_path / "one", [b"a"])
         assert (tmp_path / "one").read_bytes() == b"a"
     else:
         artifact.write(parts, saved)

@@ -52,12 +52,11 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat
     from tokenizer_core.corpus.sample import sample_corpus
-    from tokenizer_core.costs import Fertility, fertility, fertility_by_language
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.nearest import did_you_mean
-    from tokenizer_core.overlap import overlapping
-    from tokenizer_core.shaping import Cut, Padding, Row, pad_id_of, padded_width, shape_rows
+    from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.template import Span, Turn, in_turns
+    from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
     from tokenizer_core.training.plans import TrainingWarning
@@ -177,11 +176,10 @@ _LATER = {
         "corpus.files": ("Files",),
         "corpus.reading": ("CorpusFormat",),
         "corpus.sample": ("sample_corpus",),
-        "costs": ("Fertility", "fertility", "fertility_by_language"),
+        "token_counts": ("Fertility", "fertility", "fertility_by_language"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "nearest": ("did_you_mean",),
-        "overlap": ("overlapping",),
-        "shaping": ("Cut", "Padding", "Row", "pad_id_of", "padded_width", "shape_rows"),
+        "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
         "template": ("Span", "Turn", "in_turns"),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),

@@ -15,7 +15,7 @@ from tokenizer_core.arguments import check_choice, holds_items
 from tokenizer_core.chat_rendering import RenderedChat
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
-from tokenizer_core.overlap import overlapping
+from tokenizer_core.padding import overlapping
 from tokenizer_core.template import joined_path
 
 Places = npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ from typing import Any
 
 from tokenizer_core.checking.report import Finding, failed, passed
 from tokenizer_core.checking.texts import PROSE
-from tokenizer_core.costs import fertility as fertility_of
+from tokenizer_core.token_counts import fertility as fertility_of
 from tokenizer_core.tokenizer import Tokenizer
 
 MIN_ENTRIES = 1_000

@@ -7,7 +7,7 @@ import numpy as np
 from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
 from tokenizer_core.checking.texts import PROSE
 from tokenizer_core.config import Side
-from tokenizer_core.shaping import Row, shape_rows
+from tokenizer_core.padding import Row, shape_rows
 from tokenizer_core.tokenizer import Tokenizer
 
 _ROWS = ("", "a", "one row is short", "another is as long as a line of text usually gets, or a little longer")

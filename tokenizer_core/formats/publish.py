@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tokenizer_core.durable import fresh_directory, sweep, sync_directory, write_new
+from tokenizer_core.atomic_files import fresh_directory, sweep, sync_directory, write_new
 from tokenizer_core.errors import InvalidArtifact
 
 _AT_FDCWD = -100

@@ -19,7 +19,7 @@ import zstandard
 
 from tokenizer_core._kernel import PieceCounts
 from tokenizer_core.arguments import place_of
-from tokenizer_core.durable import replace
+from tokenizer_core.atomic_files import replace
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 
 HEADER = "tokd counts 1"

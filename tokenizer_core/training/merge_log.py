@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenizer_core.durable import replace
+from tokenizer_core.atomic_files import replace
 from tokenizer_core.training.learning import Merge
 
 FORMAT = "tokd merges 1"

@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from tokenizer_core import durable
+from tokenizer_core import atomic_files
 from tokenizer_core._kernel import VERSION
 from tokenizer_core.arguments import check_call, check_kind, integer_of, place_of, tuple_of
 from tokenizer_core.artifact import holds
@@ -93,8 +93,8 @@ class TrainingRun:
         self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
         self._counts_directory = self._directory / "counts"
         self._counts_directory.mkdir(parents=True, exist_ok=True)
-        durable.sweep(self._directory)
-        durable.sweep(self._counts_directory)
+        atomic_files.sweep(self._directory)
+        atomic_files.sweep(self._counts_directory)
 
     def count(self) -> None:
         """Count every part of the corpus whose counts are not there.
@@ -104,7 +104,7 @@ class TrainingRun:
         """
         corpus = self._recipe.corpus
         names = list(self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus))
-        durable.replace(self._counted, (json.dumps(names).encode(),))
+        atomic_files.replace(self._counted, (json.dumps(names).encode(),))
 
     def save_counts(self, path: str | Path) -> None:
         """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``.

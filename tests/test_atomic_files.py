@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tokenizer_core import durable
+from tokenizer_core import atomic_files
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import publish
 
@@ -49,7 +49,7 @@ def size_of(path: Path) -> int:
 
 def test_a_file_lies_on_the_disk_before_it_has_its_name(tmp_path: Path, steps: Steps) -> None:
     (tmp_path / "kept").write_bytes(b"old")
-    durable.replace(tmp_path / "kept", [b"all ", b"of it"])
+    atomic_files.replace(tmp_path / "kept", [b"all ", b"of it"])
     assert steps == [("sync", "fresh", 9), ("name", "kept", 9), ("sync", tmp_path.name, 9)]
 
 
@@ -67,7 +67,7 @@ def test_a_write_that_fails_leaves_the_file_from_before_and_no_other(tmp_path: P
 
     (tmp_path / "kept").write_bytes(b"old")
     with pytest.raises(MemoryError):
-        durable.replace(tmp_path / "kept", parts())
+        atomic_files.replace(tmp_path / "kept", parts())
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"kept": b"old"}
 
 

@@ -6,7 +6,7 @@ import pytest
 import tiktoken
 
 from tests.vocabularies import build, split
-from tokenizer_core.coverage import covers_every_text
+from tokenizer_core.pattern_coverage import covers_every_text
 from tokenizer_core.patterns import PATTERNS
 
 TEXTS = ("", "a", " a  1\n\n'll, ", "\r\n\x1c\x85\u2028\t", "Ǆǅ ß\u0301 日本 ٣½ \U0001f469\u200d \ue000\u0378")

@@ -1,4 +1,4 @@
-"""Cut rows of ids to a length, pad them to a width, and say where the padding is.
+"""Cut rows of ids to a length, pad them to a width, and make the masks that go with them.
 
 Truncation takes ids from the text alone: what ``add_special_tokens`` put before and after it stays, as in Hugging Face.
 Padding never shortens a row. Masks and positions are derived from a row when they are asked for.
@@ -20,6 +20,7 @@ from tokenizer_core.nearest import did_you_mean
 
 Ids = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.uint8]
+Spans = npt.NDArray[Any]
 Padding = Literal["none", "longest", "max_length"]
 
 MAX_PADDED_IDS = 1 << 24
@@ -276,3 +277,29 @@ def _pad(row: Ids, cut: Cut, width: int, side: Side, pad_id: int | None, prefix:
     if side == "left":
         return Row(np.concatenate((pad, row)), cut, missing, 0, prefix, suffix)
     return Row(np.concatenate((row, pad)), cut, 0, missing, prefix, suffix)
+
+
+def overlapping(spans: Spans, targets: Spans) -> npt.NDArray[np.bool_]:
+    """Tell which spans share at least one position with a target; what is empty shares none.
+
+    Args:
+        spans: shape (n, 2).
+        targets: shape (m, 2), in any order, overlapping or not.
+
+    Raises:
+        InvalidOption: one of them is not such an array of integers.
+    """
+    for field, value in (("spans", spans), ("targets", targets)):
+        given: object = value
+        if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu" or given.shape[1:] != (2,):
+            raise InvalidOption(f"{field} is an array of integers, shape (n, 2), not {shown(given)}", field=field)
+    mask = np.zeros(len(spans), np.bool_)
+    targets = targets[targets[:, 0] < targets[:, 1]]
+    if not len(targets):
+        return mask
+    targets = targets[np.argsort(targets[:, 0], kind="stable")]
+    # Of all targets that begin before a span ends, the one that reaches furthest decides.
+    reach = np.maximum.accumulate(targets[:, 1])
+    before = np.searchsorted(targets[:, 0], spans[:, 1], side="left")
+    mask[(before > 0) & (reach[before - 1] > spans[:, 0]) & (spans[:, 0] < spans[:, 1])] = True
+    return mask

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.shaping import MAX_PADDED_IDS, padded_width, plan_cut, shape_rows
+from tokenizer_core.padding import MAX_PADDED_IDS, padded_width, plan_cut, shape_rows
 
 PAD, BOS, EOS = 0, 1, 2
 SIDES = st.sampled_from(["left", "right"])
