@@ -1,5 +1,4 @@
-//! Decoding against the bytes of each token in turn, streams against the whole, and UTF-16 against the standard
-//! library.
+//! Decoding against the bytes of each token in turn, and streams against the whole.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::atomic::AtomicU32;
@@ -9,7 +8,6 @@ use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
 use tokd_kernel::machine::path::Path;
-use tokd_kernel::transcode::utf16::Units;
 use tokd_kernel::vocabulary::Vocabulary;
 
 /// What stands before.
@@ -63,13 +61,6 @@ proptest! {
         prop_assert_eq!(tokens.decode(&ids, skip).unwrap(), expected.as_slice());
         let shared: Vec<AtomicU32> = ids.iter().copied().map(AtomicU32::new).collect();
         prop_assert_eq!(tokens.decode(&shared, skip).unwrap(), expected.as_slice());
-        let few = tokens.wide_in(&ids);
-        let wide = |id: &&u32| truth[**id as usize].as_ref().is_some_and(|(bytes, special)| {
-            bytes.len() <= 127 && !special && !bytes.is_ascii()
-        });
-        let step = ids.len() / 1024 + 1;
-        prop_assert_eq!(few, ids.iter().step_by(step).filter(wide).count() * step);
-
         // Behind what is there already, in a buffer that has to grow.
         let mut behind = vec![UNTOUCHED; short];
         tokens.append(&ids, skip, &mut behind).unwrap();
@@ -96,58 +87,6 @@ proptest! {
         prop_assert_eq!(text, String::from_utf8_lossy(&bytes).into_owned());
     }
 
-    #[test]
-    fn units_are_those_of_the_standard_library(
-        parts in prop::collection::vec(prop::sample::select(vec![
-            "a", "plain text of some length, more than a window of sixty-four bytes holds at once", "é", "中", "日本語",
-            "👍", "\u{7FF}", "\u{800}", "\u{FFFF}", "\u{D7FF}", "\u{E000}", "\u{10000}", "\u{10FFFF}", "\0",
-        ]), 0..60),
-        cut in any::<prop::sample::Index>(),
-    ) {
-        let Some(mut units) = wide() else { return Ok(()) };
-        let text = parts.concat();
-        let cut = text.floor_char_boundary(cut.index(text.len() + 1));
-        prop_assert!(units.push(&text.as_bytes()[..cut]).is_some() && units.push(&text.as_bytes()[cut..]).is_some());
-        prop_assert_eq!(units.as_slice(), text.encode_utf16().collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn what_is_not_utf8_has_no_units(
-        bytes in prop::collection::vec(prop::sample::select(
-            b"aaaa\x00\x7F\x80\x9F\xA0\xBF\xC0\xC1\xC2\xDF\xE0\xE1\xED\xEE\xEF\xF0\xF1\xF4\xF5\xFF\x90\x8F".to_vec()
-        ), 0..5),
-        before in 0_usize..140, behind in 0_usize..140,
-    ) {
-        let Some(mut units) = wide() else { return Ok(()) };
-        let whole = [vec![b'x'; before], bytes, "é".repeat(behind).into_bytes()].concat();
-        let expected = std::str::from_utf8(&whole).ok().map(|text| text.encode_utf16().collect::<Vec<_>>());
-        let found = units.push(&whole).map(|()| units.as_slice().to_vec());
-        prop_assert_eq!(found, expected);
-    }
-}
-
-fn wide() -> Option<Units> {
-    Units::with_room(0, Path::Avx512)
-}
-
-#[test]
-fn every_character_has_its_units_wherever_it_stands() {
-    let Some(mut units) = wide() else { return };
-    let text: String = (0..=0x10FFFF).filter_map(char::from_u32).collect();
-    for shift in 0..5 {
-        let shifted = "x".repeat(shift) + &text;
-        let mut units = Units::with_room(shifted.len(), Path::Avx512).unwrap();
-        units.push(shifted.as_bytes()).unwrap();
-        assert!(units.as_slice().iter().copied().eq(shifted.encode_utf16()));
-    }
-    units.push(&[]).unwrap();
-    assert!(units.as_slice().is_empty());
-}
-
-#[test]
-fn only_the_wide_path_makes_units() {
-    assert!(Units::with_room(9, Path::Portable).is_none());
-    assert_eq!(wide().is_some(), Path::Avx512.is_available());
 }
 
 #[test]

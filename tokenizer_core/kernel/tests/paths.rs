@@ -175,12 +175,10 @@ fn only_paths_that_are_there_can_be_chosen() {
     assert!(Path::available().any(|path| path == Path::Portable), "every machine has the portable path");
     let unknown = Path::of_name("sse").unwrap_err();
     assert_eq!(unknown.code, Code::InvalidOption);
-    assert!(unknown.message.contains("avx512, avx2, portable"), "{}", unknown.message);
-    for name in ["avx2", "avx512"] {
-        match Path::of_name(name) {
-            Ok(path) => assert!(path.is_available()),
-            Err(error) => assert!(error.message.contains("has only"), "{}", error.message),
-        }
+    assert!(unknown.message.contains("avx2, portable"), "{}", unknown.message);
+    match Path::of_name("avx2") {
+        Ok(path) => assert!(path.is_available()),
+        Err(error) => assert!(error.message.contains("has only"), "{}", error.message),
     }
 }
 

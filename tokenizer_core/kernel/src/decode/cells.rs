@@ -45,15 +45,11 @@ const SPECIAL: u8 = 0x40;
 /// There is such a token.
 const TOKEN: u8 = 0x80;
 
-/// The highest bit of each byte of a token.
-const WIDE: u128 = u128::from_le_bytes([0x80; CELL]) & !(0xFF << (8 * SHORT));
-
 impl Cell {
-    /// The length of a token that is neither long nor special, and whether it is all ASCII.
+    /// The length of a token that is neither long nor special.
     #[inline(always)]
-    pub(crate) fn plain(&self) -> Option<(u8, bool)> {
-        let is_ascii = u128::from_le_bytes(self.0) & WIDE == 0;
-        (1..=SHORT as u8).contains(&self.common()).then_some((self.common(), is_ascii))
+    pub(crate) fn plain(&self) -> Option<u8> {
+        (1..=SHORT as u8).contains(&self.common()).then_some(self.common())
     }
 
     /// The length up to [`MIDDLE`], else [`LONG`]; above it [`TOKEN`] and [`SPECIAL`].

@@ -16,9 +16,6 @@ use crate::machine::prefetch::prefetch_at;
 use crate::machine::room::reserve;
 use crate::vocabulary::Vocabulary;
 
-/// Set in the table of lengths: the token is not ASCII.
-const WIDE: u8 = 0x80;
-
 /// The longest length in the table of lengths, which has 0 for longer tokens, for holes and for special tokens.
 const COUNTED: usize = 0x7F;
 
@@ -30,9 +27,6 @@ const COPIED: usize = 4;
 
 /// Ids so far ahead are prefetched.
 const AHEAD: usize = 512;
-
-/// Ids that are looked at to estimate what all are like.
-const SAMPLE: usize = 1024;
 
 /// An id in memory that other threads may write to.
 pub trait LoadId {
@@ -72,11 +66,11 @@ impl TokenBytes {
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken], path: Path) -> Result<Self> {
         let cells = Cells::new(vocabulary, added_tokens)?;
         let length = |(id, cell): (u32, &Cell)| {
-            let plain = cell.plain().or_else(|| {
+            let counted = || {
                 let bytes = cells.get(id).filter(|bytes| bytes.len() <= COUNTED && !cells.is_special(id))?;
-                Some((bytes.len() as u8, bytes.is_ascii()))
-            });
-            plain.map_or(0, |(length, is_ascii)| if is_ascii { length } else { length | WIDE })
+                Some(bytes.len() as u8)
+            };
+            cell.plain().or_else(counted).unwrap_or(0)
         };
         let lengths = (0..).zip(cells.all()).map(length).collect();
         let path = if path.is_available() { path } else { Path::Portable };
@@ -102,7 +96,7 @@ impl TokenBytes {
     /// The length of a token in bytes, and 0 for a hole.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
-        match self.lengths.get(id as usize).map_or(0, |length| length & !WIDE) {
+        match self.lengths.get(id as usize).copied().unwrap_or(0) {
             0 => self.get(id).map_or(0, <[u8]>::len) as u32,
             length => u32::from(length),
         }
@@ -116,13 +110,6 @@ impl TokenBytes {
     /// How many units each token moves on in a text.
     pub(crate) fn steps(&self, unit: Unit) -> Steps<'_> {
         self.steps.of(self, unit)
-    }
-
-    /// About how many of the tokens are not ASCII, estimated from a sample.
-    pub fn wide_in(&self, ids: &[impl LoadId]) -> usize {
-        let step = ids.len() / SAMPLE + 1;
-        let is_wide = |id: &&_| self.lengths.get(LoadId::load_id(*id) as usize).is_some_and(|length| *length >= WIDE);
-        ids.iter().step_by(step).filter(is_wide).count() * step
     }
 
     /// The room in bytes that [`Self::append`] reserves before it writes `ids` ids, or the first block of them.
@@ -237,7 +224,7 @@ impl StreamDecoder {
 }
 
 /// How many bytes at the end are the beginning of a character that more bytes could complete.
-pub(crate) fn incomplete_tail(bytes: &[u8]) -> usize {
+fn incomplete_tail(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     (1..=longest)
         .rev()

@@ -15,8 +15,6 @@ pub enum Path {
     Portable,
     /// 32 bytes at a time, and BMI2.
     Avx2,
-    /// 64 bytes at a time, with DQ, VL, VBMI, VBMI2 and VAES.
-    Avx512,
 }
 
 /// [`Path::Portable`] as a type, on which the traits are implemented that each path has its own code for.
@@ -26,15 +24,9 @@ pub(crate) struct Portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
 
-/// [`Path::Avx512`] as a type. Its functions enable all features that [`Path::is_available`] asks for; those of
-/// `safe_split` and `transcode` leave out VAES, which they do not need, and DQ and VL, with which the compiler makes
-/// other code of them whose speed has not been measured.
-#[cfg(target_arch = "x86_64")]
-pub(crate) struct Avx512;
-
 impl Path {
     /// All paths, the best first.
-    const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
+    const ALL: [Self; 2] = [Self::Avx2, Self::Portable];
 
     /// The paths that this machine has, the best first.
     pub fn available() -> impl Iterator<Item = Self> {
@@ -83,7 +75,6 @@ impl Path {
         match self {
             Self::Portable => "portable",
             Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
         }
     }
 
@@ -95,16 +86,6 @@ impl Path {
         match self {
             Self::Portable => true,
             Self::Avx2 => is_x86_feature_detected!("avx2") && scalar() && counts(),
-            Self::Avx512 => {
-                is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512vbmi")
-                    && is_x86_feature_detected!("avx512vbmi2")
-                    && is_x86_feature_detected!("vaes")
-                    && Self::Avx2.is_available()
-            }
         }
     }
 

@@ -2,9 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::{Avx2, Avx512};
+use crate::machine::path::Avx2;
+use crate::machine::path::Portable;
 
 /// Entries of a line.
 pub(crate) const WAYS: usize = 16;
@@ -83,20 +83,6 @@ impl FindTag for Avx2 {
                 _mm256_movemask_ps(_mm256_castsi256_ps(same)) as u32
             };
             eight(0) | eight(1) << 8
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl FindTag for Avx512 {
-    #[inline(always)]
-    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
-        use core::arch::x86_64::{_mm512_loadu_si512, _mm512_set1_epi32, _mm512_testn_epi32_mask, _mm512_xor_si512};
-        // SAFETY: the caller's promise; there are sixteen entries of four bytes.
-        unsafe {
-            let entries = _mm512_loadu_si512(line.0.as_ptr().cast());
-            let other = _mm512_xor_si512(entries, _mm512_set1_epi32(tag as i32));
-            u32::from(_mm512_testn_epi32_mask(other, _mm512_set1_epi32(mask as i32)))
         }
     }
 }

@@ -4,11 +4,9 @@
 //! A step finds the highest key, does two lookups and a few operations on bits, and has no branch that depends on the
 //! text.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-mod plain;
+mod turn;
 
-use self::plain::Plain;
+use crate::machine::maximum::Maximum;
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::path::{Avx2, Path};
@@ -148,40 +146,6 @@ fn merge_of(key: u32) -> Option<(usize, u32)> {
     (key > NONE).then_some(((LAST - key % (LAST + 1)) as usize, (key % FLOAT) >> PLACE_BITS))
 }
 
-/// What each path does with a lane.
-trait LaneOps {
-    /// Begin with a piece of 1 to `N - 2` bytes.
-    ///
-    /// # Safety
-    /// The machine has what the steps are made of.
-    unsafe fn begin<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, piece: &[u8]);
-
-    /// Make the first merge of a lane that has begun; `false` if there is none.
-    ///
-    /// # Safety
-    /// As [`Self::begin`].
-    unsafe fn first<const N: usize>(lane: &mut Lane<N>, table: &MergeTable) -> bool;
-
-    /// Look up the pairs that the last merge led to.
-    ///
-    /// # Safety
-    /// As [`Self::begin`].
-    unsafe fn look<const N: usize>(lane: &mut Lane<N>, table: &MergeTable);
-
-    /// Make the next merge, after the pairs that the last one led to were looked up; `false` if none is left. `others`
-    /// says whether so many lanes are at work that none waits for its lookups.
-    ///
-    /// # Safety
-    /// As [`Self::begin`].
-    unsafe fn next<const N: usize>(lane: &mut Lane<N>, table: &MergeTable, others: bool) -> bool;
-
-    /// Bring the ids of the piece to the front.
-    ///
-    /// # Safety
-    /// As [`Self::begin`].
-    unsafe fn finish<const N: usize>(lane: &mut Lane<N>);
-}
-
 /// With up to this many lanes, each waits for its lookups.
 const FEW: usize = 4;
 
@@ -210,24 +174,10 @@ impl<const N: usize> Lanes<N> {
         match table.path() {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the machine has the path: `MergeTable::on` asserts it, and the best path is one that it has.
-            Path::Avx512 => unsafe { self.merge_avx512(table, pieces) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
             Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
             // SAFETY: every machine has the portable path.
-            _ => unsafe { self.merge_by::<Plain<Portable>>(table, pieces) },
+            _ => unsafe { self.merge_by::<Portable>(table, pieces) },
         }
-    }
-
-    /// # Safety
-    /// The machine has [`Path::Avx512`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt"
-    )]
-    unsafe fn merge_avx512<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        // SAFETY: the caller's promise.
-        unsafe { self.merge_by::<avx512::Vectors>(table, pieces) }
     }
 
     /// # Safety
@@ -236,45 +186,47 @@ impl<const N: usize> Lanes<N> {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn merge_avx2<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
         // SAFETY: the caller's promise.
-        unsafe { self.merge_by::<Plain<Avx2>>(table, pieces) }
+        unsafe { self.merge_by::<Avx2>(table, pieces) }
     }
 
     /// # Safety
-    /// The machine has what the steps are made of.
+    /// The machine has the path.
     #[inline(always)]
-    unsafe fn merge_by<'a, S: LaneOps>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
+    unsafe fn merge_by<'a, P: FindTag + Maximum>(
+        &mut self,
+        table: &MergeTable,
+        pieces: impl Iterator<Item = &'a [u8]>,
+    ) {
         let Self(lanes) = self;
         let mut begun = 0;
         for (lane, piece) in lanes.iter_mut().zip(pieces) {
-            // SAFETY: the caller's promise.
-            unsafe { S::begin(lane, table, piece) };
+            lane.begin(table, piece);
             begun += 1;
         }
         let (mut left, mut count) = ([0_u8; LANES], 0);
         for at in 0..begun {
             left[count % LANES] = at as u8;
             // SAFETY: the caller's promise.
-            count += usize::from(unsafe { S::first(&mut lanes[at % LANES], table) });
+            count += usize::from(unsafe { lanes[at % LANES].first::<P>(table) });
         }
         while count != 0 {
             // All lookups in a row: a processor looks a few hundred instructions ahead, which then cover several
             // lookups.
             for lane in left.iter().take(count) {
                 // SAFETY: the caller's promise.
-                unsafe { S::look(&mut lanes[usize::from(*lane) % LANES], table) };
+                unsafe { lanes[usize::from(*lane) % LANES].look::<P>(table) };
             }
             let mut kept = 0;
             for at in 0..count {
                 let lane = left[at % LANES];
                 left[kept % LANES] = lane;
                 // SAFETY: the caller's promise.
-                kept += usize::from(unsafe { S::next(&mut lanes[usize::from(lane) % LANES], table, count > FEW) });
+                kept += usize::from(unsafe { lanes[usize::from(lane) % LANES].next::<P>(table, count > FEW) });
             }
             count = kept;
         }
         for lane in &mut lanes[..begun] {
-            // SAFETY: the caller's promise.
-            unsafe { S::finish(lane) };
+            lane.finish();
         }
     }
 

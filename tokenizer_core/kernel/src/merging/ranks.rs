@@ -25,9 +25,6 @@ pub(crate) const AHEAD: usize = 16;
 #[derive(Debug)]
 pub struct MergeTable {
     byte_ids: [u32; 256],
-    /// The same in a byte each, if all of them fit.
-    #[cfg(target_arch = "x86_64")]
-    narrow_byte_ids: Option<[u8; 256]>,
     /// Precedences by two bytes as a little-endian word: each piece begins by looking up all its pairs of bytes.
     byte_pairs: Table<u32>,
     pairs: PairTable,
@@ -99,8 +96,6 @@ impl MergeTable {
         let id_bits = vocabulary.id_limit().ilog2() + 1;
         Ok(Self {
             byte_ids,
-            #[cfg(target_arch = "x86_64")]
-            narrow_byte_ids: Some(byte_ids.map(|id| id as u8)).filter(|narrow| narrow.map(u32::from) == byte_ids),
             byte_pairs: Table::new(1 << 16),
             pairs: PairTable::new(id_bits, merges, tag_bits),
             products: vec![0; merges + 1],
@@ -139,13 +134,6 @@ impl MergeTable {
         self.byte_pairs[usize::from(pair)]
     }
 
-    /// The precedences of the tokens of two single bytes, by the two as a little-endian word.
-    #[inline(always)]
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn byte_pairs(&self) -> &[u32] {
-        &self.byte_pairs
-    }
-
     /// What the tokens of two single bytes become.
     #[inline]
     pub(crate) fn product_of_bytes(&self, left: u8, right: u8) -> Option<u32> {
@@ -157,13 +145,6 @@ impl MergeTable {
     #[inline(always)]
     pub fn byte_id(&self, byte: u8) -> u32 {
         self.byte_ids[byte as usize]
-    }
-
-    /// The ids of all single bytes, if they fit.
-    #[inline(always)]
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn narrow_byte_ids(&self) -> Option<&[u8; 256]> {
-        self.narrow_byte_ids.as_ref()
     }
 
     /// An id that is not a token's and that [`Self::address_between`] takes.

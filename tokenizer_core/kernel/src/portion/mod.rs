@@ -1,13 +1,11 @@
 //! From pieces to ids, a portion of the text at a time.
 //!
 //! Each step is done for all pieces of a portion before the next begins, so that many loads are under way at once:
-//! first the keys (`keys`, `avx2`, `avx512`), then what the caches have (`take`, `longer`), then what they miss
+//! first the keys (`keys`, `avx2`), then what the caches have (`take`, `longer`), then what they miss
 //! (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod counts;
 mod joined_ids;
 mod keys;
@@ -30,7 +28,7 @@ use self::look_up::LookUp;
 use self::misses::{MissResolver, Resolved, Unresolved};
 use crate::machine::path::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::{Avx2, Avx512, Path};
+use crate::machine::path::{Avx2, Path};
 use crate::machine::words::padded;
 use crate::merging::Mergers;
 use crate::merging::white_space::WhiteSpace;
@@ -43,7 +41,7 @@ use crate::tables::Tables;
 pub const PIECES: usize = 512;
 
 /// Pieces that a path may work on together.
-const GROUP: usize = 16;
+const GROUP: usize = 8;
 
 /// The most known ids of a portion that do not come from a line: those of runs and those in the `LongCache`.
 const MORE: usize = 16 * PIECES;
@@ -179,33 +177,10 @@ impl Portion {
         match tables.path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the machine has `tables.path`: `MergeTable::on` asserted it when the tables were made.
-            Path::Avx512 => unsafe { self.encode_avx512(pieces, tables, mergers, caches, sink) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
             Path::Avx2 => unsafe { self.encode_avx2(pieces, tables, mergers, caches, sink) },
             // SAFETY: every machine has the portable path.
             _ => unsafe { self.encode_with::<Portable, _>(pieces, tables, mergers, caches, sink) },
         }
-    }
-
-    /// As [`Self::encode`].
-    ///
-    /// # Safety
-    /// The machine has [`Path::Avx512`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt"
-    )]
-    unsafe fn encode_avx512<S: Sink>(
-        &mut self,
-        pieces: Pieces<'_>,
-        tables: &Tables,
-        mergers: &mut Mergers,
-        caches: &mut Caches,
-        sink: &mut S,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.encode_with::<Avx512, _>(pieces, tables, mergers, caches, sink) }
     }
 
     /// As [`Self::encode`].

@@ -9,7 +9,7 @@ use super::look_up::LookUp;
 use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, Pieces, Portion};
 use crate::decode::TokenBytes;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::{Avx2, Avx512};
+use crate::machine::path::Avx2;
 use crate::machine::path::{Path, Portable};
 use crate::merging::Mergers;
 use crate::merging::white_space::WhiteSpace;
@@ -66,13 +66,6 @@ unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, cac
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn find_by_avx512(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
-    // SAFETY: the caller's promise.
-    unsafe { find_by::<Avx512>(pieces, white, caches) }
-}
-
-#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn find_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
     // SAFETY: the caller's promise.
@@ -96,14 +89,6 @@ fn find_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: impl Fn(P
         let truly = truth(pieces, white, &own, Avx2::place);
         // SAFETY: the machine has it.
         let found = unsafe { find_by_avx2(pieces, white, &own) };
-        assert_eq!(found.each_ref(), [&truly, &truly]);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if Path::Avx512.is_available() {
-        let own = caches(Avx512::place);
-        let truly = truth(pieces, white, &own, Avx512::place);
-        // SAFETY: the machine has it.
-        let found = unsafe { find_by_avx512(pieces, white, &own) };
         assert_eq!(found.each_ref(), [&truly, &truly]);
     }
     truly
@@ -341,10 +326,6 @@ fn every_path_recognises_and_writes_runs_of_every_length() {
                 #[cfg(target_arch = "x86_64")]
                 if Path::Avx2.is_available() {
                     assert_eq!(run_by::<Avx2>(white, &piece), truth, "{length} bytes, {change:?} at {at}");
-                }
-                #[cfg(target_arch = "x86_64")]
-                if Path::Avx512.is_available() {
-                    assert_eq!(run_by::<Avx512>(white, &piece), truth, "{length} bytes, {change:?} at {at}");
                 }
             }
         }

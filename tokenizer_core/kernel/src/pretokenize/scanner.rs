@@ -61,11 +61,8 @@ impl Scanner {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` made sure that the machine has the path.
             Path::Avx2 => unsafe { vector::fill_avx2::<R>(text, at, ends) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Path::Avx512 => unsafe { vector::fill_avx512::<R>(text, at, ends) },
             #[cfg(not(target_arch = "x86_64"))]
-            Path::Avx2 | Path::Avx512 => vector::fill_portable::<R>(text, at, ends),
+            Path::Avx2 => vector::fill_portable::<R>(text, at, ends),
         }
     }
 

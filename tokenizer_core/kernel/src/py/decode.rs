@@ -10,17 +10,9 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::ids::Ids;
 use super::raise::{exception, run};
-use crate::decode::{TokenBytes, incomplete_tail};
+use crate::decode::TokenBytes;
 use crate::encode::Pipeline;
-use crate::machine::path::Path;
 use crate::machine::room::with_room;
-use crate::transcode::utf16::Units;
-
-/// Ids that are decoded at once on the way to UTF-16.
-const PORTION: usize = 2048;
-
-/// Where fewer than one token in `WIDE_SHARE` is not ASCII, Python's UTF-8 decoder is as fast and takes less memory.
-const WIDE_SHARE: usize = 16;
 
 /// Bytes that an id becomes: on average, and at most, for memory that is only reserved.
 const EXPECTED: usize = 5;
@@ -44,21 +36,6 @@ impl Row<'_> {
         let mut bytes = with_room(expected, self.ids.len() * MOST);
         self.tokens.append(self.ids, self.skip_special_tokens, &mut bytes)?;
         Ok(bytes)
-    }
-
-    /// The text in UTF-16, or `None` where there is no fast way to it, or it is not all tokens and UTF-8.
-    ///
-    /// A few ids at a time: bytes that never leave the L1 cache cost no memory.
-    fn units(&self, path: Path) -> Option<Units> {
-        let mut units = Units::with_room(self.ids.len() * EXPECTED, path)?;
-        let mut bytes = Vec::new();
-        for ids in self.ids.chunks(PORTION) {
-            self.tokens.append(ids, self.skip_special_tokens, &mut bytes).ok()?;
-            let whole = bytes.len() - incomplete_tail(&bytes);
-            units.push(&bytes[..whole])?;
-            bytes.drain(..whole);
-        }
-        bytes.is_empty().then_some(units)
     }
 }
 
@@ -105,11 +82,6 @@ pub fn to_text<'py>(
     let py = ids.py();
     let mut ids = Ids::extract(ids, pipeline.tokens())?;
     let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
-    if row.tokens.wide_in(row.ids) * WIDE_SHARE > row.ids.len()
-        && let Some(units) = row.run(py, |row| Ok(row.units(pipeline.path())))?
-    {
-        return from_utf16(py, units.as_slice());
-    }
     let bytes = row.run(py, Row::bytes)?;
     // Python checks the bytes itself: checking them before would read them twice.
     PyString::from_bytes(py, &bytes).or_else(|error| {
@@ -118,15 +90,4 @@ pub fn to_text<'py>(
         }
         Err(error)
     })
-}
-
-/// Python's own decoder of UTF-16 takes a quarter of the time of that of UTF-8 on Japanese, and a twentieth on Russian.
-fn from_utf16<'py>(py: Python<'py>, units: &[u16]) -> PyResult<Bound<'py, PyString>> {
-    let mut order = if cfg!(target_endian = "little") { -1 } else { 1 };
-    // SAFETY: the GIL is held; `units` has `length` bytes, and a null error handler means the strict one.
-    unsafe {
-        let (data, length) = (units.as_ptr().cast(), size_of_val(units) as ffi::Py_ssize_t);
-        let text = ffi::PyUnicode_DecodeUTF16(data, length, std::ptr::null(), &raw mut order);
-        Ok(Bound::from_owned_ptr_or_err(py, text)?.cast_into_unchecked())
-    }
 }

@@ -5,8 +5,6 @@
 //! cache. Leaving out such a cut changes no id, so the pairs that must stay together can be a small set that misses
 //! none of them and contains a few others by mistake.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod crossings;
 #[cfg(target_arch = "x86_64")]
 mod pairs_avx2;
@@ -96,13 +94,7 @@ impl SafeSplit {
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
         match self.path {
             #[cfg(target_arch = "x86_64")]
-            Path::Avx512 => {
-                // SAFETY: `new` has made sure that the machine has the path.
-                let (beyond, far) = unsafe { avx512::beyond_and_far(text) };
-                far || script::is_dense(beyond, text.len())
-            }
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: `new` has made sure that the machine has the path.
             Path::Avx2 => unsafe { script::is_worth_cutting_avx2(text) },
             _ => script::is_worth_cutting(text),
         }
@@ -114,9 +106,6 @@ impl SafeSplit {
         match self.path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `new` made sure that the machine has the path.
-            Path::Avx512 => unsafe { avx512::cut(self, text.as_bytes(), start, ends, tell_parts, cuts) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
             Path::Avx2 => unsafe { windows::cut_avx2(&self.crossings, text, start, ends, tell_parts, cuts) },
             _ => windows::cut(&self.crossings, text, start, ends, tell_parts, cuts),
         }

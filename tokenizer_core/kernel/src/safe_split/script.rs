@@ -43,10 +43,5 @@ unsafe fn is_worth_cutting_with<V: ByteVector>(text: &[u8]) -> bool {
             beyond += wide.count_ones() as usize;
         }
     }
-    is_dense(beyond, text.len())
-}
-
-/// Whether `beyond` bytes beyond ASCII are a quarter of a text of `bytes` bytes.
-pub(super) fn is_dense(beyond: usize, bytes: usize) -> bool {
-    beyond > 0 && beyond * 4 >= bytes
+    beyond > 0 && beyond * 4 >= text.len()
 }

@@ -2,8 +2,6 @@
 
 use proptest::prelude::*;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx512;
 use super::crossings::{Crossings, character};
 use super::{Cuts, SafeSplit};
 use crate::machine::path::Path;
@@ -93,15 +91,6 @@ proptest! {
                 split.cut(&text, start, &ends, tell_parts, &mut cuts);
                 prop_assert_eq!(cuts.ends(), &truth.0, "{}", path.name());
                 prop_assert_eq!(cuts.parts(), if tell_parts { truth.1.as_slice() } else { &[] }, "{}", path.name());
-            }
-            #[cfg(target_arch = "x86_64")]
-            if path == Path::Avx512 {
-                // A machine chooses one of these ways.
-                for cut in [avx512::cut_with::<false>, avx512::cut_with::<true>] {
-                    // SAFETY: the machine has the path.
-                    unsafe { cut(&split, text.as_bytes(), start, &ends, true, &mut cuts) };
-                    prop_assert_eq!((cuts.ends(), cuts.parts()), (truth.0.as_slice(), truth.1.as_slice()));
-                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The same cut without AVX-512: a bit for each byte, 64 bytes at a time, and no branch on what a pair is.
+//! The cut: a bit for each byte, 64 bytes at a time, and no branch on what a pair is.
 //!
 //! Only pairs inside a piece are looked up, and of these those that may be cut at all. Where both characters have two
 //! bytes, or three, which are nearly all pairs of a script, the bytes as they are loaded are what is looked up.
@@ -7,7 +7,7 @@ use super::Cuts;
 use super::crossings::{Crossings, FAR, character};
 use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
 use crate::machine::words::bytes_at;
-use crate::pretokenize::vector::{Block, Compared, ROOM, lowest_bits};
+use crate::pretokenize::vector::{ROOM, lowest_bits, write};
 use crate::unicode::utf8::previous;
 
 /// What is put where a piece ends.
@@ -110,7 +110,7 @@ unsafe fn cut_with<V: ApartTwo>(
         let given = all.count_ones() as usize;
         if let Some(ends) = cuts.ends[count..].first_chunk_mut() {
             // SAFETY: as above.
-            unsafe { Compared::<V>::write(all, at as u32, ends) };
+            unsafe { write::<V>(all, at as u32, ends) };
         }
         if tell_parts {
             let mut left = all;

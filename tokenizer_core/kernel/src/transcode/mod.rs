@@ -1,4 +1,3 @@
 //! Text from one encoding of Unicode to another, many characters at a time.
 
-pub mod utf16;
 pub mod utf8;

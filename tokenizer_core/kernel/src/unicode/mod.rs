@@ -64,15 +64,6 @@ pub fn class_of(code: u32) -> u8 {
     CLASSES.get(((block as usize) << BLOCK_BITS) | (code as usize & BLOCK_MASK)).copied().unwrap_or(0)
 }
 
-/// The classes of the 128 code points that differ from `code` in the last seven bits alone.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-pub(crate) fn pages_of(code: u32) -> &'static [u8; 128] {
-    let block = INDEX.get((code >> BLOCK_BITS) as usize).copied().unwrap_or(0);
-    let start = (block as usize) << BLOCK_BITS | code as usize & BLOCK_MASK & !127;
-    CLASSES.get(start..).and_then(<[u8]>::first_chunk).unwrap_or(&[0; 128])
-}
-
 /// The class of all code points of a range; 0 if they have several.
 pub(crate) const fn class_of_all(codes: std::ops::Range<usize>) -> u8 {
     let mut code = codes.start;

@@ -1,8 +1,7 @@
-//! Text from one encoding to another, on every path and however it comes, against the standard library.
+//! Code points to UTF-8, on every path and however they come, against the standard library.
 
 use tokd_kernel::machine::path::Path;
 use tokd_kernel::transcode::utf8::Utf8;
-use tokd_kernel::transcode::utf16::Units;
 
 use super::Reader;
 
@@ -40,7 +39,6 @@ pub fn transcode(data: &[u8]) {
     };
     for path in Path::available() {
         to_utf8(&codes, part, path);
-        to_utf16(bytes, part, path);
     }
 }
 
@@ -59,30 +57,5 @@ fn to_utf8(codes: &[u32], part: usize, path: Path) {
             truth.push_str("as it is");
         }
         assert_eq!(*utf8, *truth, "{}", path.name());
-    }
-}
-
-fn to_utf16(bytes: &[u8], part: usize, path: Path) {
-    let Some(mut units) = Units::with_room(part, path) else { return };
-    let mut truth: Vec<u16> = Vec::new();
-    // Whole characters, as far as there are any; and then as many bytes.
-    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    let (characters, rest) = bytes.split_at(valid);
-    let characters = str::from_utf8(characters).unwrap();
-    let mut at = 0;
-    while at < valid {
-        let end = characters.ceil_char_boundary(valid.min(at + part));
-        truth.extend(characters[at..end].encode_utf16());
-        let part: Box<[u8]> = characters.as_bytes()[at..end].into();
-        units.push(&part).unwrap();
-        assert_eq!(units.as_slice(), truth);
-        at = end;
-    }
-    for part in rest.chunks(part) {
-        let part: Box<[u8]> = part.into();
-        let text = std::str::from_utf8(&part).ok();
-        assert_eq!(units.push(&part).is_some(), text.is_some(), "{part:x?}");
-        truth.extend(text.unwrap_or_default().encode_utf16());
-        assert_eq!(units.as_slice(), truth);
     }
 }

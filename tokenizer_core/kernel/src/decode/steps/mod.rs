@@ -3,8 +3,6 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 
 use std::mem::MaybeUninit;
 
@@ -150,9 +148,6 @@ impl Steps<'_> {
     pub fn tile(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         match self.path {
             // SAFETY: the machine has the path: `TokenBytes::new` falls back to the portable one if not.
-            #[cfg(target_arch = "x86_64")]
-            Path::Avx512 => unsafe { self.tile_together(avx512::tile, avx512::TOGETHER, ids, start, spans) },
-            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => unsafe { self.tile_together(avx2::tile, avx2::TOGETHER, ids, start, spans) },
             _ => self.tile_in_turn(ids, start, spans),

@@ -21,24 +21,6 @@ pub(crate) struct Masks {
     pub(super) slash: u64,
 }
 
-impl Masks {
-    #[inline(always)]
-    pub(super) fn map(self, change: impl Fn(u64) -> u64) -> Self {
-        Self {
-            letter: change(self.letter),
-            upper: change(self.upper),
-            lower: change(self.lower),
-            mark: change(self.mark),
-            number: change(self.number),
-            space: change(self.space),
-            newline: change(self.newline),
-            blank: change(self.blank),
-            quote: change(self.quote),
-            slash: change(self.slash),
-        }
-    }
-}
-
 /// What a window has to know about its first character if that is the last one of the window before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
@@ -60,8 +42,8 @@ pub(super) struct Borders {
 }
 
 /// The borders among the first `count` characters; `last` if the text ends after them. `contractions` tells for quotes
-/// whether one, and whether two of the characters after each belong to a contraction. Where a character has a bit for
-/// each of its bytes, `inside` are all but the first of them, and counts are those of bytes; else it is zero.
+/// whether one, and whether two of the characters after each belong to a contraction. A character has a bit for each of
+/// its bytes; `inside` are all but the first of them.
 #[inline(always)]
 pub(super) fn borders<R: Rules>(
     masks: &Masks,

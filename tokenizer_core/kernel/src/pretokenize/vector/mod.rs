@@ -5,22 +5,17 @@
 //! begins. So little of the text before a window is ever needed, and where it begins is predictable. What is undecided
 //! at the last characters of a window is decided by the next one.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod borders;
 mod compared;
 mod wide;
 
-#[cfg(target_arch = "x86_64")]
-pub(crate) use self::avx512::PLACES;
-use self::borders::{Borders, Carry, Masks, borders};
-pub(crate) use self::compared::Compared;
+use self::borders::{Borders, Carry, borders};
+pub(crate) use self::compared::write;
+use self::compared::{classes, shape, white_bytes};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 use crate::machine::branch::cold_path;
-use crate::machine::byte_vector::{BaseVector, WINDOW};
-#[cfg(target_arch = "x86_64")]
-use crate::machine::path::Avx512;
+use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW};
 use crate::machine::prefetch::prefetch;
 
 /// The most ends in one window: one for each byte, and one for the end of the text.
@@ -32,60 +27,10 @@ const AHEAD: usize = 1024;
 /// Bytes that are read to classify the characters that begin in the first 64.
 pub(crate) const READ: usize = WINDOW + 4;
 
-/// What a path does with 64 bytes.
-pub(crate) trait Block {
-    /// A character beyond ASCII has a bit for each of its bytes; else one, which `gather` and `scatter` move.
-    const SPREAD: bool;
-
-    /// The classes of the characters that begin in the first 64 of `bytes`, each at its first byte, or at all of them
-    /// if they are spread; `leads` are the first bytes of characters, of which those in `wide` are beyond ASCII,
-    /// `inside` the others.
-    ///
-    /// # Safety
-    /// The machine has the path, as for all of these.
-    unsafe fn classes<R: Rules>(bytes: &[u8; READ], leads: u64, wide: u64, inside: u64) -> Masks;
-
-    /// The bytes beyond ASCII, and those that begin a character.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn shape(window: &[u8; WINDOW]) -> (u64, u64);
-
-    /// The white space of ASCII, and its newlines.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn white(window: &[u8; WINDOW]) -> (u64, u64);
-
-    /// The bits of `bits` in the places of `mask`, moved together.
-    ///
-    /// # Safety
-    /// As above.
-    #[inline(always)]
-    unsafe fn gather(bits: u64, _mask: u64) -> u64 {
-        bits
-    }
-
-    /// The lowest bits of `bits`, moved apart to the places of `mask`.
-    ///
-    /// # Safety
-    /// As above.
-    #[inline(always)]
-    unsafe fn scatter(bits: u64, _mask: u64) -> u64 {
-        bits
-    }
-
-    /// Write the place of every bit, counted from `at`.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn write(bits: u64, at: u32, ends: &mut [u32; ROOM]);
-}
-
 /// As [`scan::fill`].
 pub(super) fn fill_portable<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: every machine has these vectors.
-    unsafe { fill::<R, Compared<BaseVector>>(text.as_bytes(), at, ends) }
+    unsafe { fill::<R, BaseVector>(text.as_bytes(), at, ends) }
 }
 
 /// As [`scan::fill`], with AVX2 and BMI2.
@@ -96,26 +41,15 @@ pub(super) fn fill_portable<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { fill::<R, Compared<core::arch::x86_64::__m256i>>(text.as_bytes(), at, ends) }
-}
-
-/// As [`scan::fill`], with AVX-512.
-///
-/// # Safety
-/// The machine has [`crate::machine::path::Path::Avx512`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vaes,avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn fill_avx512<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
-    // SAFETY: the caller's promise.
-    unsafe { fill::<R, Avx512>(text.as_bytes(), at, ends) }
+    unsafe { fill::<R, core::arch::x86_64::__m256i>(text.as_bytes(), at, ends) }
 }
 
 /// As [`scan::fill`].
 ///
 /// # Safety
-/// The machine has the instructions of `B`.
+/// The machine has `V`.
 #[inline(always)]
-unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+unsafe fn fill<R: Rules, V: ByteVector>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
     let mut count = 0;
     // Where the last piece ended: at the window, or before it if that begins inside a piece.
     let mut start = at;
@@ -125,9 +59,9 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
     {
         prefetch(text, at + AHEAD);
         // SAFETY: the caller's promise.
-        let (Borders { starts, whole, next }, length, last) = unsafe { look::<R, B>(text, at, carry) };
+        let (Borders { starts, whole, next }, length, last) = unsafe { look::<R, V>(text, at, carry) };
         // SAFETY: as above.
-        unsafe { B::write(starts, at as u32, room) };
+        unsafe { write::<V>(starts, at as u32, room) };
         let given = starts.count_ones() as usize;
         count += given;
         if whole && at + length == text.len() {
@@ -147,7 +81,7 @@ unsafe fn fill<R: Rules, B: Block>(text: &[u8], mut at: usize, ends: &mut [u32])
         // The rest of shorter runs is looked at again with what follows.
         let is_long = start < at + 3 * WINDOW / 4;
         // SAFETY: as above.
-        if is_long && let Some(white) = unsafe { white_space::<B>(text, start) } {
+        if is_long && let Some(white) = unsafe { white_space::<V>(text, start) } {
             // One of them has no bit: it is the first character, or one of the last.
             let newlines = R::NEWLINE_CUT && white.newline_end > start;
             if newlines {
@@ -180,14 +114,14 @@ struct WhiteSpace {
 /// and so is what follows.
 ///
 /// # Safety
-/// The machine has the instructions of `B`.
+/// The machine has `V`.
 #[inline(always)]
-unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<WhiteSpace> {
+unsafe fn white_space<V: ByteVector>(text: &[u8], at: usize) -> Option<WhiteSpace> {
     let mut white = WhiteSpace { end: at, newline_end: at };
     loop {
         let window = text.get(white.end..)?.first_chunk()?;
         // SAFETY: the caller's promise.
-        let (space, newline) = unsafe { B::white(window) };
+        let (space, newline) = unsafe { white_bytes::<V>(window) };
         let run = space.trailing_ones() as usize;
         let newlines = newline & lowest_bits(run);
         if newlines != 0 {
@@ -205,19 +139,19 @@ unsafe fn white_space<B: Block>(text: &[u8], at: usize) -> Option<WhiteSpace> {
 /// last character.
 ///
 /// # Safety
-/// The machine has the instructions of `B`.
+/// The machine has `V`.
 #[inline(always)]
-unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize, usize) {
+unsafe fn look<R: Rules, V: ByteVector>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize, usize) {
     let rest = &text[at..];
     // SAFETY: the caller's promise.
     unsafe {
         if let Some(bytes) = rest.first_chunk() {
             // Most windows are followed by more text, and knowing that makes their code shorter.
-            look_at::<R, B>(text, at, bytes, READ, carry)
+            look_at::<R, V>(text, at, bytes, READ, carry)
         } else {
             let mut copy = [0; READ];
             copy[..rest.len()].copy_from_slice(rest);
-            look_at::<R, B>(text, at, &copy, rest.len(), carry)
+            look_at::<R, V>(text, at, &copy, rest.len(), carry)
         }
     }
 }
@@ -225,9 +159,9 @@ unsafe fn look<R: Rules, B: Block>(text: &[u8], at: usize, carry: Carry) -> (Bor
 /// As [`look`], where `bytes` stand; of them `rest` are text.
 ///
 /// # Safety
-/// The machine has the instructions of `B`.
+/// The machine has `V`.
 #[inline(always)]
-unsafe fn look_at<R: Rules, B: Block>(
+unsafe fn look_at<R: Rules, V: ByteVector>(
     text: &[u8],
     at: usize,
     bytes: &[u8; READ],
@@ -237,30 +171,21 @@ unsafe fn look_at<R: Rules, B: Block>(
     let Some(window) = bytes.first_chunk() else { return (Borders::default(), 0, 0) };
     let last = rest <= WINDOW;
     // SAFETY: the caller's promise, for each call in this function.
-    let (wide, first) = unsafe { B::shape(window) };
+    let (wide, first) = unsafe { shape::<V>(window) };
     if wide == 0 {
         let length = rest.min(WINDOW);
         // SAFETY: as above.
-        let masks = unsafe { B::classes::<R>(bytes, lowest_bits(length), 0, 0) };
-        let contractions = move |quotes| contractions::<R, B>(text, at, quotes);
+        let masks = unsafe { classes::<R, V>(bytes, 0, 0) };
+        let contractions = move |quotes| contractions::<R>(text, at, quotes);
         return (borders::<R>(&masks, 0, length, last, carry, contractions), length, length - 1);
     }
     let length = if last { rest } else { whole_characters(window, first) };
     let leads = first & lowest_bits(length);
-    let (inside, count) =
-        if B::SPREAD { (lowest_bits(length) & !first, length) } else { (0, leads.count_ones() as usize) };
+    let inside = lowest_bits(length) & !first;
     // SAFETY: as above.
-    let masks = unsafe { B::classes::<R>(bytes, leads, leads & wide, inside) };
-    // SAFETY: as above.
-    let gather = move |bits| unsafe { B::gather(bits, leads) };
-    // SAFETY: as above.
-    let scatter = move |bits| unsafe { B::scatter(bits, leads) };
-    let contractions = move |quotes| {
-        let (one, two) = contractions::<R, B>(text, at, scatter(quotes));
-        (gather(one), gather(two))
-    };
-    let found = borders::<R>(&masks.map(gather), inside, count, last, carry, contractions);
-    (Borders { starts: scatter(found.starts), ..found }, length, 63 - leads.leading_zeros() as usize)
+    let masks = unsafe { classes::<R, V>(bytes, leads & wide, inside) };
+    let contractions = move |quotes| contractions::<R>(text, at, quotes);
+    (borders::<R>(&masks, inside, length, last, carry, contractions), length, 63 - leads.leading_zeros() as usize)
 }
 
 /// The bytes of a window that hold whole characters.
@@ -276,10 +201,9 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
     if last + length > WINDOW { last } else { last + length }
 }
 
-/// Where one and where two characters, or bytes, after the quotes, which are bytes counted from `at`, belong to a
-/// contraction.
+/// Where one and where two bytes after the quotes, which are bytes counted from `at`, belong to a contraction.
 #[inline(always)]
-fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
+fn contractions<R: Rules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
     let (mut one, mut two, mut before) = (0, 0, None);
     while quotes != 0 {
         let bit = quotes & quotes.wrapping_neg();
@@ -294,7 +218,7 @@ fn contractions<R: Rules, B: Block>(text: &[u8], at: usize, mut quotes: u64) -> 
             continue;
         }
         before = Some(end);
-        if end == quote + 2 || !B::SPREAD && text[quote + 1] >= 0x80 {
+        if end == quote + 2 {
             one |= bit;
         } else {
             two |= bit;

@@ -1,4 +1,4 @@
-//! The same without AVX-512: each character becomes a word of four bytes; then the unused bytes of these words are left
+//! Each character becomes a word of four bytes; then the unused bytes of these words are left
 //! out, on each path in its own way.
 
 use std::mem::MaybeUninit;
