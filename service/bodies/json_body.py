@@ -29,6 +29,7 @@ MAX_DEPTH = 200
 MAX_MEDIA_TYPE = 1024
 """Bytes of ``content-type`` that are read: to take parameters apart costs up to two microseconds a byte."""
 
+_CONSTANTS = (b"NaN", b"Infinity")
 _OPENING = bytes.maketrans(b"{", b"[")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
@@ -107,15 +108,35 @@ def refuse_many_values(*texts: bytes, path: str | None = None) -> None:
     if sum(map(len, texts)) <= UNCHECKED_BYTES or sum(map(_cost, texts)) <= MAX_COST:
         return
     # Most of them may stand inside strings, where they cost nothing: count again without the strings.
-    bare = [text.replace(rb"\\", b"").replace(rb"\"", b"") for text in texts]
+    bare = list(map(_without_escapes, texts))
     many = sum(text.count(b'"') // 2 for text in bare) > MAX_STRINGS
-    structures = [] if many else [b"".join(text.split(b'"')[::2]) for text in bare]
+    structures = [] if many else list(map(_without_strings, bare))
     if many or sum(map(_cost, structures)) > MAX_COST:
         if any(b"[" * MAX_DEPTH in structure.translate(_OPENING, _NO_BRACKETS) for structure in structures):
             detail = f"the {path or 'body'} is nested deeper than {MAX_DEPTH} lists or objects"
             raise ServiceError("invalid_json", detail, path)
         detail = f"the {path or 'body'} holds too many lists, objects or values; send fewer in one request"
         raise ServiceError("too_many_values", detail, path)
+
+
+def _refuse_constants(body: bytes) -> None:
+    """Refuse ``NaN`` and ``Infinity`` in a body that was parsed: they are no JSON, and the parser takes them anywhere.
+
+    Errors:
+        ``invalid_json``
+    """
+    for word in _CONSTANTS:
+        if word in body and word in _without_strings(_without_escapes(body)):
+            raise ServiceError("invalid_json", f"the body is not JSON, which has no {word.decode()}; send null")
+
+
+def _without_escapes(text: bytes) -> bytes:
+    return text.replace(rb"\\", b"").replace(rb"\"", b"")
+
+
+def _without_strings(text: bytes) -> bytes:
+    """Return what stands outside the strings of JSON without escapes."""
+    return b"".join(text.split(b'"')[::2])
 
 
 def _cost(body: bytes) -> int:
@@ -132,9 +153,12 @@ def parser(model: Any, nested: str | None = None) -> Parse:
     def parse(body: bytes) -> Any:
         refuse_many_values(body)
         try:
-            return validate(body)
+            request = validate(body)
         except ValidationError as error:
             refused = explain(error, body, model, nested)
+        else:
+            _refuse_constants(body)
+            return request
         raise refused
 
     return parse

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 from service.cli.options import whole_number
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
@@ -178,7 +178,9 @@ def origin(error: TokdError, args: argparse.Namespace) -> str:
 def read_settings(file: str) -> dict[str, Any]:
     """Read a settings file."""
     try:
-        settings = json.loads(decode_utf8(read_file(file), file), object_pairs_hook=_object)
+        settings = json.loads(
+            decode_utf8(read_file(file), file), object_pairs_hook=_object, parse_constant=_refuse_constant
+        )
     except RecursionError:
         raise invalid(f"{file}: nested too deeply") from None
     except ValueError as error:
@@ -194,6 +196,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for index, (key, _) in enumerate(pairs) if key in dict(pairs[:index]))
         raise ValueError(f"{twice!r} stands twice")
     return found
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"there is no {word} in JSON")
 
 
 def read_merges(file: str) -> list[list[str]]:

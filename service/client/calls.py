@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +157,25 @@ def _require_json(fields: Mapping[str, Any], **place: str) -> None:
 
 
 def _json(fields: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(fields, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+    written = orjson.dumps(fields, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+    if b"null" in written:
+        _require_finite(fields)
+    return written
+
+
+def _require_finite(value: object) -> None:
+    """Refuse numbers that JSON does not have: they would be sent as null."""
+    inside = [value]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise TypeError(f"JSON has no {value}")
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise TypeError("JSON has no nan and no inf")
+        if isinstance(value, Mapping):
+            inside += value.values()
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            inside += value
 
 
 def _as_list(value: object) -> list[Any]:

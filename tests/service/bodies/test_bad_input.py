@@ -30,6 +30,13 @@ BODIES: list[tuple[str, bytes, str, str | None]] = [
     ("/encode", b'{"text":"\t"}', "invalid_json", None),
     ("/encode", b'{"text":NaN}', "invalid_type", "text"),
     ("/encode", b'{"text":"a","max_length":NaN}', "invalid_type", "max_length"),
+    ("/encode", b'{"text":NaN,"text":"a"}', "invalid_json", None),
+    ("/encode", b'{"text":"a","max_length":Infinity,"max_length":5}', "invalid_json", None),
+    ("/encode", b'{"text":"a","padding":-Infinity,"padding":"none"}', "invalid_json", None),
+    ("/encode", b'{"messages":[{"role":"user","content":"a","x":[NaN]}]}', "invalid_json", None),
+    ("/encode", b'{"messages":[{"role":"user","content":"a"}],"template_args":{"x":NaN}}', "invalid_json", None),
+    ("/encode", b'{"messages":[{"role":"user","content":"\\\\"}],"tools":[{"\\"":NaN}]}', "invalid_json", None),
+    ("/train-job", b'{"corpus":{"texts":["a"]},"settings":{"vocab_size":NaN,"vocab_size":300}}', "invalid_json", None),
     ("/encode", b'{"text":"a","max_length":Infinity}', "invalid_type", "max_length"),
     ("/encode", b'{"text":"a","max_length":1e400}', "invalid_type", "max_length"),
     ("/encode", b'{"text":"a","max_length":1.0}', "invalid_type", "max_length"),
@@ -104,6 +111,7 @@ BODIES: list[tuple[str, bytes, str, str | None]] = [
     ("/decode", b'{"ids":[1e2]}', "invalid_type", "ids[0]"),
     ("/decode", b'{"ids":["7"]}', "invalid_type", "ids[0]"),
     ("/decode", b'{"ids":[null]}', "invalid_type", "ids[0]"),
+    ("/decode", b'{"ids":[NaN],"ids":[1]}', "invalid_json", None),
     ("/decode", b'{"ids":[NaN]}', "invalid_type", "ids[0]"),
     ("/decode", b'{"ids":["\\ud800"]}', "invalid_unicode", "ids[0]"),
     ("/decode", b'{"ids":[1,-1]}', "unknown_token_id", "ids[1]"),
@@ -155,6 +163,25 @@ def test_bad_body_is_refused_with_its_place(
 ) -> None:
     assert_problem(client.post(route, content=body, headers=JSON), code, path)
     assert client.post("/count", json={"text": "alive"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("route", "body"),
+    [
+        ("/tokenize", b'{"prompt":"a","x":NaN}'),
+        ("/tokenize", b'{"prompt":"a","x":{"y":[-Infinity]}}'),
+        ("/detokenize", b'{"tokens":[1],"x":NaN}'),
+        ("/v1/tokenize", b'{"prompt":"a","x":NaN}'),
+        ("/v1/responses/input_tokens", b'{"input":"a","x":NaN}'),
+        ("/v1/messages/count_tokens", b'{"messages":[{"role":"user","content":"a"}],"x":NaN}'),
+    ],
+)
+def test_what_is_no_json_is_refused_where_foreign_fields_are_passed_over(
+    client: TestClient, route: str, body: bytes
+) -> None:
+    answer = client.post(route, content=body, headers=JSON)
+    assert answer.status_code == 400
+    assert "is not JSON" in answer.text
 
 
 def test_looking_for_a_surrogate_takes_memory_in_proportion_to_the_body(client: TestClient) -> None:
