@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -26,7 +27,7 @@ from service.bodies.media import JSON
 from service.client import calls
 from service.client import jobs as job_calls
 from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
-from service.client.arguments import headers_of, timeout_of, transport_of, tries_of, url_of
+from service.client.arguments import headers_of, timeout_of, transport_of, url_of, whole_of
 from service.client.calls import Call
 from service.client.errors import (
     Forbidden,
@@ -71,6 +72,9 @@ __all__ = [
 URL = "http://127.0.0.1:8000"
 SECONDS = 30.0
 TRIES = 3
+CONCURRENCY = 32
+"""httpx looks at every connection with every request: twice as many make each request dearer and none faster."""
+
 QUIET_SECONDS = 60.0
 
 P = ParamSpec("P")
@@ -142,6 +146,7 @@ class Client(_Methods):
         headers: sent with every request.
         transport: how connections are made; ``httpx.HTTPTransport(uds=path)`` reaches a unix socket.
         key: an API key, for a server that needs one.
+        concurrency: requests under way at once; others wait for their turn in this process, however long.
     """
 
     def __init__(
@@ -153,15 +158,17 @@ class Client(_Methods):
         headers: Mapping[str, str] | None = None,
         transport: httpx.BaseTransport | None = None,
         key: str | None = None,
+        concurrency: int = CONCURRENCY,
     ) -> None:
-        self._tries = tries_of(tries)
+        self._tries = whole_of(tries, "tries")
+        self._turns = threading.Semaphore(whole_of(concurrency, "concurrency", least=1))
         self._stream_timeout = _stream_timeout(timeout)
-        connection = _connection(url, timeout, headers, key)
+        connection = _connection(url, timeout, headers, key, concurrency)
         self._http = httpx.Client(**connection, transport=transport_of(transport, httpx.BaseTransport))
 
     def send(self, call: Call[T]) -> T:
         """Send a call, again if the service is saturated, and read its answer."""
-        with ExitStack() as files:
+        with self._turns, ExitStack() as files:
             request = _request(self._http, call, files)
             for attempt in itertools.count(1):
                 try:
@@ -229,25 +236,28 @@ class AsyncClient(_Methods):
         headers: Mapping[str, str] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         key: str | None = None,
+        concurrency: int = CONCURRENCY,
     ) -> None:
-        self._tries = tries_of(tries)
+        self._tries = whole_of(tries, "tries")
+        self._turns = asyncio.Semaphore(whole_of(concurrency, "concurrency", least=1))
         self._stream_timeout = _stream_timeout(timeout)
-        connection = _connection(url, timeout, headers, key)
+        connection = _connection(url, timeout, headers, key, concurrency)
         self._http = httpx.AsyncClient(**connection, transport=transport_of(transport, httpx.AsyncBaseTransport))
 
     async def send(self, call: Call[T]) -> T:
         """Send a call, again if the service is saturated, and read its answer."""
-        with ExitStack() as files:
-            request = _request(self._http, call, files)
-            for attempt in itertools.count(1):
-                try:
-                    answer = await self._http.send(request)
-                except httpx.RequestError as error:
-                    raise no_answer(error) from error
-                seconds = pause_after(answer, attempt, self._tries)
-                if seconds is None:
-                    break
-                await asyncio.sleep(seconds)
+        async with self._turns:
+            with ExitStack() as files:
+                request = _request(self._http, call, files)
+                for attempt in itertools.count(1):
+                    try:
+                        answer = await self._http.send(request)
+                    except httpx.RequestError as error:
+                        raise no_answer(error) from error
+                    seconds = pause_after(answer, attempt, self._tries)
+                    if seconds is None:
+                        break
+                    await asyncio.sleep(seconds)
         return _read(call, answer)
 
     async def events(self, job_id: str) -> AsyncIterator[Job]:
@@ -293,15 +303,23 @@ class AsyncClient(_Methods):
         await self.close()
 
 
-def _connection(url: str, timeout: float, headers: Mapping[str, str] | None, key: str | None) -> dict[str, Any]:
+def _connection(
+    url: str, timeout: float, headers: Mapping[str, str] | None, key: str | None, concurrency: int
+) -> dict[str, Any]:
     """Check what both kinds of client are given, and return it as both of httpx's take it."""
-    return {"base_url": url_of(url), "timeout": timeout_of(timeout), "headers": headers_of(headers, key)}
+    return {
+        "base_url": url_of(url),
+        # A request has its turn when it wants a connection, and streams of events are few: none waits for another.
+        "timeout": httpx.Timeout(timeout_of(timeout), pool=None),
+        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=concurrency),
+        "headers": headers_of(headers, key),
+    }
 
 
 def _stream_timeout(timeout: float) -> httpx.Timeout:
     """Return the timeouts of a stream of events, which may be quiet for a quarter of a minute."""
     seconds = timeout_of(timeout)
-    return httpx.Timeout(seconds, read=max(seconds, QUIET_SECONDS))
+    return httpx.Timeout(seconds, read=max(seconds, QUIET_SECONDS), pool=None)
 
 
 def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], files: ExitStack) -> httpx.Request:

@@ -104,15 +104,17 @@ def timeout_of(timeout: Any) -> float:
     return float(timeout)
 
 
-def tries_of(tries: object) -> int:
-    """Return how often a request is sent.
+def whole_of(value: object, name: str, *, least: int | None = None) -> int:
+    """Return a whole number that the client is made with.
 
     Raises:
         InvalidOption
     """
-    if isinstance(tries, bool) or not isinstance(tries, Integral):
-        raise InvalidOption(f"tries is a whole number, not {type(tries).__name__}", field="tries")
-    return int(tries)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InvalidOption(f"{name} is a whole number, not {type(value).__name__}", field=name)
+    if least is not None and value < least:
+        raise InvalidOption(f"{name} is {value}; it is at least {least}", field=name)
+    return int(value)
 
 
 def file_of(value: Any) -> Path:

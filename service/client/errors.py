@@ -111,6 +111,9 @@ def no_answer(error: httpx.RequestError) -> Unreachable:
     url = error.request.url
     # Without the path, which may be long, and without a user.
     where = f"{url.scheme}://{url.netloc.decode('ascii')}"
+    if isinstance(error, httpx.PoolTimeout):
+        ways = "give it more connections or no time limit for them, or the client a lower concurrency"
+        return TimedOut(f"the transport had no free connection to {where} in time, and sent nothing; {ways}")
     if isinstance(error, httpx.TimeoutException):
         return TimedOut(f"the service at {where} did not answer in time; ask for less at once, or raise timeout")
     return Unreachable(f"the service at {where} cannot be reached: {str(error) or type(error).__name__}")

@@ -52,6 +52,7 @@ from tokenizer_core import InvalidOption, InvalidUnicode
             ("timeout", {"timeout": value})
             for value in (None, "5", True, 0, -1.0, float("nan"), float("inf"), 10**5000, Fraction(1, 10**400))
         ),
+        *(("concurrency", {"concurrency": value}) for value in (None, "3", 2.0, True, 0, -1)),
         *(("tries", {"tries": value}) for value in (None, "3", 2.0, True, [10**5000])),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import os
 import random
 import socket
@@ -297,7 +298,20 @@ def test_other_refusals_say_what_and_where(ask: Ask) -> None:
 
 
 def test_what_is_no_json_is_the_caller_s_mistake_before_anything_is_sent(ask: Ask) -> None:
-    for value in (b"bytes", object(), {5: 6}, 1 << 70, np.array(3), np.array("a"), [np.array(3)], np.ma.masked, {"a"}):
+    for value in (
+        b"bytes",
+        object(),
+        {5: 6},
+        1 << 70,
+        np.array(3),
+        np.array("a"),
+        [np.array(3)],
+        np.ma.masked,
+        {"a"},
+        math.nan,
+        [-math.inf],
+        {"x": np.array([np.nan])},
+    ):
         with pytest.raises(InvalidOption, match=r"^tokenizer cannot be sent as JSON") as caught:
             ask(Client.encode("a", tokenizer=value))  # type: ignore[arg-type]  # the mistake
         assert caught.value.place == {"field": "tokenizer"}
