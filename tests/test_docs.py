@@ -75,7 +75,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def assert_only_scratch(sandbox: Path) -> None:
     """Require that what a page shows writes below ``scratch`` alone, which Git ignores; jobs publish elsewhere."""
     assert {path.name for path in sandbox.iterdir()} - {"scratch"} == {"artifacts", "bin"}
-    published = re.compile(r"base|\.jobs|[0-9a-f]{64}(-\w+)?")
+    published = re.compile(r"base|\.jobs|[0-9a-f]{64}([-+].*)?")
     assert [path.name for path in (sandbox / "artifacts").iterdir() if not published.fullmatch(path.name)] == []
 
 
