@@ -113,6 +113,12 @@ class Settings:
         "reads it, `string`, `parts`, or `sent` as it comes",
         choices=("auto", "string", "parts", "sent"),
     )
+    uncountable: str = _setting(
+        "refuse",
+        "what the counting routes of OpenAI and Anthropic do with what is not text, unless the request says: `refuse`, "
+        "or `skip`, which counts the rest and lists what was skipped",
+        choices=("refuse", "skip"),
+    )
     max_renderings: int = _setting(
         32, "requests with chats that one process renders, in turns; more are answered 503", least=1, most=1024
     )

@@ -44,7 +44,13 @@ from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, Spe
 
 if TYPE_CHECKING:
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
-    from tokenizer_core.chat_rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
+    from tokenizer_core.chat_rendering import (
+        ChatRenderer,
+        Message,
+        RenderedChat,
+        RenderingOptions,
+        writes_every_message,
+    )
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.content_format import ContentFormat
     from tokenizer_core.content_parts import media_of
@@ -162,13 +168,14 @@ __all__ = [
     "train",
     "train_characters",
     "train_sizes",
+    "writes_every_message",
 ]
 
 _LATER = {
     name: module
     for module, names in {
         "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
-        "chat_rendering": ("ChatRenderer", "Message", "RenderedChat", "RenderingOptions"),
+        "chat_rendering": ("ChatRenderer", "Message", "RenderedChat", "RenderingOptions", "writes_every_message"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "content_format": ("ContentFormat",),
         "content_parts": ("media_of",),

@@ -12,9 +12,10 @@ from jinja2.exceptions import TemplateError
 from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.config import Settings
 from tokenizer_core.content_format import ContentFormat
-from tokenizer_core.content_parts import fitted, present, refuse_media
+from tokenizer_core.content_parts import as_read, fitted, present, refuse_media
 from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
 from tokenizer_core.template import Origins, Rendering, Shared, Span, Template, bare, compiled, taken
+from tokenizer_core.template_probe import probe
 
 Message = Mapping[str, Any]
 
@@ -130,6 +131,20 @@ class ChatRenderer:
             "add_generation_prompt": self._begins,
         }
         return Shared(origins, variables)
+
+
+def writes_every_message(settings: Settings, messages: Sequence[Message], *, has_tools: bool = False) -> bool:
+    """Tell whether the template that is chosen by default takes messages and writes the text of each.
+
+    For a few small chats, whose answers are kept: content is a string that no template writes by itself.
+
+    Raises:
+        TemplateMissing
+    """
+    source = _template(settings, None, has_tools).source
+    with taken():
+        text = probe(source, [as_read(message, source) for message in messages])
+    return text is not None and all(message["content"] in text for message in messages)
 
 
 def _check_messages(messages: Any) -> None:

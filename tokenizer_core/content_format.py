@@ -20,35 +20,41 @@ ContentFormat = Literal["sent", "auto", "string", "parts"]
 
 _PARSER = Environment(extensions=[Generation, "jinja2.ext.loopcontrols"], autoescape=True)
 _PROBED = ("system", "developer", "user", "assistant")
-_TEXT = "probe text"
+_TEXTS = ("probe one", "probe two")
 _PRINTED_LIST = re.compile(r"""['"]type['"]\s*:\s*['"]text['"]""")
 """What a template writes that prints a list of parts in place of reading it."""
 
-_STRING = _TEXT
-_PARTS = [{"type": "text", "text": _TEXT}]
+_STRING = " ".join(_TEXTS)
+_PARTS = [{"type": "text", "text": text} for text in _TEXTS]
+_FORMS: tuple[tuple[Literal["string", "parts"], Any], ...] = (
+    ("string", _STRING),
+    ("parts", _PARTS),
+    ("parts", _PARTS[:1]),
+)
+"""What is tried: some templates read the first part alone, and no string."""
 
 
 def content_format(source: str, role: str) -> Literal["string", "parts"]:
     """Return the form in which a template wants the parts of a role's messages: joined to one string, or as they are.
 
     It is what vLLM finds in the template, unless messages show that only the other form works: a template may loop over
-    the parts of users and print the content of the system as it is.
+    the parts of users, and print the content of the system as it is or only its first part.
 
     Args:
         source: the template.
     """
     if role == "tool":
         return "string"  # As in vLLM: most templates that loop over parts do not do so for results of tools.
-    takes_parts = loops_over_parts(source)
-    found, other = (_PARTS, _STRING) if takes_parts else (_STRING, _PARTS)
-    if role in _PROBED and not _works(source, role, found) and _works(source, role, other):
-        takes_parts = not takes_parts
-    return "parts" if takes_parts else "string"
+    found: Literal["string", "parts"] = "parts" if loops_over_parts(source) else "string"
+    if role not in _PROBED:
+        return found
+    forms = sorted(_FORMS[:2], key=lambda form: form[0] != found)
+    return next((form for form, content in (*forms, _FORMS[2]) if _works(source, role, content)), found)
 
 
 def reads_strings(source: str, role: str) -> bool:
     """Tell whether a template writes the content of a role's messages if it is one string, as all but a few do."""
-    return role not in _PROBED or _works(source, role, _STRING) or not _works(source, role, _PARTS)
+    return role not in _PROBED or _works(source, role, _STRING) or not _works(source, role, _PARTS[:1])
 
 
 def _works(source: str, role: str, content: Any) -> bool:
@@ -56,7 +62,8 @@ def _works(source: str, role: str, content: Any) -> bool:
     message, user = {"role": role, "content": content}, {"role": "user", "content": "question"}
     chat = [user, message] if role == "assistant" else [message, *([] if role == "user" else [user])]
     text = probe(source, chat)
-    return text is not None and _TEXT in text and not _PRINTED_LIST.search(text)
+    sent = _TEXTS[: len(content)] if isinstance(content, list) else _TEXTS
+    return text is not None and all(each in text for each in sent) and not _PRINTED_LIST.search(text)
 
 
 @lru_cache(maxsize=128)

@@ -109,6 +109,13 @@ def fitted(message: dict[str, Any], wanted: ContentFormat, source: str, origins:
     return message
 
 
+def as_read(message: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """Return a message with a string as its content in the form that a template reads."""
+    if reads_strings(source, message["role"]):
+        return message
+    return {**message, "content": [{"type": "text", "text": message["content"]}]}
+
+
 def _wanted(content: str | list[Any], role: str, source: str) -> ContentFormat:
     if isinstance(content, list):
         return content_format(source, role)

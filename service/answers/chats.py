@@ -28,6 +28,7 @@ from tokenizer_core import (
     TokdError,
     Tokenizer,
     Unit,
+    writes_every_message,
 )
 
 Chat = Sequence[Mapping[str, Any]]
@@ -125,6 +126,12 @@ def encode_one(
         raise
     report_bytes(_size(rendered, encoded.ids, encoded.spans, encoded.control))
     return encoded
+
+
+def writes(loaded: Loaded, chat: Chat, *, has_tools: bool) -> bool:
+    """Tell whether the chat template takes messages of ours and writes each; asked once a template."""
+    with _placed("messages"):
+        return writes_every_message(loaded.tokenizer.settings, chat, has_tools=has_tools)
 
 
 def shape(request: TextOrChats) -> str | list[str]:

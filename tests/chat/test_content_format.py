@@ -129,10 +129,13 @@ def test_real_templates_that_take_parts() -> None:
 
 @needs_data
 def test_real_templates_print_the_system_s_text() -> None:
-    """Gemma 4 loops over the parts of users, and prints the list that a system message is."""
+    """Gemma 4 would print the list that a system message is, Mistral Small would read its first part alone."""
     gemma = "google-gemma-4-31B-it"
     assert content_format(source(gemma), "user") == "parts"
     assert content_format(source(gemma), "system") == "string"
+    mistral = "Mistral-Small-3.2-24B-Instruct-2506"
+    assert content_format(source(mistral), "user") == "parts"
+    assert content_format(source(mistral), "system") == "string"
     assert all(reads_strings(source(name), "user") for name in TEMPLATES)
 
 
@@ -160,3 +163,22 @@ def test_parts_are_read_by_every_template_that_reads_strings(template: str) -> N
     except TokdError:
         pytest.skip("needs tools")
     assert tok.render_chat(chat(one), content_format="auto").text == expected
+
+
+@needs_data
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+def test_no_real_template_loses_a_part(template: str, role: str) -> None:
+    tok, two = tokenizer(template), [{"type": "text", "text": "first"}, {"type": "text", "text": "second"}]
+    messages = {"system": [*chat(two, "system"), *chat("q")], "user": chat(two)}.get(
+        role, [*chat("q"), *chat(two, role)]
+    )
+    as_strings = [{**message, "content": "first" if message["content"] == two else "q"} for message in messages]
+    try:
+        assert "first" in tok.render_chat(as_strings).text
+    except (TokdError, AssertionError):
+        pytest.skip("the template takes no such message")
+    text = tok.render_chat(messages, content_format="auto").text
+    assert "first" in text
+    assert "second" in text
+    assert "'type'" not in text

@@ -39,6 +39,7 @@ OTHER = {
     "chat_literals": "reject",
     "chat_parse": True,
     "content_format": "string",
+    "uncountable": "skip",
     "max_renderings": 3,
     "host": "0.0.0.0",
     "port": 0,

@@ -10,8 +10,12 @@ from pydantic import BaseModel, Field
 
 from service.answers.writing import Answer
 from service.errors import ServiceError
-from service.routes.compat import anthropic_blocks, prompts
+from service.routes.compat import anthropic_blocks
+from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
+from service.routes.compat.parts import Uncountable
+from service.routes.compat.tools import custom_tools
+from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
@@ -34,16 +38,20 @@ class AnthropicCountRequest(RequestBody):
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     messages: list[Object] = Field(
-        description="Turns with texts or blocks: text, thinking, tool_use, tool_result. Others are refused."
+        description="Turns with texts or blocks: text, thinking, tool_use, tool_result. Others are refused or skipped."
     )
     system: Annotated[str | list[Object] | None, LEFT_TO_RIGHT] = Field(
         None, description="The system prompt, as a text or as blocks of text."
     )
-    tools: list[Object] | None = Field(None, description="Tools of the caller; those of a server are refused.")
-    thinking: Object | None = Field(
-        None, description="The template's variable `enable_thinking`: false if its `type` is `disabled`, else true."
+    tools: list[Object] | None = Field(None, description="Tools of the caller; those of a server are not countable.")
+    tool_choice: Object | None = Field(None, description="The template's variable `tool_choice`, if there are tools.")
+    output_config: Object | None = Field(
+        None, description="`effort` is the template's variable `reasoning_effort`, and `enable_thinking` if not `none`."
     )
-    mcp_servers: Any = Field(None, description="Refused: their tools are not known here.")
+    thinking: Object | None = Field(None, description="If its `type` is `disabled`, the effort is `none`.")
+    mcp_servers: Any = Field(None, description="Not countable: their tools are not known here.")
+    chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
+    uncountable: Literal["refuse", "skip"] | None = UNCOUNTABLE
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a message": Example(
@@ -65,6 +73,7 @@ class AnthropicCountAnswer(BaseModel):
     """The number of ids."""
 
     input_tokens: int
+    skipped: list[Skipped] | None = SKIPPED
 
 
 class AnthropicErrorInfo(BaseModel):
@@ -90,21 +99,29 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def count(loaded: Loaded, body: AnthropicCountRequest, settings: Settings) -> Answer:
-    """Count what a model would be given: up to its turn, or into it if the last message is the assistant's."""
+    """Count what a model would be given, the beginning of its turn included."""
+    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
     if body.mcp_servers:
-        raise ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
-    conversation = anthropic_blocks.read(body.system, body.messages)
-    begun = anthropic_blocks.goes_on(conversation.messages)
-    thinking = None if body.thinking is None else {"enable_thinking": body.thinking.get("type") != "disabled"}
-    tokens = conversation.count(
-        loaded,
-        settings,
-        tools=anthropic_blocks.read_tools(body.tools),
-        add_generation_prompt=not begun,
-        continue_final_message=begun,
-        template_args=thinking,
-    )
-    return prompts.written(loaded, tokens, b'{"input_tokens":%d}' % tokens)
+        error = ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
+        uncountable.unless_skipped("mcp_servers", "mcp_servers", error)
+    conversation = anthropic_blocks.read(body.system, body.messages, uncountable)
+    tools = custom_tools(body.tools, uncountable, parameters=anthropic_blocks.PARAMETERS)
+    variables = Variables(body.chat_template_kwargs)
+    if (body.thinking or {}).get("type") == "disabled":
+        variables.set_effort("none", "thinking.type")
+    elif isinstance(effort := (body.output_config or {}).get("effort"), str):
+        variables.set_effort(effort, "output_config.effort")
+    if tools:
+        variables.set("tool_choice", _tool_choice(body.tool_choice or {}), "tool_choice")
+    tokens = conversation.count(loaded, settings, tools, variables)
+    return counted(loaded, tokens, b'{"input_tokens":%d' % tokens, uncountable)
+
+
+def _tool_choice(choice: Object) -> Any:
+    """Return OpenAI's word for a choice."""
+    if choice.get("type") == "tool":
+        return {"type": "function", "function": {"name": choice.get("name")}}
+    return {"any": "required", "none": "none"}.get(str(choice.get("type")), "auto")
 
 
 def mount(app: FastAPI, state: State) -> None:

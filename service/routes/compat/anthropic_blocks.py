@@ -1,4 +1,4 @@
-"""Anthropic's messages and their blocks as a conversation."""
+"""Anthropic's messages and their blocks as a conversation, as vLLM reads them."""
 
 from __future__ import annotations
 
@@ -6,74 +6,114 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import (
-    Conversation,
-    functions,
-    joined_text,
+from service.routes.compat.conversation import Conversation
+from service.routes.compat.parts import (
+    Text,
+    Uncountable,
+    kind_of,
+    not_text,
+    object_of,
     objects_of,
-    part_kind,
-    refused,
     text_of,
+    texts_of,
 )
+from service.routes.compat.turns import Turn
 from service.schemas.fields import Object
 
 PARAMETERS = "input_schema"
 _ROLES = ("user", "assistant", "system")
 _TEXTS = {"text": "text"}
+_BLOCKS = {
+    "user": {"text": "text", "tool_result": ""},
+    "assistant": {"text": "text", "thinking": "", "redacted_thinking": "", "tool_use": ""},
+}
+"""The types of blocks that each side has."""
+
+_BILLING_HEADER = "x-anthropic-billing-header"
+"""Claude Code begins a block of the system with it: a hash of the request, which the model is not given."""
 
 
-def read(system: str | list[Object] | None, messages: list[Object]) -> Conversation:
-    """Return the conversation of a request; what one side says in a row is one turn.
+def read(system: str | list[Object] | None, messages: list[Object], uncountable: Uncountable) -> Conversation:
+    """Return the conversation of a request.
 
     Errors:
         ``invalid_option`` for a block that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(joined=True, parameters=PARAMETERS)
-    if system is not None:
-        conversation.say("system", joined_text(system, "system", _TEXTS, "a block"), "system")
+    conversation = Conversation(PARAMETERS, uncountable)
+    if isinstance(system, str):
+        _add_system(conversation, [(system, "system")], "system")
+    elif system is not None:
+        _add_system(conversation, _unbilled(texts_of(system, "system", _TEXTS, "a block", uncountable)), "system")
     for at, message in enumerate(messages):
-        place = f"messages[{at}]"
-        role = text_of(message, "role", place)
-        if role not in _ROLES:
-            raise ServiceError("invalid_value", f"a role is one of {', '.join(_ROLES)}", f"{place}.role")
-        content = message.get("content")
-        if isinstance(content, str):
-            conversation.say(role, content, place)
-            continue
-        if content is None:
-            raise ServiceError("missing_field", "this field is required", f"{place}.content")
-        for index, block in enumerate(objects_of(content, f"{place}.content")):
-            _add(conversation, role, block, f"{place}.content[{index}]")
-    conversation.complete()
+        _add(conversation, message, f"messages[{at}]")
+    if not conversation.turns:
+        raise ServiceError("missing_field", "there is nothing to count; send a message with a text", "messages")
     return conversation
 
 
-def read_tools(tools: list[Object] | None) -> list[Object] | None:
-    """Return the caller's own tools as templates read them; one that Anthropic's server would run is refused."""
-    return functions(tools, PARAMETERS, kind="custom", default="custom")
-
-
-def goes_on(messages: list[Object]) -> bool:
-    """Tell whether the last message is the beginning of the answer, which the model goes on with."""
-    if not messages or messages[-1]["role"] != "assistant":
-        return False
-    return bool(messages[-1].get("content")) and "tool_calls" not in messages[-1]
-
-
-def _add(conversation: Conversation, role: str, block: Mapping[str, Any], place: str) -> None:
-    kind = part_kind(block, "a block", place)
-    if kind == "text":
-        conversation.say(role, text_of(block, "text", place), place)
-    elif kind == "thinking" and role == "assistant":
-        conversation.think(text_of(block, "thinking", place), place)
-    elif kind == "tool_use" and role == "assistant":
-        arguments = block.get("input")
-        if not isinstance(arguments, dict):
-            raise ServiceError("invalid_type", "this must be an object", f"{place}.input")
-        conversation.call(text_of(block, "id", place), text_of(block, "name", place), arguments, place)
-    elif kind == "tool_result" and role == "user":
-        content = block.get("content")
-        text = "" if content is None else joined_text(content, f"{place}.content", _TEXTS, "a block")
-        conversation.answer(text_of(block, "tool_use_id", place), text, place)
+def _add(conversation: Conversation, message: Object, place: str) -> None:
+    role, content = text_of(message, "role", place), message.get("content")
+    if role not in _ROLES:
+        raise ServiceError("invalid_value", f"a role is one of {', '.join(_ROLES)}", f"{place}.role")
+    if content == []:
+        raise ServiceError(
+            "invalid_value", "a message has a text or at least one block; leave empty messages out", f"{place}.content"
+        )
+    if role == "system":
+        texts = texts_of(content, f"{place}.content", _TEXTS, "a block", conversation.uncountable)
+        _add_system(conversation, _unbilled(texts), place)
+    elif isinstance(content, str):
+        conversation.add(Turn(role, place, [(content, place)]))
+    elif content is None:
+        raise ServiceError("missing_field", "this field is required", f"{place}.content")
     else:
-        raise refused(f"a block in a message of role {role}", kind, place)
+        _add_blocks(conversation, role, objects_of(content, f"{place}.content"), place)
+
+
+def _add_blocks(conversation: Conversation, role: str, blocks: list[Object], place: str) -> None:
+    """Add the results of tools before the turn that holds them, and the turn if anything else is in it."""
+    turn, has_own = Turn(role, place), role == "assistant"
+    for index, block in enumerate(blocks):
+        here = f"{place}.content[{index}]"
+        found = not_text(block, _BLOCKS[role])
+        if found is not None:
+            conversation.uncountable.find(f"a block in a message of role {role}", found[0], here, field=found[1])
+            has_own = True
+            if block.get("type") != "text":
+                continue
+        kind = kind_of(block, here)
+        if kind == "tool_result":
+            _add_result(conversation, block, here)
+        else:
+            _read(turn, kind, block, here)
+    if has_own or turn.texts:
+        conversation.add(turn)
+
+
+def _read(turn: Turn, kind: str, block: Mapping[str, Any], place: str) -> None:
+    """Read a block into its turn; thinking that is redacted is no text to any model but the one that wrote it."""
+    if kind == "text":
+        text = text_of(block, "text", place)
+        turn.texts += [(text, place)] if text else []
+    elif kind == "thinking":
+        turn.thoughts.append((text_of(block, "thinking", place), place))
+    elif kind == "tool_use":
+        arguments = object_of(block.get("input"), f"{place}.input")
+        turn.call(text_of(block, "id", place), text_of(block, "name", place), arguments, place)
+
+
+def _add_result(conversation: Conversation, block: Mapping[str, Any], place: str) -> None:
+    id, content = text_of(block, "tool_use_id", place), block.get("content")
+    texts: list[Text] = []
+    if content is not None:
+        texts = texts_of(content, f"{place}.content", _TEXTS, "a block", conversation.uncountable)
+    conversation.add(Turn("tool", place, [(text, place) for text, _ in texts], "\n", answers=id))
+
+
+def _add_system(conversation: Conversation, texts: list[Text], place: str) -> None:
+    if any(text for text, _ in texts):
+        conversation.add(Turn("system", place, texts, ""))
+
+
+def _unbilled(texts: list[Text]) -> list[Text]:
+    return [each for each in texts if not each[0].startswith(_BILLING_HEADER)]

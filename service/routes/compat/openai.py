@@ -10,8 +10,12 @@ from pydantic import BaseModel, Field
 
 from service.answers.writing import Answer
 from service.errors import ServiceError
-from service.routes.compat import openai_items, prompts
+from service.routes.compat import openai_items
+from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
+from service.routes.compat.parts import Uncountable
+from service.routes.compat.tools import function_tools
+from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
@@ -34,11 +38,22 @@ class OpenaiCountRequest(RequestBody):
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     input: Annotated[str | list[Object] | None, LEFT_TO_RIGHT] = Field(
-        None, description="A text, or items: messages, function calls and their outputs, reasoning. Others are refused."
+        None,
+        description="A text, or items: messages, function calls and their outputs, reasoning. Others are refused "
+        "or skipped.",
     )
     instructions: str | None = Field(None, description="A system message before the input.")
-    tools: list[Object] | None = Field(None, description="Functions; a tool of any other type is refused.")
-    reasoning: Object | None = Field(None, description="`effort` is the template's variable `reasoning_effort`.")
+    tools: list[Object] | None = Field(
+        None, description="Functions, and namespaces of them; a tool of any other type is not countable."
+    )
+    tool_choice: Annotated[str | Object | None, LEFT_TO_RIGHT] = Field(
+        None, description="The template's variable `tool_choice`, if there are tools."
+    )
+    reasoning: Object | None = Field(
+        None, description="`effort` is the template's variable `reasoning_effort`, and `enable_thinking` if not `none`."
+    )
+    chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
+    uncountable: Literal["refuse", "skip"] | None = UNCOUNTABLE
     conversation: Any = Field(None, description="Refused: no conversation is kept here; send it as `input`.")
     previous_response_id: Any = Field(None, description="Refused: no response is kept here; send it as `input`.")
 
@@ -64,6 +79,7 @@ class OpenaiCountAnswer(BaseModel):
 
     object: Literal["response.input_tokens"]
     input_tokens: int
+    skipped: list[Skipped] | None = SKIPPED
 
 
 class OpenaiErrorInfo(BaseModel):
@@ -99,21 +115,21 @@ def count(loaded: Loaded, body: OpenaiCountRequest, settings: Settings) -> Answe
     for name in _STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
-    conversation = openai_items.read(body.instructions, body.input)
-    tools, templates = openai_items.read_tools(body.tools), loaded.tokenizer.settings
-    if "developer" not in templates.templates.get(templates.template_name(has_tools=tools is not None), ""):
-        for message in conversation.messages:
+    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
+    conversation = openai_items.read(body.instructions, body.input, uncountable)
+    tools, templates = function_tools(body.tools, uncountable), loaded.tokenizer.settings
+    if "developer" not in templates.templates.get(templates.template_name(has_tools=bool(tools)), ""):
+        for turn in conversation.turns:
             # A template that does not know this role would refuse it or, worse, leave it out.
-            message["role"] = "system" if message["role"] == "developer" else message["role"]
-    effort = (body.reasoning or {}).get("effort")
-    tokens = conversation.count(
-        loaded,
-        settings,
-        tools=tools,
-        add_generation_prompt=True,
-        template_args={"reasoning_effort": effort} if isinstance(effort, str) else None,
-    )
-    return prompts.written(loaded, tokens, b'{"object":"response.input_tokens","input_tokens":%d}' % tokens)
+            turn.role = "system" if turn.role == "developer" else turn.role
+    variables = Variables(body.chat_template_kwargs)
+    if isinstance(effort := (body.reasoning or {}).get("effort"), str):
+        variables.set_effort(effort, "reasoning.effort")
+    if tools:
+        variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
+    continues = openai_items.goes_on(body.input)
+    tokens = conversation.count(loaded, settings, tools, variables, continues=continues)
+    return counted(loaded, tokens, b'{"object":"response.input_tokens","input_tokens":%d' % tokens, uncountable)
 
 
 def mount(app: FastAPI, state: State) -> None:

@@ -1,4 +1,4 @@
-"""OpenAI's input items as a conversation."""
+"""OpenAI's input items as a conversation, as vLLM reads them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import (
-    Conversation,
-    arguments_of,
-    functions,
-    joined_text,
-    kind_of,
-    refuse_many_arguments,
-    refused,
-    text_of,
-)
+from service.routes.compat.conversation import Conversation
+from service.routes.compat.parts import Uncountable, kind_of, text_of, texts_of
+from service.routes.compat.tools import arguments_of, in_namespace, refuse_many_arguments
+from service.routes.compat.turns import Turn
 from service.schemas.fields import Object
 
 _TEXTS = {
@@ -28,70 +22,91 @@ _TEXTS = {
 }
 """The parts that are text, and the field that has it."""
 
-PARAMETERS = "parameters"
 _ROLES = ("user", "assistant", "system", "developer")
+_BEGUN = ("in_progress", "incomplete")
 
 
-def read(instructions: str | None, items: str | list[Object] | None) -> Conversation:
+def read(instructions: str | None, items: str | list[Object] | None, uncountable: Uncountable) -> Conversation:
     """Return the conversation of a request.
 
     Errors:
         ``invalid_option`` for an item or a part that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(joined=False, parameters=PARAMETERS)
-    if instructions is not None:
-        conversation.say("system", instructions, "instructions")
+    conversation = Conversation("parameters", uncountable)
+    if instructions:
+        conversation.add(Turn("system", "instructions", [(instructions, "instructions")]))
     if isinstance(items, str):
-        conversation.say("user", items, "input")
+        conversation.add(Turn("user", "input", [(items, "input")]))
     else:
         calls = (item for item in items or () if item.get("type") == "function_call")
         refuse_many_arguments((call.get("arguments") for call in calls), "input")
     for at, item in enumerate(items if isinstance(items, list) else ()):
         _add(conversation, item, f"input[{at}]")
-    if not conversation.messages:
+    if not conversation.turns:
         raise ServiceError("missing_field", "there is nothing to count; send input, or instructions", "input")
-    conversation.complete()
     return conversation
 
 
-def read_tools(tools: list[Object] | None) -> list[Object] | None:
-    """Return the tools as templates read them; one that is not a function is refused by its type."""
-    return functions(tools, PARAMETERS, kind="function")
+def goes_on(items: str | list[Object] | None) -> bool:
+    """Tell whether the last item is a message of the assistant that is not complete, which the model goes on with."""
+    last = items[-1] if isinstance(items, list) and items else {}
+    return last.get("type", "message") == "message" and last.get("role") == "assistant" and last.get("status") in _BEGUN
 
 
 def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
     kind = kind_of(item, place, "message")
     if kind == "message":
-        role = text_of(item, "role", place)
-        if role not in _ROLES:
-            raise ServiceError("invalid_value", f"a role is one of {', '.join(_ROLES)}", f"{place}.role")
-        conversation.say(role, _text(item.get("content"), f"{place}.content"), place)
+        _add_message(conversation, item, place)
     elif kind == "function_call":
-        arguments = arguments_of(text_of(item, "arguments", place))
-        conversation.call(text_of(item, "call_id", place), text_of(item, "name", place), arguments, place)
+        name, arguments = text_of(item, "name", place), arguments_of(text_of(item, "arguments", place))
+        if item.get("namespace") is not None:
+            name = in_namespace(text_of(item, "namespace", place), name)
+        _assistant(conversation, place).call(text_of(item, "call_id", place), name, arguments, place)
     elif kind == "function_call_output":
-        conversation.answer(text_of(item, "call_id", place), _text(item.get("output"), f"{place}.output"), place)
+        id = text_of(item, "call_id", place)
+        texts = texts_of(item.get("output"), f"{place}.output", _TEXTS, "a part", conversation.uncountable)
+        conversation.add(Turn("tool", place, [(text, place) for text, _ in texts], answers=id))
     elif kind == "reasoning":
-        _think(conversation, item, place)
+        _add_reasoning(conversation, item, place)
     else:
-        raise refused("an item", kind, place)
+        conversation.uncountable.find("an item", kind, place)
 
 
-def _think(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
+def _add_message(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
+    role = text_of(item, "role", place)
+    if role not in _ROLES:
+        raise ServiceError("invalid_value", f"a role is one of {', '.join(_ROLES)}", f"{place}.role")
+    content = item.get("content")
+    texts = texts_of(content, f"{place}.content", _TEXTS, "a part", conversation.uncountable)
+    if isinstance(content, str):
+        texts = [(content, place)]
+    turn = _assistant(conversation, place) if role == "assistant" else None
+    if turn is None or turn.texts:
+        turn = conversation.add(Turn(role, place))
+    turn.texts += texts
+
+
+def _add_reasoning(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
     """Add reasoning: its text if it is there, else its summary; what is only there encrypted cannot be counted."""
     name = "content" if item.get("content") else "summary"
     parts = item.get(name)
     if parts:
-        conversation.think(_text(parts, f"{place}.{name}"), place)
+        texts = texts_of(parts, f"{place}.{name}", _TEXTS, "a part", conversation.uncountable)
+        turn = _assistant(conversation, place)
+        if turn.thoughts:
+            turn = conversation.add(Turn("assistant", place))
+        turn.thoughts.append(("\n".join(text for text, _ in texts), place))
     elif item.get("encrypted_content") is not None:
-        raise ServiceError(
+        error = ServiceError(
             "invalid_option",
             "encrypted reasoning cannot be counted; send its content, or leave the item out",
             f"{place}.encrypted_content",
         )
+        conversation.uncountable.unless_skipped("encrypted_content", place, error)
 
 
-def _text(content: object, place: str) -> str:
-    if content is None:
-        raise ServiceError("missing_field", "this field is required", place)
-    return joined_text(content, place, _TEXTS, "a part")
+def _assistant(conversation: Conversation, place: str) -> Turn:
+    """Return the assistant's turn that an item belongs to: what the assistant does in a row is one."""
+    if conversation.turns and conversation.turns[-1].role == "assistant":
+        return conversation.turns[-1]
+    return conversation.add(Turn("assistant", place))

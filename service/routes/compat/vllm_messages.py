@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import arguments_of, refuse_many_arguments, text_of, text_of_part
+from service.routes.compat.parts import object_of, text_of_part
+from service.routes.compat.tools import arguments_of, function, refuse_many_arguments
 from service.schemas.fields import Object
 
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal", "thinking": "thinking"}
 """The parts that are text, and the field that has it."""
 
 _PART = re.compile(r"messages\[(\d+)\]\.content\[(\d+)\]\.text")
-
-_IF_SENT = ("strict", "defer_loading")
 
 
 def read(messages: Sequence[Object]) -> list[Object]:
@@ -78,7 +77,7 @@ def _texts(content: Any, place: str) -> list[str]:
         raise ServiceError("invalid_type", "this must be a string or a list", place)
     # A string is not a part here, though vLLM takes it: a million of them, in 3 MB, would become as many objects.
     return [
-        text_of_part(_object(part, f"{place}[{index}]"), f"{place}[{index}]", _TEXTS, "a part")
+        text_of_part(object_of(part, f"{place}[{index}]"), f"{place}[{index}]", _TEXTS, "a part")
         for index, part in enumerate(content)
     ]
 
@@ -91,7 +90,7 @@ def _calls(message: Object, place: str) -> list[Object]:
     if not isinstance(calls, list):
         raise ServiceError("invalid_type", "this must be a list", place)
     for at, call in enumerate(calls):
-        _object(_object(call, f"{place}[{at}]").get("function"), f"{place}[{at}].function")
+        object_of(object_of(call, f"{place}[{at}]").get("function"), f"{place}[{at}].function")
     return calls
 
 
@@ -103,14 +102,5 @@ def _arguments(function: Object) -> Object:
 
 
 def _tool(tool: Object, place: str) -> Object:
-    function = _object(tool.get("function"), f"{place}.function")
-    described: Object = {"name": text_of(function, "name", f"{place}.function")}
-    described |= {name: function.get(name) for name in ("description", "parameters")}
-    described |= {name: function[name] for name in _IF_SENT if function.get(name) is not None}
+    described = function(object_of(tool.get("function"), f"{place}.function"), f"{place}.function")
     return {"type": tool.get("type", "function"), "function": described}
-
-
-def _object(value: Any, place: str) -> Object:
-    if not isinstance(value, dict):
-        raise ServiceError("invalid_type", "this must be an object", place)
-    return value

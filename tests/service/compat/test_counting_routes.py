@@ -4,141 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from service.routes.compat import anthropic_blocks
-from service.routes.compat.anthropic import AnthropicCountAnswer
-from service.routes.compat.openai import OpenaiCountAnswer
-from tests.service.conftest import MakeClient, state_of
-from tokenizer_core import Tokenizer
-
-OPENAI, ANTHROPIC = "/v1/responses/input_tokens", "/v1/messages/count_tokens"
-TEMPLATE = (
-    "{% if tools %}{{ tools | tojson }}{{ eos_token }}{% endif %}"
-    "{% for m in messages %}{{ bos_token }}{{ m.role }}{% if m.name %} {{ m.name }}{% endif %}\n"
-    "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
-    "{% for c in m.tool_calls %}<call>{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}"
-    "{{ eos_token }}{% endfor %}{% if add_generation_prompt %}{{ bos_token }}assistant\n{% endif %}"
-    "{{ reasoning_effort }}{{ enable_thinking }}"
+from tests.service.compat.counting import (
+    ANTHROPIC,
+    FUNCTION,
+    OPENAI,
+    anthropic_error,
+    by_anthropic,
+    by_openai,
+    call,
+    counted,
+    openai_error,
 )
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
-FUNCTION = {"name": "weather", "description": "of a city", "parameters": SCHEMA}
-TOOLS = [{"type": "function", "function": FUNCTION}]
-WORDS = "the quick brown fox"
-
-
-@pytest.fixture(scope="module")
-def counting(make_client: MakeClient, framed: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
-    paths = {}
-    for name, template in (
-        ("tools", TEMPLATE),
-        ("knowing", TEMPLATE + "{# developer #}"),
-        ("mute", "{{ messages[0].content }}"),
-    ):
-        paths[name] = tmp_path_factory.mktemp("counting") / name
-        framed.with_template(template).save(paths[name])
-    parts = framed.with_template(TEMPLATE).parts
-    named = replace(parts.settings, named_templates=(("tool_use", "{# developer #}" + TEMPLATE),))
-    paths["two"] = tmp_path_factory.mktemp("counting") / "two"
-    Tokenizer(replace(parts, settings=named)).save(paths["two"])
-    return make_client(artifacts=tuple(map(str, paths.values())), models=("gpt-x=tools", "claude-x=tools"))
-
-
-def counted(client: TestClient, messages: list[dict[str, Any]], **options: Any) -> int:
-    body = {"messages": messages, "add_generation_prompt": True, "tokenizer": "tools", **options}
-    answer = client.post("/count", json=body)
-    assert answer.status_code == 200, answer.text
-    return int(answer.json()["count"])
-
-
-def by_openai(client: TestClient, **body: Any) -> int:
-    answer = client.post(OPENAI, json={"model": "gpt-x", **body})
-    assert answer.status_code == 200, answer.text
-    OpenaiCountAnswer.model_validate_json(answer.content)
-    assert list(answer.json()) == ["object", "input_tokens"]
-    return int(answer.json()["input_tokens"])
-
-
-def by_anthropic(client: TestClient, **body: Any) -> int:
-    answer = client.post(ANTHROPIC, json={"model": "claude-x", **body})
-    assert answer.status_code == 200, answer.text
-    AnthropicCountAnswer.model_validate_json(answer.content)
-    assert list(answer.json()) == ["input_tokens"]
-    return int(answer.json()["input_tokens"])
-
-
-def call(id: str, arguments: Any) -> dict[str, Any]:
-    return {"id": id, "type": "function", "function": {"name": "weather", "arguments": arguments}}
-
-
-def test_openai_text_is_what_a_user_says(counting: TestClient) -> None:
-    user = {"role": "user", "content": WORDS}
-    assert by_openai(counting, input=WORDS) == counted(counting, [user])
-    expected = counted(counting, [{"role": "system", "content": "be brief"}, user])
-    assert by_openai(counting, input=WORDS, instructions="be brief") == expected
-    assert by_openai(counting, instructions="be brief") == counted(
-        counting, [{"role": "system", "content": "be brief"}]
-    )
-
-
-def test_openai_items_are_turns(counting: TestClient) -> None:
-    items: list[dict[str, Any]] = [
-        {"role": "user", "content": [{"type": "input_text", "text": "one"}, {"type": "input_text", "text": "two"}]},
-        {"type": "reasoning", "id": "r", "summary": [], "content": [{"type": "reasoning_text", "text": "hmm"}]},
-        {
-            "type": "message",
-            "role": "assistant",
-            "id": "m",
-            "content": [{"type": "output_text", "text": "I look", "annotations": []}],
-        },
-        {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Köln"}'},
-        {"type": "function_call", "call_id": "c2", "name": "weather", "arguments": "no JSON"},
-        {"type": "function_call_output", "call_id": "c1", "output": '{"t": 3}'},
-        {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "none"}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot"}]},
-        {"role": "user", "content": "why"},
-        {"role": "user", "content": "tell"},
-    ]
-    messages = [
-        {"role": "user", "content": "one\ntwo"},
-        {
-            "role": "assistant",
-            "reasoning_content": "hmm",
-            "content": "I look",
-            "tool_calls": [call("c1", {"city": "Köln"}), call("c2", "no JSON")],
-        },
-        {"role": "tool", "name": "weather", "tool_call_id": "c1", "content": '{"t": 3}'},
-        {"role": "tool", "name": "weather", "tool_call_id": "c2", "content": "none"},
-        {"role": "assistant", "content": "I cannot"},
-        {"role": "user", "content": "why"},
-        {"role": "user", "content": "tell"},
-    ]
-    assert by_openai(counting, input=items) == counted(counting, messages)
-    tools = [{"type": "function", "strict": True, **FUNCTION}]
-    assert by_openai(counting, input=items, tools=tools) == counted(counting, messages, tools=TOOLS)
-    effort = counted(counting, messages, template_args={"reasoning_effort": "high"})
-    assert by_openai(counting, input=items, reasoning={"effort": "high"}) == effort > counted(counting, messages)
-
-
-def test_developers_are_heard_by_every_template(counting: TestClient) -> None:
-    items = [{"role": "developer", "content": "be brief"}, {"role": "user", "content": "a"}]
-    as_system = [{**items[0], "role": "system"}, items[1]]
-    assert by_openai(counting, input=items) == counted(counting, as_system)
-    assert by_openai(counting, input=items, model="knowing") == counted(counting, items)
-
-
-def test_a_developer_is_heard_by_the_template_that_is_chosen(counting: TestClient) -> None:
-    items = [{"role": "developer", "content": "be brief"}, {"role": "user", "content": "a"}]
-    as_system = [{**items[0], "role": "system"}, items[1]]
-    assert counted(counting, items, tokenizer="two") != counted(counting, as_system, tokenizer="two")
-    assert by_openai(counting, input=items, model="two") == counted(counting, as_system, tokenizer="two")
-    tools = [{"type": "function", **FUNCTION}]
-    with_tools = counted(counting, items, tokenizer="two", tools=TOOLS)
-    assert by_openai(counting, input=items, model="two", tools=tools) == with_tools
+from tests.service.conftest import MakeClient, state_of
 
 
 @pytest.mark.parametrize("calls", [1, 40])
@@ -162,66 +44,15 @@ def test_long_strings_in_arguments_are_few_values(counting: TestClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["content", "reasoning_content"])
-def test_texts_of_a_turn_are_joined_once(name: str) -> None:
+def test_texts_of_a_turn_are_joined_once(counting: TestClient, name: str) -> None:
     """One by one, each would copy those before it: four million characters took 15 seconds."""
     text, times = "a" * 1000, 4000
     block = {"type": "thinking", "thinking": text} if name == "reasoning_content" else {"type": "text", "text": text}
     start = time.thread_time()
-    conversation = anthropic_blocks.read(None, [{"role": "assistant", "content": [block]}] * times)
-    assert time.thread_time() - start < 2
-    assert [message[name] for message in conversation.messages] == ["\n".join([text] * times)]
-
-
-def test_anthropic_blocks_are_turns(counting: TestClient) -> None:
-    messages: list[dict[str, Any]] = [
-        {"role": "user", "content": "one"},
-        {"role": "user", "content": [{"type": "text", "text": "two", "cache_control": {"type": "ephemeral"}}]},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "hmm", "signature": "s"},
-                {"type": "text", "text": "I look"},
-                {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Köln"}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "3 deg"}]},
-                {"type": "tool_result", "tool_use_id": "cx"},
-                {"type": "text", "text": "thanks"},
-            ],
-        },
-    ]
-    expected = [
-        {"role": "system", "content": "be\nbrief"},
-        {"role": "user", "content": "one\ntwo"},
-        {
-            "role": "assistant",
-            "reasoning_content": "hmm",
-            "content": "I look",
-            "tool_calls": [call("c1", {"city": "Köln"})],
-        },
-        {"role": "tool", "name": "weather", "tool_call_id": "c1", "content": "3 deg"},
-        {"role": "tool", "tool_call_id": "cx", "content": ""},
-        {"role": "user", "content": "thanks"},
-    ]
-    system = [{"type": "text", "text": "be"}, {"type": "text", "text": "brief"}]
-    assert by_anthropic(counting, system=system, messages=messages) == counted(counting, expected)
-    tools = [{"name": "weather", "description": "of a city", "input_schema": SCHEMA}]
-    assert by_anthropic(counting, system="be\nbrief", messages=messages, tools=tools) == counted(
-        counting, expected, tools=TOOLS
-    )
-    for kind, enabled in (("enabled", True), ("disabled", False)):
-        thinking = counted(counting, expected, template_args={"enable_thinking": enabled})
-        assert by_anthropic(counting, system=system, messages=messages, thinking={"type": kind}) == thinking
-
-
-def test_answer_that_the_caller_began_is_gone_on_with(counting: TestClient) -> None:
-    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "the quick"}]
-    begun = counted(counting, messages, add_generation_prompt=False, continue_final_message=True)
-    assert by_anthropic(counting, messages=messages) == begun < counted(counting, messages)
-    assert by_openai(counting, input=messages) == counted(counting, messages)
+    joined = by_anthropic(counting, messages=[{"role": "assistant", "content": [block] * times}])
+    assert time.thread_time() - start < 10
+    said = {"content": "", name: ("" if name == "reasoning_content" else "\n").join([text] * times)}
+    assert joined == counted(counting, [{"role": "assistant", **said}])
 
 
 @pytest.mark.parametrize(
@@ -242,26 +73,6 @@ def test_openai_part_that_is_no_text_is_refused_by_name(counting: TestClient, co
     ):
         error = openai_error(counting.post(OPENAI, json={"input": [item]}), 400, "invalid_option", place)
         assert kind in error["message"]
-
-
-def openai_error(answer: Any, status: int, code: str, param: str | None) -> dict[str, Any]:
-    assert answer.status_code == status, answer.text
-    assert list(answer.json()) == ["error"]
-    error: dict[str, Any] = answer.json()["error"]
-    assert list(error) == ["message", "type", "param", "code"]
-    kind = "server_error" if status >= 500 else "invalid_request_error"
-    assert (error["type"], error["code"], error["param"]) == (kind, code, param)
-    return error
-
-
-def anthropic_error(answer: Any, status: int, kind: str, place: str) -> str:
-    assert answer.status_code == status, answer.text
-    body = answer.json()
-    assert (list(body), body["type"], list(body["error"])) == (["type", "error"], "error", ["type", "message"])
-    assert body["error"]["type"] == kind
-    message: str = body["error"]["message"]
-    assert message.startswith(place)
-    return message
 
 
 DEEP: Any = "x"
@@ -332,8 +143,17 @@ def test_bad_openai_request_is_refused_with_its_place(
             for kind in ("image", "document", "search_result", "tool_use", "thinking", "redacted_thinking", "new")
         ),
         (
-            {"messages": [{"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]}]},
-            "messages[0].content[0].type: ",
+            {"messages": [{"role": "user", "content": []}]},
+            "messages[0].content: a message has a text or at least one block",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "image": "x"}]}]},
+            "messages[0].content[0].image: ",
+        ),
+        ({"messages": [{"role": "user", "content": [{"image": "x"}]}]}, "messages[0].content[0].type: "),
+        (
+            {"messages": [{"role": "user", "content": "a"}], "tools": [{"name": "f", "description": 1}]},
+            "tools[0].description: ",
         ),
         (
             {

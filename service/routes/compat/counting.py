@@ -1,0 +1,33 @@
+"""What the requests and answers of the counting routes have in common beyond what their peers have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, Field
+
+from service.answers.writing import Answer
+from service.routes.compat import prompts
+from service.routes.compat.parts import Uncountable
+from service.tokenizers.loaded import Loaded
+
+UNCOUNTABLE: Any = Field(
+    None,
+    description="What happens to what is not text, such as images and tools of other kinds: `refuse`, or `skip`, which "
+    "counts the rest and lists in `skipped` what was left out. The default is this server's setting `uncountable`.",
+)
+SKIPPED: Any = Field(None, description="What was left out of the count; only if `uncountable` is `skip`.")
+
+
+class Skipped(BaseModel):
+    """Something of a request that is not in its count."""
+
+    path: str = Field(description="Its field in the request.")
+    type: str = Field(description="What it is.")
+
+
+def counted(loaded: Loaded, tokens: int, head: bytes, uncountable: Uncountable) -> Answer:
+    """Return an answer that begins with ``head`` and says what is not in the count."""
+    skipped = b',"skipped":' + orjson.dumps(uncountable.skipped) if uncountable.skips else b""
+    return prompts.written(loaded, tokens, head, skipped, b"}")

@@ -1,0 +1,119 @@
+"""What a request holds in objects: texts are read with their places, and what is not text is refused by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.errors import ServiceError, quote
+from service.schemas.fields import Object
+from tokenizer_core import media_of
+
+Text = tuple[str, str]
+"""A text, and the field of the request that has it."""
+
+
+class Uncountable:
+    """What of a request no template writes: it is refused, or skipped and listed.
+
+    Attributes:
+        skips: whether it is skipped.
+        skipped: the path and the type of each, in the order in which they are found.
+    """
+
+    def __init__(self, *, skip: bool = False) -> None:
+        self.skips = skip
+        self.skipped: list[Object] = []
+
+    def find(self, what: str, kind: str, place: str, *, field: str = "type") -> None:
+        """Refuse or skip what is of a kind that cannot be counted.
+
+        Errors:
+            ``invalid_option``
+        """
+        self.unless_skipped(kind, place, refused(what, kind, place, field=field))
+
+    def unless_skipped(self, kind: str, place: str, error: ServiceError) -> None:
+        """Raise an error that means that something is not in the count, or note what."""
+        if not self.skips:
+            raise error
+        self.skipped.append({"path": place, "type": kind})
+
+
+def refused(what: str, kind: str, place: str, *, field: str = "type") -> ServiceError:
+    """Refuse by its name what cannot be counted; leaving it out would be a wrong count."""
+    return ServiceError(
+        "invalid_option",
+        f"{what} of type {quote(kind)} is not supported: only text is counted here",
+        f"{place}.{field}",
+    )
+
+
+def kind_of(item: Mapping[str, Any], place: str, default: str | None = None) -> str:
+    """Return the type of an object."""
+    return text_of(item, "type", place) if default is None or item.get("type") is not None else default
+
+
+def text_of(values: Mapping[str, Any], name: str, place: str) -> str:
+    """Return a required string."""
+    value = values.get(name)
+    if isinstance(value, str):
+        return value
+    if value is None:
+        raise ServiceError("missing_field", "this field is required", f"{place}.{name}")
+    raise ServiceError("invalid_type", "this must be a string", f"{place}.{name}")
+
+
+def object_of(value: Any, place: str) -> Object:
+    """Return what must be an object."""
+    if not isinstance(value, dict):
+        raise ServiceError("invalid_type", "this must be an object", place)
+    return value
+
+
+def objects_of(value: object, place: str) -> list[Object]:
+    """Return the objects of what could also have been a string."""
+    if not isinstance(value, list):
+        raise ServiceError("invalid_type", "this must be a string or a list of objects", place)
+    for at, item in enumerate(value):
+        object_of(item, f"{place}[{at}]")
+    return value
+
+
+def not_text(item: Mapping[str, Any], types: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return why a part is not text alone: the name of its type or of its media, and the field that says so."""
+    kind = item.get("type")
+    return (kind, "type") if isinstance(kind, str) and kind not in types else media_of(item)
+
+
+def text_of_part(item: Mapping[str, Any], place: str, types: Mapping[str, str], part: str) -> str:
+    """Return the text of one part.
+
+    Args:
+        types: the field that holds the text, by the types of part that are text.
+        part: what an error calls a part.
+
+    Errors:
+        ``invalid_option`` for a part of another type, or with media; ``missing_field``, ``invalid_type``
+    """
+    found = not_text(item, types)
+    if found is not None:
+        raise refused(part, found[0], place, field=found[1])
+    return text_of(item, types[kind_of(item, place)], place)
+
+
+def texts_of(content: object, place: str, types: Mapping[str, str], part: str, uncountable: Uncountable) -> list[Text]:
+    """Return the texts of a string or a list of parts; ``types`` and ``part`` are those of ``text_of_part``."""
+    if content is None:
+        raise ServiceError("missing_field", "this field is required", place)
+    if isinstance(content, str):
+        return [(content, place)]
+    texts = []
+    for at, item in enumerate(objects_of(content, place)):
+        here = f"{place}[{at}]"
+        found = not_text(item, types)
+        if found is not None:
+            uncountable.find(part, found[0], here, field=found[1])
+        if found is None or item.get("type") in types:
+            texts.append((text_of(item, types[kind_of(item, here)], here), here))
+    return texts
