@@ -1,22 +1,30 @@
 # syntax=docker/dockerfile:1
 
-# ---- build: a wheel with the compiled kernel in it
-FROM python:3.13-slim-bookworm AS build
+# Names that can be moved to other images; docs/development.md says how to give them by digest.
+ARG PYTHON=python:3.13-slim-bookworm
+ARG RUST=rust:1.95-slim-bookworm
+FROM ${RUST} AS rust
+
+# ---- build: a wheel with the compiled kernel in it, and those that it needs, by their hashes
+FROM ${PYTHON} AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*
-COPY --from=rust:1.95-slim-bookworm /usr/local/cargo /usr/local/cargo
-COPY --from=rust:1.95-slim-bookworm /usr/local/rustup /usr/local/rustup
+COPY --from=rust /usr/local/cargo /usr/local/cargo
+COPY --from=rust /usr/local/rustup /usr/local/rustup
 ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
 WORKDIR /src
+COPY .ci/image.lock ./
+RUN pip wheel --no-cache-dir --require-hashes --wheel-dir /wheels --requirement image.lock \
+    && pip install --no-cache-dir --no-index --find-links /wheels maturin
 COPY pyproject.toml README.md ./
 COPY tokenizer_core ./tokenizer_core
 COPY service ./service
 COPY artifacts ./artifacts
-RUN pip wheel --no-cache-dir --wheel-dir /wheels .
+RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
 
 # ---- run: no compiler, no root
-FROM python:3.13-slim-bookworm
+FROM ${PYTHON}
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-index --find-links /wheels tokd
 RUN useradd --system --no-create-home --uid 10001 tokd

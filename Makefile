@@ -53,6 +53,13 @@ bench: .venv/installed ## measure against the public peers, the short way
 wheel: .venv/installed ## build a wheel into dist/ for every Python from 3.11 on, with artifacts/base in it
 	@$(BIN)/maturin build --quiet --release --out dist
 
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade pyproject.toml
+
+.PHONY: lock
+lock: ## pin the newest Python packages that pyproject.toml allows, by hash; needs uv
+	@$(LOCK) --extra build --output-file .ci/image.lock
+	@$(LOCK) --extra build --extra test --extra tools --output-file .ci/tests.lock
+
 .PHONY: clean
 clean: ## remove everything that set-up and tests made
 	@rm -rf .venv benchmarks/.peers dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache $(KERNEL)/target
@@ -71,8 +78,9 @@ clean: ## remove everything that set-up and tests made
 	@touch $@
 
 # The kernel is compiled here, in release mode, by maturin through pip.
-.venv/installed: .venv/created pyproject.toml $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
+.venv/installed: .venv/created pyproject.toml .ci/tests.lock $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
 	@command -v $(CARGO) >/dev/null || { echo "tokd needs a Rust toolchain, 1.95 or newer: https://rustup.rs" >&2; exit 1; }
 	@echo "installing tokd into .venv (the kernel compiles for a minute or two the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,tools]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement .ci/tests.lock
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

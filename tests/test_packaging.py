@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import tokenizer_core
 from service.app import create_app
@@ -57,6 +59,51 @@ def test_every_copied_source_exists_and_reaches_the_builder() -> None:
     assert sources
     assert set(sources) <= let_in
     assert all((ROOT / source).exists() for source in sources)
+
+
+LOCKS = {"image": ["build"], "tests": ["build", "test", "tools"]}
+
+
+def locked(name: str) -> dict[str, set[str]]:
+    """Return the versions of a lock file by the name of the package; several where the Python decides."""
+    found: dict[str, set[str]] = {}
+    for line in (ROOT / ".ci" / f"{name}.lock").read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
+        pin = re.match(r"([a-z0-9-]+)(?:\[[a-z,-]+\])?==(\S+) ", line)
+        assert pin is not None, line
+        assert re.search(r"(?: --hash=sha256:[0-9a-f]{64})+ *$", re.sub(" +", " ", line)), line
+        found.setdefault(pin[1], set()).add(pin[2])
+    return found
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_the_lock_pins_by_hash_what_is_required_and_names_no_address(name: str) -> None:
+    pins = locked(name)
+    project = PROJECT["project"]
+    wanted = [
+        *project["dependencies"],
+        *(one for extra in LOCKS[name] for one in project["optional-dependencies"][extra]),
+    ]
+    assert wanted
+    for requirement in map(Requirement, wanted):
+        assert all(requirement.specifier.contains(version) for version in pins[canonicalize_name(requirement.name)])
+    assert "://" not in (ROOT / ".ci" / f"{name}.lock").read_text(encoding="utf-8")
+
+
+def test_image_and_tests_run_the_same_versions_and_install_them_by_hash() -> None:
+    pins = locked("tests")
+    assert {name: pins[name] for name in locked("image")} == locked("image")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "--require-hashes --requirement .ci/tests.lock" in makefile
+    fetching = [line for line in map(" ".join, instructions()) if re.search(r"pip (wheel|install)", line)]
+    assert fetching
+    assert all(re.search(r"--require-hashes|--no-index|--no-deps", line) for line in fetching)
+
+
+@pytest.mark.parametrize("name", ["fastapi", "httptools", "starlette", "uvicorn", "uvloop"])
+def test_libraries_whose_inside_is_leaned_on_have_an_upper_bound(name: str) -> None:
+    (requirement,) = [one for one in map(Requirement, PROJECT["project"]["dependencies"]) if one.name == name]
+    assert any(bound.operator in ("<", "==") for bound in requirement.specifier)
+    assert not requirement.extras
 
 
 def test_the_image_runs_without_root_and_tells_its_health() -> None:
