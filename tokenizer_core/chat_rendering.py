@@ -14,16 +14,23 @@ from tokenizer_core.config import Settings
 from tokenizer_core.content_format import ContentFormat
 from tokenizer_core.content_parts import as_read, fitted, present, refuse_media
 from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
-from tokenizer_core.template import Origins, Rendering, Shared, Span, Template, bare, compiled, taken
+from tokenizer_core.template import FUNCTIONS, Origins, Rendering, Shared, Span, Template, bare, compiled, taken
 from tokenizer_core.template_probe import probe
 
 Message = Mapping[str, Any]
 
 _CONTINUE = "CONTINUE_FINAL_MESSAGE_TAG "
 _REASONING = ("reasoning_content", "thinking", "reasoning")
-_RESERVED = frozenset(
-    ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message", "chat_template")
-)
+_SPECIALS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
+_RESERVED = {
+    **dict.fromkeys(
+        ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message"),
+        "an option of its own; set that",
+    ),
+    **dict.fromkeys(("chat_template", *_SPECIALS), "the tokenizer's"),
+    **dict.fromkeys(FUNCTIONS, "a function of all templates; choose another name"),
+}
+"""What ``template_args`` cannot set, and what it is."""
 
 
 class RenderingOptions(TypedDict, total=False):
@@ -179,7 +186,7 @@ def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
     for name in template_args or ():
         if name in _RESERVED:
             raise InvalidOption(
-                f"template_args cannot set {name!r}; it is an option of its own or the tokenizer's",
+                f"template_args cannot set {name!r}, which is {_RESERVED[name]}",
                 field=f"template_args.{name}",
             )
 

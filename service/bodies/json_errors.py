@@ -98,9 +98,14 @@ def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
 
 def _explain_field(group: list[Any]) -> ServiceError:
     """Explain the errors of one field: one for every form that its value could have had."""
-    # A value that has the form but not the range is more telling than one without the form; then the deepest is.
+    # A value that has the form but not the range is more telling than one without the form; then the deepest is. Of one
+    # form only the first counts, and of several the one that fits longest.
+    firsts: dict[tuple[object, ...], Any] = {}
+    for item in group:
+        form = *(part for part in item["loc"] if isinstance(part, str)), item["type"] in _EXPECTED
+        firsts.setdefault(form, item)
     worst = next((item for item in group if _is_too_long(item)), None) or max(
-        group, key=lambda item: (item["type"] not in _EXPECTED, _depth(item))
+        firsts.values(), key=lambda item: (item["type"] not in _EXPECTED, _depth(item))
     )
     path, kind = _path(worst["loc"]), worst["type"]
     if kind == "missing":

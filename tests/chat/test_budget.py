@@ -15,7 +15,7 @@ from tokenizer_core.template import Origins, meter
 
 CHAT = [{"role": "user", "content": "What is the weather like in Zürich?"}]
 CHATS: list[list[dict[str, Any]]] = [CHAT, [*CHAT, {"role": "assistant", "content": "3 <deg>"}], CHAT]
-ARGUMENTS = {"bos_token": "", "eos_token": "", "functions": "", "datetime": "", "date_string": "", "names": ["a", 7]}
+ARGUMENTS = {"functions": "", "datetime": "", "date_string": "", "names": ["a", 7]}
 WRITES_ALL = "{{ tools | tojson }}{{ names }}{{ documents }}{% for m in messages %}{{ m | tojson }}{% endfor %}"
 SLOW = "{% for i in range(60000) %}{% endfor %}"
 MANY = 100
@@ -113,7 +113,7 @@ def _render_many(renderer: ChatRenderer) -> None:
 @pytest.mark.parametrize("name", conversations.TEMPLATES)
 def test_a_chat_with_ten_tools_takes_no_more_than_it_brings(name: str) -> None:
     """So there may be hundreds of them in a request."""
-    tok = vocabularies.tokenizer("tiny").with_template(conversations.source(name))
+    tok = conversations.tokenizer(name)
     tools = None if name == "llama-cpp-deepseek-r1" else conversations.TOOLS * 10
     renderer = tok.chat_renderer(tools=tools, template_args=ARGUMENTS)
     renderer.render(CHAT)

@@ -224,8 +224,8 @@ LONG_TEXT = "word and another 字\n" * 3_000
 def test_real_templates_need_less_than_a_long_chat_allows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "BASE_WORK", 50_000)
     monkeypatch.setattr(meter, "LONG", 0)
-    given = {"bos_token": "", "eos_token": "", "functions": "", "datetime": "", "date_string": ""}
-    tok = vocabularies.tokenizer("tiny").with_template(conversations.source(name))
+    given = {"functions": "", "datetime": "", "date_string": ""}
+    tok = conversations.tokenizer(name)
     # Some must have tools, and this one takes none.
     tools = None if name == "llama-cpp-deepseek-r1" else conversations.TOOLS
     chat = tok.render_chat([{"role": "user", "content": LONG_TEXT}], tools=tools, template_args=given)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests import vocabularies
 from tokenizer_core import EncodedChat, ReservedLiteral, Tokenizer
@@ -52,6 +54,46 @@ PUT_BACK = (
     "loop_over(m.content)",
     "names_of(**m.d)",
 )
+
+STEPS = (
+    "X.split(S) | join(S)",
+    "S.join(X.rsplit(S, 1))",
+    "X.split(S) | map('trim') | join(S)",
+    "X.split(S) | reverse | join(S)",
+    "X.split(S) | select | join(S)",
+    "X.split(S) | map('tojson') | join(S)",
+    "X.split(S) | unique | join(S)",
+    "X.split(S)[1:] | join(S)",
+    "X.replace(S, S)",
+    "X | replace(S, S, 1)",
+    "X.replace(S, '_').replace('_', S)",
+    "X.partition(S) | join",
+    "X | upper",
+    "X | lower",
+    "X | title",
+    "X.swapcase()",
+    "X | trim",
+    "X.strip(S)",
+    "X[1:]",
+    "X[::-1]",
+    "X * 2",
+    "X | safe",
+    "X | tojson",
+    "(X | tojson)[1:-1]",
+    "X | list | join",
+    "X | batch(3) | map('join') | join",
+    "'%s' % X",
+    "'{}'.format(X)",
+    "X | indent(2)",
+    "X.center(20, '|')",
+    "X.splitlines() | join('\\n')",
+    "{X: 1} | list | first",
+    "[X, X] | unique | join",
+    "loop_over(X)",
+)
+"""What a template may do to a text ``X``, of which ``S`` is cut out and put back."""
+
+SEPARATORS = ("<|end|>", "<|END|>", "<|", "|>", "end", "<|end", "|", "<", "a", "\\n", "<|end|>\\n")
 
 MACROS = (
     "{% macro loop_over(text) %}{% set ns = namespace(made='') %}{% for character in text %}"
@@ -151,3 +193,16 @@ def test_reject_takes_halves_that_nothing_joins() -> None:
     tok = tokenizer("{{ m.role }}:{{ m.content }}")
     chat = tok.encode_chat([{"role": "<|end", "content": "|>"}], special_tokens="reject")
     assert chat.rendered.text == "<|end:|>"
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(SEPARATORS)), min_size=1, max_size=4),
+    st.lists(st.sampled_from([END, END.upper(), "<|e", "nd|>", "a", "\n", " "]), min_size=1, max_size=6),
+)
+def test_nothing_that_is_done_to_a_text_makes_a_token_of_it(steps: list[tuple[str, str]], pieces: list[str]) -> None:
+    expression = "m.content"
+    for step, separator in steps:
+        expression = "(" + step.replace("X", expression).replace("S", f"'{separator}'") + ")"
+    chat = tokenizer("{{ " + expression + " }}").encode_chat([{"role": "user", "content": "".join(pieces)}])
+    assert ends(chat) == 0, (expression, chat.rendered)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jinja2
 
-from tokenizer_core.errors import InputError, InvalidOption, TemplateFailed, TemplateLimit, TemplateUntrackable
+from tokenizer_core.errors import InputError, InvalidOption, InvalidUnicode, TemplateFailed, TemplateUntrackable
+from tokenizer_core.template.failures import failures
 from tokenizer_core.template.meter import Budget, Meter, metered
 from tokenizer_core.template.numbers import number
 from tokenizer_core.template.sandbox import PlainEnvironment
@@ -37,9 +36,6 @@ OBJECT_SIZE = 200
 
 COPIED_IN_A_ROW = 1024
 """Values that are copied before others may go first: one takes up to five microseconds."""
-
-_TRACKED = re.compile(r"\bTracked(Int|Float)?\b")
-"""The names of our types, which Python's errors hold; whoever wrote the template knows only strings and numbers."""
 
 
 class Span(NamedTuple):
@@ -112,6 +108,7 @@ class Origins:
             give_way()
         if isinstance(value, str):
             self.size += len(value)
+            self._check_unicode(value, place)
             return written(bare(value), self._number(place) * 2) if value else Tracked("")
         if value is None or isinstance(value, bool):
             return value
@@ -134,6 +131,20 @@ class Origins:
             return [self._track(item, _Place(place.message, above, at), depth + 1) for at, item in enumerate(value)]
         raise self._invalid(f"a value of a chat is JSON, not {type(value).__name__}", place)
 
+    def _check_unicode(self, text: str, place: _Place) -> None:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            at = error.start
+        else:
+            return
+        raise InvalidUnicode(
+            f"a surrogate stands alone at character {at}, which no Unicode text has",
+            field=self._field(place),
+            span=[at, at + 1],
+            unit="char",
+        )
+
     def _number(self, place: _Place) -> int:
         """Return the number of a place; a key and what stands behind it have the same one."""
         if self._places[-1] != place:
@@ -148,10 +159,13 @@ class Origins:
         return self._paths[above]
 
     def _invalid(self, message: str, place: _Place) -> InvalidOption:
+        return InvalidOption(message, field=self._field(place))
+
+    def _field(self, place: _Place) -> str:
         path = joined_path(self._path(place.above), place.part)
-        if place.message is not None:
-            path = f"messages[{place.message}].{path}" if path else f"messages[{place.message}]"
-        return InvalidOption(message, field=path)
+        if place.message is None:
+            return path
+        return f"messages[{place.message}].{path}" if path else f"messages[{place.message}]"
 
 
 def joined_path(path: str, part: str | int) -> str:
@@ -213,13 +227,13 @@ class Template:
             raise TemplateFailed(f"the chat template is longer than {MAX_SOURCE} characters")
         self.source = source
         self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
-        with _failures("does not compile", "does not compile"):
+        with failures(None):
             self._plain = PlainEnvironment().from_string(source)
             self._tracking = TrackingEnvironment().from_string(source)
 
     def parsed(self) -> jinja2.nodes.Template:
         """Parse the source again, into the tree that a rendering walks."""
-        with _failures("does not compile", "does not compile"):
+        with failures(None):
             return PlainEnvironment().parse(self.source)
 
     def render(self, origins: Origins, messages: list[dict[str, Any]], shared: Shared) -> Rendering:
@@ -234,7 +248,7 @@ class Template:
         shared.grow(origins.size - shared.origins.size)
         tracking, checking = shared.budgets
         meter = Meter(origins.size, tracking)
-        with metered(meter), _failures():
+        with metered(meter), failures(self._tracking):
             context = self._tracking.new_context({**shared.tracked, "messages": messages})
             text = concat(list(self._tracking.root_render_func(context)))
         again = Meter(origins.size, checking)
@@ -254,27 +268,6 @@ class Template:
                 raise TemplateUntrackable(
                     "the chat template fails on these messages when they are not tracked"
                 ) from error
-
-
-@contextmanager
-def _failures(refused: str = "refuses these messages", failed: str = "fails on these messages") -> Iterator[None]:
-    """Raise whatever a template runs into as one of this package's errors."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (RecursionError, MemoryError) as error:
-        raise TemplateLimit("the chat template calls itself deeper than a chat can need") from error
-    except OverflowError as error:
-        raise TemplateLimit("the chat template counts further than a chat can need") from error
-    except Exception as error:
-        line = getattr(error, "lineno", None)
-        where = f" in line {line}" if line else ""
-        message = str(getattr(error, "message", None) or error) or type(error).__name__
-        message = _TRACKED.sub(lambda found: (found[1] or "str").lower(), message)[:500]
-        if isinstance(error, jinja2.exceptions.TemplateError):
-            raise TemplateFailed(f"the chat template {refused}{where}: {message}") from error
-        raise TemplateFailed(f"the chat template {failed}: {message}") from error
 
 
 def _rendering(text: str, origins: Origins) -> Rendering:

@@ -82,6 +82,9 @@ _CONTAINER_METHODS = frozenset(["copy", "count", "fromkeys", "get", "index", "it
 _CALLABLE_OWNERS = (runtime.LoopContext, runtime.Macro)
 """Methods of anything else do work that is not counted, such as those of integers that make bytes."""
 
+FUNCTIONS = ("cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now")
+"""What a template can call beside its own macros."""
+
 NATIVE_FILTERS = [
     "abs",
     "attr",
@@ -222,6 +225,8 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
             known = name in NATIVE_FILTERS or name in _TEXT_FILTERS
             self.filters[name] = _charged(name, native) if known else _refused(name)
         self.filters["join"] = _join
+        # Jinja's makes a type that escapes what is added to it for HTML. A prompt is no page.
+        self.filters["safe"] = self.filters["string"]
         for name, function in (
             ("format", _format),
             ("tojson", formatting.plain_json),
@@ -233,13 +238,14 @@ class PlainEnvironment(ImmutableSandboxedEnvironment):
             ("_unescaped", _unescaped),
         ):
             self.filters[name] = contextual(function)
-        self.globals = {
-            **{name: self.globals[name] for name in ("cycler", "joiner", "range")},
+        functions = {
+            **self.globals,
             "raise_exception": _raise_exception,
             "strftime_now": _strftime_now,
             "dict": TemplateDict(),
             "namespace": TemplateNamespace,
         }
+        self.globals = {name: functions[name] for name in FUNCTIONS}
 
     def generated(self, text: str) -> str:
         """Return what a block of the model's turn holds."""

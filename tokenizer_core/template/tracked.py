@@ -172,7 +172,7 @@ def _mapped(name: str) -> Callable[[Tracked], str]:
         return make(text, tuple(runs)) if end == len(text) else written(text, code_of(self))
 
     # The sandbox knows methods by their names.
-    mapped.__name__ = name
+    mapped.__name__ = mapped.__qualname__ = name
     return mapped
 
 
@@ -186,7 +186,7 @@ def _padded(name: str) -> Callable[..., str]:
         left = {"ljust": 0, "rjust": padding, "center": padding // 2 + (padding & int(width) & 1)}[name]
         return concat([fill * left, self, fill * (padding - left)])
 
-    padded.__name__ = name
+    padded.__name__ = padded.__qualname__ = name
     return padded
 
 

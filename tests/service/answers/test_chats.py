@@ -205,3 +205,9 @@ def test_vllm_chat_is_that_of_the_library(client: TestClient, framed: Tokenizer)
 def test_bad_vllm_chat_is_400(client: TestClient, body: dict[str, Any], param: str) -> None:
     answer = client.post("/tokenize", json=body)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+@pytest.mark.parametrize("field", ["tools", "documents", "messages"])
+def test_the_first_of_several_items_that_are_no_objects_is_named(client: TestClient, field: str) -> None:
+    answer = client.post("/render", json={"messages": SHORT, field: [SHORT[0], 5, "x", 7]})
+    assert_problem(answer, "invalid_type", f"{field}[1]")
