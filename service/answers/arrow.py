@@ -93,19 +93,26 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
         # pyarrow checks a message as what it says it is and would read any as a schema: memory beside the body's.
         raise _wrong("it does not begin with a schema")
     schema = pa.ipc.read_schema(first)
-    if schema.names != ["text"] or schema.types[0] not in (pa.string(), pa.large_string()):
-        raise _wrong("it must have one column, text, of type string or large_string")
+    if schema.names != ["text"] or schema.types[0] not in (pa.string(), pa.large_string(), pa.string_view()):
+        found = ", ".join(f"{quote(field.name)}: {str(field.type)[:40]}" for field in list(schema)[:3]) or "no column"
+        raise _wrong(f"it must have one column, text, of type string, and has {found}; cast it to string")
     texts: list[str] = []
+    room = len(body)
     for message in _rest(messages):
         if message.type != "record batch":
             raise _wrong(f"it holds a {message.type}; send plain record batches")
         if _is_compressed(message.metadata.to_pybytes()):
-            raise _wrong("its batches are compressed; send them as they are")
+            raise _wrong("its batches are compressed; write them with compression=None")
         batch = pa.ipc.read_record_batch(message, schema)
         if batch.num_rows > max_items - len(texts):
             raise ServiceError("too_many_items", f"there are more than {max_items} items; send fewer", "text")
         batch.validate(full=True)
         column = batch.column(0)
+        if column.type == pa.string_view():
+            # Views may overlap: a small stream could stand for any number of bytes.
+            room -= _viewed_bytes(column)
+            if room < 0:
+                raise _wrong("its views of text overlap; cast the column to string")
         if column.null_count:
             raise ServiceError("invalid_type", "this must be a string", f"text[{_first_null(column, len(texts))}]")
         texts.extend(column.to_pylist())
@@ -121,6 +128,12 @@ def _rest(messages: Any) -> Any:
             yield messages.read_next_message()
         except StopIteration:
             return
+
+
+def _viewed_bytes(column: Any) -> int:
+    """Return how many bytes the views of a column stand for; each is 16 bytes and begins with its length."""
+    views = np.frombuffer(column.buffers()[1], np.int32)[4 * column.offset :]
+    return int(views[: 4 * len(column) : 4].sum(dtype=np.int64))
 
 
 def _first_null(column: Any, before: int) -> int:

@@ -10,6 +10,7 @@ from service.exchange import Headers
 JSON = "application/json"
 OCTETS = "application/octet-stream"
 ARROW = "application/vnd.apache.arrow.stream"
+ARROW_FILE = "application/vnd.apache.arrow.file"
 
 ROW_LENGTHS = "tokd-row-lengths"
 """The header of an answer in bare bytes that says how many ids each row has."""

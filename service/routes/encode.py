@@ -81,7 +81,11 @@ def negotiator(state: State, answer_as: Any) -> Negotiate:
         if media.is_json(headers):
             return None
         wanted = media.wanted(headers, offers)
-        if media.sent(headers) != media.ARROW:
+        sent = media.sent(headers)
+        if sent == media.ARROW_FILE:
+            detail = f"the body is a file of Arrow; write it in the stream format and send it as {media.ARROW}"
+            raise ServiceError("unsupported_media_type", detail, "header content-type")
+        if sent != media.ARROW:
             # A body that is neither Arrow nor JSON is refused where bodies of JSON are checked.
             return handlers[media.JSON, wanted]
         if not has_arrow:

@@ -279,6 +279,45 @@ def test_only_a_schema_is_read_as_one(client: TestClient) -> None:
         assert problem["detail"].endswith(": it does not begin with a schema")
 
 
+LONG = "a text that is longer than what a view holds by itself"
+
+
+@pytest.mark.parametrize("type_", [pa.large_string(), pa.string_view()])
+def test_every_way_to_lay_text_out_gives_the_same(client: TestClient, type_: Any) -> None:
+    texts = ["", "fox", LONG, "naïve", LONG * 3, "b"]
+    assert post(client, stream(texts, type_=type_)).json() == post(client, stream(texts)).json()
+    assert_problem(post(client, stream(["a", None], type_=type_)), "invalid_type", "text[1]")
+
+
+def test_views_that_overlap_are_refused_before_they_are_text(client: TestClient) -> None:
+    whole = pa.array(["x" * 100_000], pa.string_view())
+    _, views, data = whole.buffers()
+    many = pa.Array.from_buffers(pa.string_view(), 10_000, [None, pa.py_buffer(views.to_pybytes()[:16] * 10_000), data])
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, pa.schema([("text", pa.string_view())])) as writer:
+        writer.write_batch(pa.record_batch({"text": many}))
+    assert sink.tell() < 400_000
+    assert "overlap" in assert_problem(post(client, sink.getvalue()), "invalid_arrow")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "way_out"),
+    [
+        (stream(["a", "b"], type_=pa.dictionary(pa.int8(), pa.string())), "cast it to string"),
+        (stream([b"a"], type_=pa.binary()), "has 'text': binary; cast it to string"),
+        (stream(["a"], compression="zstd"), "compression=None"),
+    ],
+)
+def test_other_forms_of_a_column_are_refused_with_the_way_out(client: TestClient, body: bytes, way_out: str) -> None:
+    assert way_out in assert_problem(post(client, body), "invalid_arrow")["detail"]
+
+
+def test_a_file_of_arrow_is_named_as_one(client: TestClient) -> None:
+    headers = {"content-type": media.ARROW_FILE}
+    answer = client.post("/encode", content=a_file(["a"]), headers=headers)
+    assert media.ARROW in assert_problem(answer, "unsupported_media_type", "header content-type")["detail"]
+
+
 def test_text_that_is_not_utf8_is_refused(client: TestClient) -> None:
     body = stream(["abcdefgh"])
     assert_problem(post(client, body.replace(b"abcdefgh", b"abc\xff\xfefgh")), "invalid_arrow")
@@ -288,7 +327,8 @@ def test_text_that_is_not_utf8_is_refused(client: TestClient) -> None:
 @given(st.data())
 def test_damaged_streams_are_read_or_refused(client: TestClient, data: st.DataObject) -> None:
     """Sizes and offsets that lie, in every place: an answer, or a refusal that is the caller's fault."""
-    body = bytearray(stream(["the quick", "brown", "fox", "jumps"], {"special_tokens": "text"}))
+    type_ = data.draw(st.sampled_from([pa.string(), pa.string_view()]))
+    body = bytearray(stream(["the quick", "brown", LONG, "jumps"], {"special_tokens": "text"}, type_=type_))
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(body) - 1))
         size = data.draw(st.sampled_from([1, 4, 8]))
