@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.data import needs_data, shared
-from tests.tiny_tokenizer import write_layout
+from tests.support.tokenizers import write_layout
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.checking import CheckReport, Status, check, check_artifact
 from tokenizer_core.checking.report import MAX_EXAMPLES

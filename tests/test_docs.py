@@ -6,12 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from pydantic import BaseModel
@@ -21,12 +20,12 @@ from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
 from service.schemas import requests, training
+from tests.support.server import listening
 from tokenizer_core.errors import CLASS_OF_CODE
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHOWN_ADDRESS = "127.0.0.1:8000"
-LISTENS = re.compile(rb"running on http://(127\.0\.0\.1:[0-9]+)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -93,20 +92,10 @@ def address(sandbox: Path) -> Iterator[str]:
     with TemporaryFile() as log:
         server = subprocess.Popen(command, cwd=sandbox, env=environment(sandbox), stdout=subprocess.DEVNULL, stderr=log)
         try:
-            yield listening(server, log)
+            yield listening(server, log).removeprefix("http://")
         finally:
             server.terminate()
             server.wait(timeout=30)
-
-
-def listening(server: "subprocess.Popen[bytes]", log: IO[bytes]) -> str:
-    """Wait until a server says where it listens."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and server.poll() is None:
-        if found := LISTENS.search(os.pread(log.fileno(), 1 << 20, 0)):
-            return found[1].decode("ascii")
-        time.sleep(0.02)
-    pytest.fail("the server did not become ready")
 
 
 @pytest.mark.parametrize("block", blocks("bash"), ids=place)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.tiny_tokenizer import write_layout
+from tests.support.tokenizers import write_layout
 from tokenizer_core import (
     CorpusError,
     Files,

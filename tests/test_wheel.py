@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
 
 import httpx
 import numpy
 import pytest
 
+from tests.support.server import ROOT, listening
 from tests.support.waiting import until
 from tokenizer_core import Tokenizer
 
-ROOT = Path(__file__).resolve().parent.parent
 KERNEL = ROOT / "tokenizer_core" / "kernel"
 TEXT = "Hello, world"
 
@@ -51,21 +52,20 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def tokd(home: Path, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
+def tokd(home: Path, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
     command = [str(home / "venv" / "bin" / "tokd"), *arguments]
-    return subprocess.Popen(command, cwd=home / "folder", env={"PATH": os.defpath}, stderr=subprocess.PIPE, **options)
+    return subprocess.Popen(command, cwd=home / "folder", env={"PATH": os.defpath}, **streams)
 
 
 @pytest.fixture
-def served(home: Path) -> Iterator[str]:
-    server = tokd(home, "serve", "--port", "0")
-    try:
-        assert server.stderr is not None
-        lines = iter(server.stderr.readline, b"")
-        yield until(lambda: re.search(r"http://[0-9.:]+", next(lines).decode()))[0]
-    finally:
-        server.terminate()
-        server.communicate(timeout=60)
+def address(home: Path) -> Iterator[str]:
+    with TemporaryFile() as log:
+        server = tokd(home, "serve", "--port", "0", stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            yield listening(server, log)
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
 
 
 def test_a_wheel_is_for_every_later_python_and_holds_the_base_artifact(wheel: Path) -> None:
@@ -78,17 +78,17 @@ def test_a_wheel_is_for_every_later_python_and_holds_the_base_artifact(wheel: Pa
 
 @pytest.mark.parametrize("given", [[TEXT], []])
 def test_the_command_encodes_from_any_folder(home: Path, given: list[str]) -> None:
-    command = tokd(home, "encode", *given, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    command = tokd(home, "encode", *given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, error = command.communicate(TEXT.encode(), timeout=60)
     assert (command.returncode, error) == (0, b"")
     assert [int(id) for id in out.split()] == Tokenizer.open(ROOT / "artifacts" / "base").encode(TEXT).tolist()
 
 
-def test_the_server_serves_from_any_folder_and_publishes_there(home: Path, served: str) -> None:
+def test_the_server_serves_from_any_folder_and_publishes_there(home: Path, address: str) -> None:
     expected = Tokenizer.open(ROOT / "artifacts" / "base")
-    answer = httpx.post(f"{served}/encode", json={"text": TEXT}).json()
+    answer = httpx.post(f"{address}/encode", json={"text": TEXT}).json()
     assert (answer["ids"], answer["tokenizer"]) == (expected.encode(TEXT).tolist(), expected.hash)
     body = {"corpus": {"texts": ["low lower lowest"]}, "settings": {"vocab_size": 258}}
-    place = httpx.post(f"{served}/train-job", json=body).headers["location"]
-    assert until(lambda: json.loads(httpx.get(served + place).content)["state"] == "succeeded")
+    place = httpx.post(f"{address}/train-job", json=body).headers["location"]
+    assert until(lambda: json.loads(httpx.get(address + place).content)["state"] == "succeeded")
     assert len([path for path in (home / "folder" / "artifacts").iterdir() if path.name != ".jobs"]) == 1

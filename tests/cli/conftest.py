@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.processes import run_in
 from tests.cli.training import write_corpus
-from tests.tiny_tokenizer import write_layout
+from tests.support.tokenizers import write_layout
 from tokenizer_core import Tokenizer
 
 

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer as HuggingFace
 
 from service.cli.streams import CommandError, create
 from tests.cli.processes import TEXT, assert_refused, succeed
-from tests.tiny_tokenizer import GPT2_PATTERN, SPECIALS, write_layout
+from tests.support.tokenizers import CONFIG, GPT2_PATTERN, SPECIALS, write_layout
 from tokenizer_core import Tokenizer
 
 
@@ -89,7 +89,7 @@ def test_a_place_below_a_file_is_told_by_its_own_name(tmp_path, content):
 
 
 def write_plain(directory: Path) -> Path:
-    return write_layout(directory, template=None)
+    return write_layout(directory, config={name: CONFIG[name] for name in CONFIG if name != "chat_template"})
 
 
 def test_exported_layout_gives_hugging_face_the_same_ids(tokd, tmp_path, tokenizer):

@@ -3,7 +3,7 @@
 import json
 
 from tests.cli.processes import succeed
-from tests.tiny_tokenizer import SPECIALS
+from tests.support.tokenizers import SPECIALS
 from tokenizer_core import Tokenizer
 
 

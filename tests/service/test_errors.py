@@ -12,8 +12,9 @@ from fastapi.testclient import TestClient
 
 import tokenizer_core
 from service.errors import PROBLEMS, ServiceError, from_core, refusal
-from tests.service.conftest import ROOT, MakeClient
+from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
+from tests.support.server import ROOT
 from tokenizer_core import InputError, InternalError, TokdError
 
 

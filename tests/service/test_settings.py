@@ -14,7 +14,7 @@ import pytest
 
 from service.settings import InvalidSetting, Settings, add_flags, markdown, source_of, table
 from service.tokenizers.trained import trained_directory
-from tests.service.conftest import ROOT
+from tests.support.server import ROOT
 
 
 def parse(*arguments: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.conftest import ROOT, RunServer, Server
+from tests.support.server import ROOT, RunServer, Server
 
 MOST_MB = 220
 """Far more than a server needs, far less than it would hold if it kept what follows."""

@@ -1,0 +1,89 @@
+"""Real servers: a process of its own on a port that it chose, and waiting until it listens."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import httpx
+
+from service.settings import Settings
+from tests.support.waiting import until
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTENS = re.compile(rb"running on (unix socket|http://[^ ]+:[0-9]+)")
+
+
+def listening(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
+    """Wait until a server says in its log where it listens, and return that URL."""
+
+    def said() -> re.Match[bytes] | None:
+        # It is there before the process is asked whether it ended.
+        found = LISTENS.search(written(log))
+        assert found or process.poll() is None, f"no server: {written(log).decode()}"
+        return found
+
+    return until(said)[1].decode("ascii")
+
+
+def written(log: IO[bytes]) -> bytes:
+    """Return what a process wrote into its log so far."""
+    return os.pread(log.fileno(), 1 << 20, 0)
+
+
+class Server:
+    """A server in a process of its own, which chose its port itself: one that was looked for could be taken by then."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes], uds: str | None) -> None:
+        self.process = process
+        self._log = log
+        url = listening(process, log)
+        self.url = "http://tokd" if uds is not None else url
+        self.client = httpx.Client(
+            base_url=self.url, transport=None if uds is None else httpx.HTTPTransport(uds=uds), timeout=60
+        )
+        assert self.client.get("/readyz").status_code == 200
+
+    def log(self) -> bytes:
+        """Return what it wrote to standard error."""
+        return written(self._log)
+
+    def stop(self) -> tuple[bytes, bytes]:
+        """End it as an operator does; give what it wrote to standard output and standard error."""
+        self.client.close()
+        self.process.terminate()
+        return self.process.communicate(timeout=60)[0], self.log()
+
+
+RunServer = Callable[..., Any]
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Server]:
+    """Run a server; in the end it and its workers are gone."""
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    env = {**os.environ, "PYTHONPATH": path, **settings.environment()}
+    code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
+    with TemporaryFile() as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
+        try:
+            server = Server(process, log, settings.uds)
+            try:
+                yield server
+            finally:
+                server.client.close()
+        finally:
+            if process.poll() is None:
+                # Its workers too, which hold the pipe.
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
