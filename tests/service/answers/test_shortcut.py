@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +14,9 @@ from hypothesis import strategies as st
 from service.bodies.json_body import UNCHECKED_BYTES
 from service.routes.json_route import JsonRoute
 from tests.service.conftest import TEXTS, MakeClient, RunServer, app_of
+from tests.support.connection import COMMON, LIMITS, exchange
 from tokenizer_core import Tokenizer
 
-LIMITS = {"max_items": 5, "max_ids": 40, "max_body_bytes": 4000, "inline_bytes": 1500}
 ROUTES = ("/encode", "/count", "/offsets", "/decode")
 
 Ask = Callable[[str, bytes], tuple[Any, Any]]
@@ -156,19 +154,6 @@ def test_shortcut_answers_as_the_models_do(ask: Ask, asked: tuple[str, bytes]) -
     assert fast == modelled
 
 
-COMMON = [
-    ("/encode", {"text": "the quick brown fox"}),
-    ("/encode", {"text": ["naïve café", "", "🙂\n"], "special_tokens": "text", "add_special_tokens": False}),
-    ("/encode", {"text": "<|bos|>", "special_tokens": "parse", "return": ["count", "ids"], "tokenizer": "bare"}),
-    ("/encode", {"text": "a", "return": ["count"], "tokenizer": None}),
-    ("/count", {"text": ["one", "two"]}),
-    ("/offsets", {"text": ["naïve 🙂", "x"], "unit": "utf16"}),
-    ("/offsets", {"text": "naïve 🙂", "unit": "byte", "tokenizer": "framed"}),
-    ("/decode", {"ids": [1, 2, 3], "skip_special_tokens": True}),
-    ("/decode", {"ids": [[1], [], [200, 201]], "tokenizer": "bare"}),
-]
-
-
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize(("path", "body"), COMMON)
 def test_what_is_common_is_taken(client: TestClient, path: str, body: dict[str, Any], ascii_only: bool) -> None:
@@ -220,14 +205,6 @@ def test_shortcut_is_counted_and_logged_as_the_models_are(make_client: MakeClien
         lines = client.get("/metrics").text.splitlines()
         pages.append([line for line in lines if line.startswith("tokd_") and "seconds" not in line])
     assert pages[0] == [line if "_created" not in line else fast for fast, line in zip(*pages, strict=True)]
-
-
-def exchange(address: tuple[str, int], requests: bytes) -> bytes:
-    """Send bytes and read until the server closes; the date is left out."""
-    with socket.create_connection(address, timeout=60) as connection:
-        connection.sendall(requests)
-        answers = b"".join(iter(lambda: connection.recv(65536), b""))
-    return re.sub(rb"date: [^\r]*", b"date:", answers)
 
 
 def test_answer_in_one_write_is_the_answer_in_two_messages(run_server: RunServer) -> None:

@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 
 from service.http.accepting import Loop
 from service.http.protocol import BoundedProtocol
-from tests.service.http.test_protocol import app
+from tests.support.connection import app
 
 CALLERS = 20
 

@@ -12,65 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uvicorn.config import Config
-from uvicorn.server import ServerState
 
 from service.auth import entry, new_key
 from service.http.direct import TRIED
-from service.http.protocol import BoundedProtocol
-from tests.service.answers.test_shortcut import COMMON, LIMITS, exchange
 from tests.service.conftest import MakeClient, RunServer
-from tests.service.http.test_protocol import Transport
-
-JSON = b"content-type: application/json\r\n"
-FOX = b'{"text":"the quick brown fox"}'
-
-
-class Caller:
-    """One connection to an application in this process, with the shortcut of its protocol or without."""
-
-    def __init__(self, app: Any, *, at_once: bool = True) -> None:
-        self.state = ServerState()
-        config = Config(app, log_config=None, timeout_keep_alive=1000, access_log=False, proxy_headers=False)
-        self.protocol = BoundedProtocol(config, self.state, {})
-        if not at_once:
-            self.protocol._direct_answers = {}
-        self.transport = Transport()
-        self.protocol.connection_made(self.transport)
-
-    async def send(self, data: bytes) -> None:
-        """Send bytes, and wait until nothing is left to do."""
-        if not self.transport.is_closing():
-            self.protocol.data_received(data)
-        await self.settle()
-
-    async def settle(self) -> None:
-        """Wait until nothing is left to do but what needs more bytes."""
-        while self.state.tasks and not self.transport.is_closing() and not self.needs_more():
-            await asyncio.wait(self.state.tasks, return_when=asyncio.FIRST_COMPLETED)
-        for _ in range(20):
-            await asyncio.sleep(0)
-
-    def needs_more(self) -> bool:
-        """Whether the only task is that of a request that has begun to come; others would be before it in line."""
-        cycle = self.protocol.cycle
-        return cycle is not None and cycle.more_body and not self.protocol.pipeline
-
-    async def leave(self) -> None:
-        self.protocol.connection_lost(None)
-        if self.state.tasks:
-            await asyncio.wait(self.state.tasks)
-
-
-def request(
-    body: bytes = FOX,
-    *,
-    line: bytes = b"POST /encode HTTP/1.1",
-    headers: bytes = JSON,
-    length: bytes | None = None,
-) -> bytes:
-    declared = b"content-length: %d\r\n" % len(body) if length is None else length
-    return line + b"\r\nhost: localhost\r\n" + headers + declared + b"\r\n" + body
+from tests.support.connection import COMMON, FOX, JSON, LIMITS, Caller, exchange, request
 
 
 def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:

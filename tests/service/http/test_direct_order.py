@@ -10,7 +10,7 @@ import pytest
 
 from service.http.direct import MOST_IN_A_ROW
 from tests.service.conftest import MakeClient
-from tests.service.http.test_direct import Caller, request
+from tests.support.connection import Caller, request
 
 
 def test_a_row_of_requests_lets_other_connections_come_between(make_client: MakeClient) -> None:

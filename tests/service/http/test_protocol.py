@@ -8,54 +8,13 @@ import sys
 from typing import Any, ClassVar
 
 import pytest
-from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from service.http import protocol as http_protocol
-from service.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, most_connections
+from service.http.protocol import MAX_HEAD_BYTES, most_connections
+from tests.support.connection import app, connected
 
 ENCODE = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
-
-
-class Transport(asyncio.Transport):
-    """A connection that remembers what became of it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.closed = False
-        self.aborted = asyncio.Event()
-
-    def write(self, data: Any) -> None:
-        self.written += bytes(data)
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-        self.aborted.set()
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-
-async def app(scope: Any, receive: Any, send: Any) -> None:
-    await send({"type": "http.response.start", "status": 204, "headers": []})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def connected(app: Any = app, state: ServerState | None = None) -> tuple[BoundedProtocol, Transport]:
-    protocol = BoundedProtocol(Config(app, log_config=None, timeout_keep_alive=1000), state or ServerState(), {})
-    transport = Transport()
-    protocol.connection_made(transport)
-    return protocol, transport
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.service.conftest import RunServer
-from tests.service.http.test_protocol import connected
+from tests.support.connection import connected
 
 PARTS = [b"first ", b"", b"second"]
 
