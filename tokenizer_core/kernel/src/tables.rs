@@ -10,7 +10,6 @@ use crate::merging::backtrack::{Lengths, SearchTables};
 use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
-use crate::merging::white_space::WhiteSpace;
 use crate::safe_split::SafeSplit;
 use crate::threads::join::join;
 use crate::vocabulary::Vocabulary;
@@ -29,8 +28,6 @@ pub struct Tables {
     pub(crate) safe_split: Option<SafeSplit>,
     /// Whether a part of a piece can have other ids than a piece of the same bytes.
     pub(crate) parts_differ: bool,
-    /// Absent where a run of white space can have fewer ids than bytes.
-    pub(crate) white: Option<WhiteSpace>,
     /// One that the machine has: [`MergeTable::on`] panics on any other.
     pub(crate) path: Path,
 }
@@ -62,8 +59,7 @@ impl Tables {
         let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };
         let (merges, lineage, lengths, tokens) = built?;
         let parts_differ = tokens.has_whole_only();
-        let white = WhiteSpace::new(&merges).filter(|_| !parts_differ);
-        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, white, path })
+        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, path })
     }
 
     /// What the search of long pieces needs; `None` where they are merged with the queue.

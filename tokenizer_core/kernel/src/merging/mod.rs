@@ -8,7 +8,6 @@ pub(crate) mod pair_table;
 pub mod ranks;
 pub(crate) mod run_tokens;
 pub mod token_index;
-pub(crate) mod white_space;
 pub(crate) mod white_space_tokens;
 
 use self::backtrack::Backtracker;

@@ -97,13 +97,6 @@ impl Key {
     pub(crate) fn words(self) -> [u32; 4] {
         std::array::from_fn(|word| (self.0 >> (32 * word)) as u32)
     }
-
-    /// Its first eight bytes.
-    #[inline(always)]
-    pub(crate) fn low(self) -> u64 {
-        self.0 as u64
-    }
-
     #[inline(always)]
     pub(crate) fn hash(self) -> u64 {
         mix(self.0)

@@ -2,25 +2,22 @@
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_loadu_si128, _mm256_add_epi32, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps,
-    _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32,
-    _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps,
-    _mm256_mullo_epi32, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi8, _mm256_set1_epi32,
-    _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_shuffle_ps, _mm256_slli_epi32,
-    _mm256_srl_epi32, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_broadcastsi128_si256, _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_cmpeq_epi32,
+    _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_cvtepu8_epi32, _mm256_inserti128_si256, _mm256_loadu_si256,
+    _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_mullo_epi32, _mm256_or_si256,
+    _mm256_permutevar8x32_epi32, _mm256_set1_epi8, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srl_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
 };
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::longer::{BLANK, BLANK_MASK, LongerPieces, RUN_FROM};
+use super::longer::LongerPieces;
 use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadLine};
-use super::{Found, Keys, PIECES, Pieces, Room, last_bytes, runs_avx2};
+use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
 use crate::machine::lanes::lanes_of;
 use crate::machine::path::Avx2;
 use crate::machine::words::bytes_at;
-use crate::merging::white_space::WhiteSpace;
 #[cfg(test)]
 use crate::piece_cache::Lines;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT, WIDE_LIMIT, WideKey};
@@ -127,14 +124,12 @@ impl ReadLine for Avx2 {
 
 impl LookUp for Avx2 {
     #[inline(always)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, room: &mut Keys) {
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, room: &mut Keys) {
         // SAFETY: the caller's promise.
         unsafe {
-            match (pieces.parts, white) {
-                ([], None) => keys::<false, false>(pieces, caches, white, room),
-                ([], Some(_)) => keys::<false, true>(pieces, caches, white, room),
-                (_, None) => keys::<true, false>(pieces, caches, white, room),
-                (_, Some(_)) => keys::<true, true>(pieces, caches, white, room),
+            match pieces.parts {
+                [] => keys::<false>(pieces, caches, room),
+                _ => keys::<true>(pieces, caches, room),
             }
         }
     }
@@ -159,18 +154,6 @@ impl LookUp for Avx2 {
         // SAFETY: the caller's promise.
         unsafe { wide_key(bytes, piece.len(), part) }
     }
-
-    #[inline(always)]
-    unsafe fn is_run(white: WhiteSpace, piece: &[u8]) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { runs_avx2::is_run(white, piece) }
-    }
-
-    #[inline(always)]
-    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
-        // SAFETY: the caller's promise.
-        unsafe { runs_avx2::write(white, piece, ids) };
-    }
 }
 
 /// Load a vector.
@@ -188,12 +171,12 @@ unsafe fn load<T>(from: &T) -> __m256i {
 type Borders = [u32; GROUP + 1];
 
 /// Make the keys of a group, whose bytes are at `bytes_of`, and their places; returns a bit for each piece that is
-/// longer than a key or may be a run: those of every first piece, then those of every second.
+/// longer than a key: those of every first piece, then those of every second.
 ///
 /// # Safety
 /// The machine has AVX2; sixteen bytes can be read where each piece is, and eight keys and places be written.
 #[inline(always)]
-unsafe fn make<const PARTS: bool, const WHITE: bool>(
+unsafe fn make<const PARTS: bool>(
     bits: u32,
     borders: &Borders,
     parts: &[bool],
@@ -243,16 +226,7 @@ unsafe fn make<const PARTS: bool, const WHITE: bool>(
         let shift = _mm_cvtsi32_si128(u32::BITS as i32 - bits as i32);
         let hashes = _mm256_slli_epi32::<{ PLACE_SHIFT as i32 }>(_mm256_srl_epi32(hashes, shift));
         _mm256_storeu_si256(places.cast(), hashes);
-        let mut longer = _mm256_cmpeq_epi32(lengths, most);
-        if WHITE {
-            let [a, b, c, d] = made.map(|keys| _mm256_castsi256_ps(keys));
-            let firsts = |a, b| _mm256_shuffle_ps::<0b10_00_10_00>(a, b);
-            let words = _mm256_castps_si256(firsts(firsts(a, b), firsts(c, d)));
-            let behind = _mm256_and_si256(words, _mm256_set1_epi32(BLANK_MASK as i32));
-            let blank = _mm256_cmpeq_epi32(behind, _mm256_set1_epi32(BLANK as i32));
-            let is_long = _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(RUN_FROM as i32 - 1));
-            longer = _mm256_or_si256(longer, _mm256_and_si256(blank, is_long));
-        }
+        let longer = _mm256_cmpeq_epi32(lengths, most);
         _mm256_movemask_ps(_mm256_castsi256_ps(longer)) as u8
     }
 }
@@ -289,19 +263,13 @@ unsafe fn part_tags(parts: &[bool]) -> __m256i {
     unsafe { _mm256_slli_epi32::<{ PART_BIT as i32 }>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(word as i64))) }
 }
 
-/// As [`LookUp::keys`], where some are `PARTS` or none is, and where there is `WHITE` space to recognise or none; not
-/// inlined, so that it has all registers.
+/// As [`LookUp::keys`], where some are `PARTS` or none is; not inlined, so that it has all registers.
 ///
 /// # Safety
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn keys<const PARTS: bool, const WHITE: bool>(
-    pieces: &Pieces<'_>,
-    caches: &Caches,
-    white: Option<WhiteSpace>,
-    keys: &mut Keys,
-) {
+unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
     let (text, count) = (pieces.text, pieces.count());
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last_bytes = last_bytes(text);
@@ -326,13 +294,13 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
             let (room, places) = (keys.keys.as_mut_ptr().add(group), keys.places.as_mut_ptr().add(group));
             let in_text = |lane: usize| text.as_ptr().add(borders[lane] as usize);
             if (borders[GROUP - 1] as usize) < near {
-                make::<PARTS, WHITE>(bits, borders, parts, in_text, room, places)
+                make::<PARTS>(bits, borders, parts, in_text, room, places)
             } else {
                 let bytes_of = |lane: usize| match borders[lane] as usize {
                     start if start < near => in_text(lane),
                     start => last_bytes.as_ptr().add(start.wrapping_sub(last_from).min(BYTES)),
                 };
-                make::<PARTS, WHITE>(bits, borders, parts, bytes_of, room, places)
+                make::<PARTS>(bits, borders, parts, bytes_of, room, places)
             }
         };
     }
@@ -342,7 +310,7 @@ unsafe fn keys<const PARTS: bool, const WHITE: bool>(
     keys.longer.begin(count);
     if count > 0 {
         // SAFETY: the caller's promise.
-        unsafe { prefetch_longer(&mut keys.longer, pieces, caches, white) };
+        unsafe { prefetch_longer(&mut keys.longer, pieces, caches) };
     }
 }
 
@@ -394,7 +362,7 @@ fn in_order(groups: &[u8; PIECES / GROUP]) -> [u8; PIECES / GROUP] {
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline(never)]
-unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches) {
     // SAFETY: the caller's promise.
-    unsafe { longer.prefetch::<Avx2>(pieces, caches, white) };
+    unsafe { longer.prefetch::<Avx2>(pieces, caches) };
 }

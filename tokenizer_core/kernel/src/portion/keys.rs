@@ -1,10 +1,8 @@
 //! The keys of a portion. Each step is done for all pieces before the next begins, so that each step's values fit in
 //! registers and the compiler vectorizes some steps.
 
-use super::longer::may_be_run;
 use super::{Keys, PIECES, Pieces, last_bytes};
 use crate::machine::words::sixteen;
-use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key};
 
 /// Bytes of a key.
@@ -12,15 +10,12 @@ const BYTES: usize = KEY_LIMIT + 1;
 
 /// Make the keys of all pieces, prefetch their lines, and note which are longer.
 #[inline(always)]
-pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
+pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
     let count = pieces.count();
     // Until the place of a piece is known, its clipped length is here.
     clip(pieces, &mut keys.places[..count]);
     read(pieces, &keys.places[..count], &mut keys.keys[..count]);
-    let longer = match white {
-        None => place::<false>(count, caches, keys),
-        Some(_) => place::<true>(count, caches, keys),
-    };
+    let longer = place(count, caches, keys);
     keys.longer.begin(longer);
 }
 
@@ -63,10 +58,9 @@ fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     }
 }
 
-/// Compute the place of each piece and prefetch its line, and note those that are longer, or if `WHITE` may be runs
-/// of white space. Returns how many these are.
+/// Compute the place of each piece and prefetch its line, and note those that are longer. Returns how many these are.
 #[inline(always)]
-fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
+fn place(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;
     for at in 0..count {
         let (key, clipped) = (keys.keys[at], keys.places[at] as usize);
@@ -74,7 +68,7 @@ fn place<const WHITE: bool>(count: usize, caches: &Caches, keys: &mut Keys) -> u
         caches.lines.prefetch(place);
         keys.places[at] = place as u32;
         keys.longer.places[longer % PIECES] = at as u32;
-        longer += usize::from(clipped > KEY_LIMIT || WHITE && may_be_run(key, clipped));
+        longer += usize::from(clipped > KEY_LIMIT);
     }
     longer
 }

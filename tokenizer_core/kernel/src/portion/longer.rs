@@ -1,26 +1,14 @@
-//! Pieces that are longer than a key: runs of white space, wide pieces and long ones. They are looked up before any ids
+//! Pieces that are longer than a key: wide pieces and long ones. They are looked up before any ids
 //! are copied, so that their ids can be put in order among the others. Most wide pieces have their ids in a line, from
 //! where they are copied like those of a short piece.
 
+use std::ops::Range;
+
 use super::look_up::LookUp;
 use super::piece_ids::PieceIds;
-use super::{Found, GROUP, LookedUp, MORE, PIECES, Pieces, Room};
-use crate::merging::white_space::WhiteSpace;
-use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
+use super::{Found, GROUP, MORE, PIECES, Pieces, Room};
+use crate::piece_cache::{Caches, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
 use crate::sink::Sink;
-
-/// The shortest run that is recognised by its bytes; a shorter one has few enough ids for a line.
-pub(super) const RUN_FROM: usize = 9;
-
-/// What the key of a run of white space has after its first byte, as far as it is looked at.
-pub(super) const BLANK: u64 = 0x2020_2000;
-pub(super) const BLANK_MASK: u64 = 0xFFFF_FF00;
-
-/// Whether a piece is so long and blank that it may be a run.
-#[inline(always)]
-pub(super) fn may_be_run(key: Key, length: usize) -> bool {
-    length >= RUN_FROM && key.low() & BLANK_MASK == BLANK
-}
 
 /// The longer pieces of a portion.
 #[derive(Debug)]
@@ -75,32 +63,16 @@ impl LongerPieces {
         (self.apart, self.more) = (0, 0);
     }
 
-    /// Recognise runs, and prefetch what is remembered of the others.
+    /// Prefetch what is remembered of them.
     ///
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    pub(super) unsafe fn prefetch<L: LookUp>(
-        &mut self,
-        pieces: &Pieces<'_>,
-        caches: &Caches,
-        white: Option<WhiteSpace>,
-    ) {
+    pub(super) unsafe fn prefetch<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             let length = range.len();
-            // SAFETY: the caller's promise.
-            let is_run = |white| unsafe { L::is_run(white, &pieces.text[range.clone()]) };
-            if self.more + length <= MORE && white.is_some_and(is_run) {
-                self.more += length;
-                self.apart += 1;
-                self.known[number].set_run();
-                continue;
-            }
             self.known[number].set_unknown();
-            if length <= KEY_LIMIT {
-                continue;
-            }
             if length <= WIDE_LIMIT {
                 // SAFETY: the caller's promise.
                 let key = unsafe { L::wide_key(pieces.text, range, pieces.is_part(*place as usize)) };
@@ -125,7 +97,7 @@ impl LongerPieces {
         lines: &mut [u32; PIECES],
     ) {
         let Self { places, known, wide, long, apart, more, .. } = self;
-        let mut take = |range: std::ops::Range<usize>| {
+        let mut take = |range: Range<usize>| {
             // A piece whose ids have no room here counts as missed, and is found again among the misses.
             let has_room = *more + range.len() <= MORE;
             *more += if has_room { range.len() } else { 0 };
@@ -159,12 +131,11 @@ impl LongerPieces {
         self.apart == 0
     }
 
-    /// The indices and ids of those that are known, but not copied from a line.
+    /// The indices of those that are known, but not copied from a line, and where the `LongCache` has their ids.
     #[inline(always)]
-    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &PieceIds)> {
+    pub(super) fn known(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let known = self.places[..self.count].iter().zip(&self.known);
-        let apart = known.filter(|(_, known)| !known.is_unknown() && !known.is_in_line());
-        apart.map(|(place, known)| (*place as usize, known))
+        known.filter_map(|(place, known)| Some((*place as usize, known.as_cached()?)))
     }
 
     /// The wide pieces that are unknown, with their indices.
@@ -184,36 +155,13 @@ impl LongerPieces {
 }
 
 impl Found {
-    /// Append the ids of a longer piece, or only their number if the sink counts; `place` is its index.
-    ///
-    /// # Safety
-    /// The machine has what `L` needs.
+    /// Append these ids of the `LongCache`, or only their number if the sink counts.
     #[inline(always)]
-    pub(super) unsafe fn append_longer<L: LookUp, S: Sink>(
-        &mut self,
-        (place, known): (usize, &PieceIds),
-        LookedUp { pieces, caches, white, .. }: &LookedUp<'_>,
-        ids: &mut Room,
-    ) {
-        if known.is_run() {
-            let piece = &pieces.text[pieces.range(place)];
-            if let Some(white) = white.filter(|_| !S::COUNTS) {
-                // SAFETY: the caller's promise.
-                unsafe { L::write_run(white, piece, &mut ids[self.end..]) };
-            }
-            self.end += piece.len();
-        } else if let Some(range) = known.as_cached() {
-            if !S::COUNTS {
-                let room = &mut ids[self.end..self.end + range.len()];
-                room.write_copy_of_slice(&caches.long.ids()[range.clone()]);
-            }
-            self.end += range.len();
-        } else {
-            let (few, count) = known.few();
-            if let Some(room) = ids[if S::COUNTS { 0 } else { self.end }..].first_chunk_mut::<IDS_LIMIT>() {
-                room.write_copy_of_slice(few);
-            }
-            self.end += count;
+    pub(super) fn append_longer<S: Sink>(&mut self, kept: Range<usize>, caches: &Caches, ids: &mut Room) {
+        let end = self.end + kept.len();
+        if !S::COUNTS {
+            ids[self.end..end].write_copy_of_slice(&caches.long.ids()[kept]);
         }
+        self.end = end;
     }
 }

@@ -1,12 +1,10 @@
 //! How each path makes the keys of a portion and copies the ids that the lines have.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, Room, keys, take};
 use crate::machine::path::Portable;
-use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, WideKey};
 #[cfg(test)]
 use crate::piece_cache::{Key, Lines};
@@ -19,7 +17,7 @@ pub(super) trait LookUp {
     ///
     /// # Safety
     /// The machine has the path.
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys);
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys);
 
     /// Where the path looks for a piece in a cache, by definition.
     #[cfg(test)]
@@ -43,32 +41,14 @@ pub(super) trait LookUp {
     unsafe fn wide_key(text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
         WideKey::new(text, piece.start, piece.end, part).unwrap_or_default()
     }
-
-    /// As [`WhiteSpace::is_run`].
-    ///
-    /// # Safety
-    /// The machine has the path.
-    #[inline(always)]
-    unsafe fn is_run(white: WhiteSpace, piece: &[u8]) -> bool {
-        white.is_run(piece)
-    }
-
-    /// As [`WhiteSpace::write`]; it may also write to `ids` after those of the piece.
-    ///
-    /// # Safety
-    /// The machine has the path.
-    #[inline(always)]
-    unsafe fn write_run(white: WhiteSpace, piece: &[u8], ids: &mut [MaybeUninit<u32>]) {
-        white.write(piece, ids);
-    }
 }
 
 impl LookUp for Portable {
     #[inline(never)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>, keys: &mut Keys) {
-        keys::make(pieces, caches, white, keys);
+    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+        keys::make(pieces, caches, keys);
         if keys.longer.count > 0 {
-            prefetch_longer(&mut keys.longer, pieces, caches, white);
+            prefetch_longer(&mut keys.longer, pieces, caches);
         }
     }
 
@@ -81,7 +61,7 @@ impl LookUp for Portable {
 
 /// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
 #[inline(never)]
-fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches) {
     // SAFETY: every machine has the portable path.
-    unsafe { longer.prefetch::<Portable>(pieces, caches, white) };
+    unsafe { longer.prefetch::<Portable>(pieces, caches) };
 }

@@ -13,8 +13,6 @@ mod longer;
 mod look_up;
 mod misses;
 mod piece_ids;
-#[cfg(target_arch = "x86_64")]
-mod runs_avx2;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -31,7 +29,6 @@ use crate::machine::path::Portable;
 use crate::machine::path::{Avx2, Path};
 use crate::machine::words::padded;
 use crate::merging::Mergers;
-use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::sink::Sink;
 use crate::tables::Tables;
@@ -43,7 +40,7 @@ pub const PIECES: usize = 512;
 /// Pieces that a path may work on together.
 const GROUP: usize = 8;
 
-/// The most known ids of a portion that do not come from a line: those of runs and those in the `LongCache`.
+/// The most known ids of a portion that do not come from a line, but from the `LongCache`.
 const MORE: usize = 16 * PIECES;
 
 /// The most known ids of a portion: for each piece as many as a line holds, and [`MORE`] others.
@@ -117,7 +114,6 @@ struct LookedUp<'a> {
     pieces: &'a Pieces<'a>,
     keys: &'a Keys,
     caches: &'a Caches,
-    white: Option<WhiteSpace>,
 }
 
 /// What the caches have of a portion, and which pieces they miss.
@@ -216,8 +212,8 @@ impl Portion {
     ) {
         caches.statistics.pieces += pieces.count() as u64;
         // SAFETY: the caller's promise.
-        unsafe { self.keys.make::<L>(&pieces, caches, tables.white) };
-        let looked_up = LookedUp { pieces: &pieces, keys: &self.keys, caches, white: tables.white };
+        unsafe { self.keys.make::<L>(&pieces, caches) };
+        let looked_up = LookedUp { pieces: &pieces, keys: &self.keys, caches };
         let room = sink.room().map(std::ptr::from_mut);
         // SAFETY: it is the sink's, which is not touched as long as `ids` is in use.
         let ids = room.map_or(&mut self.known, |room| unsafe { &mut *room });
@@ -282,9 +278,9 @@ impl Keys {
     /// # Safety
     /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn make<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches, white: Option<WhiteSpace>) {
+    unsafe fn make<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         // SAFETY: the caller's promise.
-        unsafe { L::keys(pieces, caches, white, self) };
+        unsafe { L::keys(pieces, caches, self) };
         if self.longer.count > 0 {
             self.longer.find(pieces, caches, &mut self.keys, &mut self.places);
         }
@@ -298,25 +294,24 @@ impl Found {
     /// The machine has what `L` needs.
     #[inline(always)]
     unsafe fn find<L: LookUp, S: Sink>(&mut self, looked_up: &LookedUp<'_>, ids: &mut Room) {
-        let LookedUp { pieces, keys, caches, .. } = looked_up;
+        let LookedUp { pieces, keys, caches } = looked_up;
         (self.end, self.miss_count) = (0, 0);
         if keys.longer.are_in_lines() {
             // As in most short texts. SAFETY: as above; the keys have just been made for these caches. Nothing has been
             // written yet, and `ids` and `misses` have room for all pieces of a portion.
             return unsafe { L::take::<S>(0..pieces.count(), caches, keys, self, ids) };
         }
-        let mut known = keys.longer.known();
+        let mut longer = keys.longer.known();
         let mut from = 0;
         loop {
-            let next = known.next();
-            let to = next.map_or(pieces.count(), |(place, _)| place);
+            let next = longer.next();
+            let to = next.as_ref().map_or(pieces.count(), |(place, _)| *place);
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
             // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a
             // miss of each piece from `from` on.
             unsafe { L::take::<S>(from..to, caches, keys, self, ids) };
-            let Some(next) = next else { return };
-            // SAFETY: the caller's promise.
-            unsafe { self.append_longer::<L, S>(next, looked_up, ids) };
+            let Some((_, kept)) = next else { return };
+            self.append_longer::<S>(kept, caches, ids);
             from = to + 1;
         }
     }

@@ -11,11 +11,8 @@ const IN_LIST: u32 = u32::MAX;
 /// As [`IN_LIST`], but in the [`LongCache`](crate::piece_cache::LongCache).
 const IN_CACHE: u32 = IN_LIST - 1;
 
-/// Each byte of the piece is a token.
-const RUN: u32 = IN_CACHE - 1;
-
 /// The ids are in the line at the place of the piece, from where they are copied with those of short pieces.
-const IN_LINE: u32 = RUN - 1;
+const IN_LINE: u32 = IN_CACHE - 1;
 
 const _: () = assert!(IN_LINE > IDS_LIMIT as u32);
 
@@ -61,12 +58,6 @@ impl PieceIds {
         self.tag = 0;
     }
 
-    /// Say that the piece is a run of white space, of which each byte is a token.
-    #[inline(always)]
-    pub(super) fn set_run(&mut self) {
-        self.tag = RUN;
-    }
-
     /// Ids that are copied with those of short pieces.
     #[inline(always)]
     pub(super) fn set_in_line(&mut self) {
@@ -81,11 +72,6 @@ impl PieceIds {
     #[inline(always)]
     pub(super) fn is_unknown(&self) -> bool {
         self.tag == 0
-    }
-
-    #[inline(always)]
-    pub(super) fn is_run(&self) -> bool {
-        self.tag == RUN
     }
 
     /// Their range in the resolver's list, if they are there.

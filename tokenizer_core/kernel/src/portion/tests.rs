@@ -1,7 +1,6 @@
 //! Every path against the caches looked up one piece after the other.
 
 use std::collections::{HashMap, HashSet};
-use std::mem::MaybeUninit;
 
 use proptest::prelude::*;
 
@@ -12,7 +11,6 @@ use crate::decode::TokenBytes;
 use crate::machine::path::Avx2;
 use crate::machine::path::{Path, Portable};
 use crate::merging::Mergers;
-use crate::merging::white_space::WhiteSpace;
 use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
 use crate::sink::count::Count;
 use crate::tables::Tables;
@@ -47,16 +45,16 @@ fn findings(portion: &Portion, count: usize, ids: &[u32]) -> Findings {
 /// # Safety
 /// The machine has what `L` needs.
 #[inline(always)]
-unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
+unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, caches: &Caches) -> [Findings; 2] {
     let (mut portion, mut counting) = (Portion::default(), Portion::default());
     // SAFETY: the caller's promise.
     unsafe {
         for Portion { keys, .. } in [&mut portion, &mut counting] {
-            keys.make::<L>(pieces, caches, white);
+            keys.make::<L>(pieces, caches);
         }
-        let looked_up = LookedUp { pieces, keys: &portion.keys, caches, white };
+        let looked_up = LookedUp { pieces, keys: &portion.keys, caches };
         portion.found.find::<L, Vec<u32>>(&looked_up, &mut portion.known);
-        let looked_up = LookedUp { pieces, keys: &counting.keys, caches, white };
+        let looked_up = LookedUp { pieces, keys: &counting.keys, caches };
         counting.found.find::<L, Count>(&looked_up, &mut counting.known);
     }
     assert_eq!(counting.found.end, portion.found.end);
@@ -67,9 +65,9 @@ unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, white: Option<WhiteSpace>, cac
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn find_by_avx2(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> [Findings; 2] {
+unsafe fn find_by_avx2(pieces: &Pieces<'_>, caches: &Caches) -> [Findings; 2] {
     // SAFETY: the caller's promise.
-    unsafe { find_by::<Avx2>(pieces, white, caches) }
+    unsafe { find_by::<Avx2>(pieces, caches) }
 }
 
 /// Where a path looks for a piece in a cache.
@@ -77,18 +75,18 @@ type PlaceOf = fn(&Lines, Key) -> usize;
 
 /// Assert that every path finds in its caches, which it looks pieces up in its own way, what is there by definition;
 /// returns what one of them finds.
-fn find_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: impl Fn(PlaceOf) -> Caches) -> Findings {
+fn find_by_all(pieces: &Pieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findings {
     let own = caches(Portable::place);
-    let truly = truth(pieces, white, &own, Portable::place);
+    let truly = truth(pieces, &own, Portable::place);
     // SAFETY: every machine has it.
-    let found = unsafe { find_by::<Portable>(pieces, white, &own) };
+    let found = unsafe { find_by::<Portable>(pieces, &own) };
     assert_eq!(found.each_ref(), [&truly, &truly]);
     #[cfg(target_arch = "x86_64")]
     if Path::Avx2.is_available() {
         let own = caches(Avx2::place);
-        let truly = truth(pieces, white, &own, Avx2::place);
+        let truly = truth(pieces, &own, Avx2::place);
         // SAFETY: the machine has it.
-        let found = unsafe { find_by_avx2(pieces, white, &own) };
+        let found = unsafe { find_by_avx2(pieces, &own) };
         assert_eq!(found.each_ref(), [&truly, &truly]);
     }
     truly
@@ -97,9 +95,8 @@ fn find_by_all(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: impl Fn(P
 /// Ids, and the key and the place of their line if they are copied from there.
 type Longer = (Vec<u32>, Option<(Key, usize)>);
 
-/// The ids of the pieces that are longer than a key, by definition: runs of white space, then wide pieces, then those
-/// in the `LongCache`, each as long as there is room; and where a line has them, its place and what they are found by.
-fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> HashMap<usize, Longer> {
+/// The ids of the pieces that are longer than a key, by definition: wide pieces, then those in the `LongCache`, each as long as there is room; and where a line has them, its place and what they are found by.
+fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
     let mut known: HashMap<usize, Longer> = HashMap::new();
     let mut more = 0;
     let mut has_room = |ids: usize| {
@@ -107,16 +104,6 @@ fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Ha
         true
     };
     let kept = |range: std::ops::Range<usize>| caches.long.ids()[range].to_vec();
-    for at in 0..pieces.count() {
-        let (piece, blank) = (&pieces.text[pieces.range(at)], |byte: &u8| *byte == b' ');
-        let Some(WhiteSpace { space, newline, newlines_join }) = white else { break };
-        let joins = newlines_join && piece.windows(2).any(|pair| pair == b"\n\n");
-        let is_run = piece.iter().all(|byte| b" \n".contains(byte)) && !joins;
-        let is_seen = piece.len() > 15 || piece.len() > 8 && piece[1..4].iter().all(blank);
-        if is_run && is_seen && has_room(piece.len()) {
-            known.insert(at, (piece.iter().map(|byte| if blank(byte) { space } else { newline }).collect(), None));
-        }
-    }
     for at in (0..pieces.count()).filter(|at| pieces.range(*at).len() > 15) {
         let range = pieces.range(at);
         let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
@@ -142,8 +129,8 @@ fn longer(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches) -> Ha
 }
 
 /// By definition.
-fn truth(pieces: &Pieces<'_>, white: Option<WhiteSpace>, caches: &Caches, place_of: PlaceOf) -> Findings {
-    let longer = longer(pieces, white, caches);
+fn truth(pieces: &Pieces<'_>, caches: &Caches, place_of: PlaceOf) -> Findings {
+    let longer = longer(pieces, caches);
     let mut found = Findings { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
     for at in 0..pieces.count() {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
@@ -190,7 +177,6 @@ proptest! {
             (any::<prop::sample::Index>(), prop::collection::vec(0_u32..1 << 22, 1..12)), 0..80),
         skipped in 0_usize..40,
         has_parts in any::<bool>(),
-        newlines_join in any::<Option<bool>>(),
         cache_bytes in prop::sample::select(vec![1_usize << 10, 1 << 14]),
     ) {
         let text: String = words.iter().map(|(word, _)| word.as_str()).collect();
@@ -227,8 +213,7 @@ proptest! {
             }
             caches
         };
-        let white = newlines_join.map(|newlines_join| WhiteSpace { space: 1 << 20, newline: 300, newlines_join });
-        find_by_all(&pieces, white, caches);
+        find_by_all(&pieces, caches);
     }
 }
 
@@ -237,9 +222,9 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
     let text: Vec<u8> = (0..PIECES).flat_map(|at| [b'a' + (at % 26) as u8, b'a' + (at / 26) as u8]).collect();
     let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
     let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
-    let nothing = find_by_all(&pieces, None, |_| Caches::new(1 << 20));
+    let nothing = find_by_all(&pieces, |_| Caches::new(1 << 20));
     assert_eq!(nothing.misses.len(), PIECES);
-    let all = find_by_all(&pieces, None, |place_of| {
+    let all = find_by_all(&pieces, |place_of| {
         let mut caches = Caches::new(1 << 20);
         for at in 0..PIECES {
             let range = pieces.range(at);
@@ -281,7 +266,7 @@ fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
     let text = b"fifteen letters\x1Ffifteen letters";
     let pieces = Pieces { text, start: 0, ends: &[31], parts: &[] };
     let ids: Vec<u32> = (1..=8).collect();
-    let found = find_by_all(&pieces, None, |_| {
+    let found = find_by_all(&pieces, |_| {
         let mut caches = Caches::new(1 << 10);
         caches.remember_longer(text, 0..31, false, &ids);
         let line = caches.lines.line(found_at(&caches, text));
@@ -294,40 +279,4 @@ fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
 fn found_at(caches: &Caches, piece: &[u8]) -> usize {
     let key = WideKey::new(piece, 0, piece.len(), false).unwrap();
     caches.lines.find_wide(caches.lines.wide_place(key), key).unwrap()
-}
-
-/// The ids that a path writes of a piece, if it says that it is a run.
-fn run_by<L: LookUp>(white: WhiteSpace, piece: &[u8]) -> Option<Vec<u32>> {
-    let mut ids = vec![MaybeUninit::new(u32::MAX); piece.len() + super::STEP];
-    // SAFETY: the caller has asked whether the machine has the path.
-    let is_run = unsafe {
-        L::write_run(white, piece, &mut ids);
-        L::is_run(white, piece)
-    };
-    // SAFETY: all have been written.
-    is_run.then(|| ids[..piece.len()].iter().map(|id| unsafe { id.assume_init() }).collect())
-}
-
-/// Two newlines side by side at every place, also where one vector ends and the next begins, and a byte of another kind
-/// at every place.
-#[test]
-fn every_path_recognises_and_writes_runs_of_every_length() {
-    for newlines_join in [false, true] {
-        let white = WhiteSpace { space: 7, newline: 300, newlines_join };
-        for (length, at) in (1..140).flat_map(|length| (0..length).map(move |at| (length, at))) {
-            for change in [&b"\n"[..], b"\n\n", b"\n \n", b"x"] {
-                // No byte after the piece, so that a sanitizer sees every load beyond it.
-                let mut piece = vec![b' '; length].into_boxed_slice();
-                piece[at..].iter_mut().zip(change).for_each(|(byte, other)| *byte = *other);
-                let joins = newlines_join && piece.windows(2).any(|pair| pair == b"\n\n");
-                let ids = || piece.iter().map(|byte| if *byte == b' ' { 7 } else { 300 }).collect();
-                let truth = (!piece.contains(&b'x') && !joins).then(ids);
-                assert_eq!(run_by::<Portable>(white, &piece), truth);
-                #[cfg(target_arch = "x86_64")]
-                if Path::Avx2.is_available() {
-                    assert_eq!(run_by::<Avx2>(white, &piece), truth, "{length} bytes, {change:?} at {at}");
-                }
-            }
-        }
-    }
 }
