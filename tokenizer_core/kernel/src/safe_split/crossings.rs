@@ -28,21 +28,21 @@ const FULL: usize = MOST * 32 / 4;
 pub(super) const FAR: u32 = 0xFF;
 
 /// The space, after which nothing is cut either.
-pub(super) const BLANK: u32 = 0x20 << 24;
+const BLANK: u32 = 0x20 << 24;
 
 /// An odd number whose products are mixed in the upper bits.
-pub(super) const MIX: u32 = 0x9E37_79B1;
+const MIX: u32 = 0x9E37_79B1;
 
 /// Pairs of neighbours that some token may span.
 #[derive(Debug)]
 pub(super) struct Crossings {
     /// A power of two of them.
-    pub(super) words: Box<[u32]>,
+    words: Box<[u32]>,
     /// 32 less the binary logarithm of their number: so a product of 32 bits, shifted right by it, is below that.
-    pub(super) shift: u32,
+    shift: u32,
     /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
     /// after it, a bit for the low half of each.
-    pub(super) first_bytes: [u16; 64],
+    first_bytes: [u16; 64],
 }
 
 /// One side of a pair as a token shows it.

@@ -6,8 +6,6 @@
 //! none of them and contains a few others by mistake.
 
 mod crossings;
-#[cfg(target_arch = "x86_64")]
-mod pairs_avx2;
 mod script;
 #[cfg(test)]
 mod tests;

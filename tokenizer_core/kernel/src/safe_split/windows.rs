@@ -13,37 +13,6 @@ use crate::unicode::utf8::previous;
 /// What is put where a piece ends.
 const MARK: u8 = 0x80;
 
-/// How each path looks up pairs of characters of two bytes.
-pub(super) trait ApartTwo: ByteVector {
-    /// Of the pairs whose right characters begin at the places of `pairs`, counted from `window`, those that no token
-    /// spans.
-    ///
-    /// # Safety
-    /// The machine has the path. Both characters of each pair have two bytes, which can be read.
-    unsafe fn apart_two(crossings: &Crossings, window: *const u8, pairs: u64) -> u64;
-}
-
-impl ApartTwo for BaseVector {
-    #[inline(always)]
-    unsafe fn apart_two(crossings: &Crossings, window: *const u8, pairs: u64) -> u64 {
-        // SAFETY: the caller's promise.
-        unsafe { apart_one_by_one(crossings, window, pairs) }
-    }
-}
-
-/// As [`ApartTwo::apart_two`], on every machine.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-pub(super) unsafe fn apart_one_by_one(crossings: &Crossings, window: *const u8, pairs: u64) -> u64 {
-    those(pairs, |place| {
-        // SAFETY: the caller's promise.
-        let pair = unsafe { window.add(place).sub(2).cast::<u32>().read_unaligned() };
-        !crossings.has_two(pair.to_le())
-    })
-}
-
 /// As [`super::SafeSplit::cut`], with BMI2.
 ///
 /// # Safety
@@ -73,7 +42,7 @@ pub(super) fn cut(crossings: &Crossings, text: &str, start: usize, ends: &[u32],
 /// # Safety
 /// The machine has `V`.
 #[inline(always)]
-unsafe fn cut_with<V: ApartTwo>(
+unsafe fn cut_with<V: ByteVector>(
     crossings: &Crossings,
     text: &str,
     start: usize,
@@ -104,8 +73,7 @@ unsafe fn cut_with<V: ApartTwo>(
         // SAFETY: as above.
         let pieces = unsafe { take_marks::<V>(&mut cuts.marks, at - start) };
         let pairs = here.pairs(before, within & !(pieces | closed));
-        // SAFETY: as above.
-        let inside = unsafe { pairs.apart::<V>(crossings, text, at) };
+        let inside = pairs.apart(crossings, text, at);
         let all = pieces | inside;
         let given = all.count_ones() as usize;
         if let Some(ends) = cuts.ends[count..].first_chunk_mut() {
@@ -216,17 +184,13 @@ struct Pairs {
 
 impl Pairs {
     /// Those that no token spans.
-    ///
-    /// # Safety
-    /// The machine has `V`.
     #[inline(always)]
-    unsafe fn apart<V: ApartTwo>(&self, crossings: &Crossings, text: &str, at: usize) -> u64 {
-        // SAFETY: the caller's promise. `text` is UTF-8, and `Characters` found the first byte of a character of two
-        // bytes at each place of `two` and two bytes before it.
-        let two = unsafe { V::apart_two(crossings, text.as_ptr().add(at), self.two) };
-        // SAFETY: in the same way each place of `three` has three bytes from there on, and three before it; the four
-        // that are read lie among these.
+    fn apart(&self, crossings: &Crossings, text: &str, at: usize) -> u64 {
+        // SAFETY: `text` is UTF-8. `Characters` found the first byte of a character of two bytes at each place of `two`
+        // and another one before it, and as much of three bytes at each place of `three`: the four bytes that are read
+        // lie among those of both.
         let four = |place: usize| unsafe { text.as_ptr().add(place).cast::<u32>().read_unaligned().to_le() };
+        let two = those(self.two, |place| !crossings.has_two(four(at + place - 2)));
         let three = those(self.three, |place| !crossings.has_three(four(at + place - 3), four(at + place - 1)));
         let text = text.as_bytes();
         let other = those(self.other, |place| {
