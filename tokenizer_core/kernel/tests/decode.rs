@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use tokd_kernel::config::AddedToken;
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
-use tokd_kernel::machine::path::Path;
 use tokd_kernel::vocabulary::Vocabulary;
 
 /// What stands before.
@@ -41,7 +40,7 @@ fn table() -> (Vec<Token>, TokenBytes) {
         added.push(literal(truth.len() as u32, content.clone(), special));
         truth.push(Some((content.into_bytes(), special)));
     }
-    let tokens = TokenBytes::new(&vocabulary, &added, Path::Portable).unwrap();
+    let tokens = TokenBytes::new(&vocabulary, &added).unwrap();
     (truth, tokens)
 }
 

@@ -11,7 +11,6 @@ use crate::config::AddedToken;
 use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
 use crate::decode::steps::{StepTables, Steps, Unit};
 use crate::error::{Code, Error, Result};
-use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch_at;
 use crate::machine::room::reserve;
 use crate::vocabulary::Vocabulary;
@@ -55,7 +54,6 @@ pub struct TokenBytes {
     cells: Arc<Cells>,
     lengths: Vec<u8>,
     steps: StepTables,
-    path: Path,
 }
 
 impl TokenBytes {
@@ -63,7 +61,7 @@ impl TokenBytes {
     ///
     /// # Errors
     /// `invalid_file` for more than 4 GiB of tokens.
-    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken], path: Path) -> Result<Self> {
+    pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Result<Self> {
         let cells = Cells::new(vocabulary, added_tokens)?;
         let length = |(id, cell): (u32, &Cell)| {
             let counted = || {
@@ -73,8 +71,7 @@ impl TokenBytes {
             cell.plain().or_else(counted).unwrap_or(0)
         };
         let lengths = (0..).zip(cells.all()).map(length).collect();
-        let path = if path.is_available() { path } else { Path::Portable };
-        Ok(Self { cells: Arc::new(cells), lengths, steps: StepTables::default(), path })
+        Ok(Self { cells: Arc::new(cells), lengths, steps: StepTables::default() })
     }
 
     /// The bytes alone.
@@ -100,11 +97,6 @@ impl TokenBytes {
             0 => self.get(id).map_or(0, <[u8]>::len) as u32,
             length => u32::from(length),
         }
-    }
-
-    /// Which instructions make spans.
-    pub(crate) fn path(&self) -> Path {
-        self.path
     }
 
     /// How many units each token moves on in a text.

@@ -72,7 +72,7 @@ impl Pipeline {
         // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
         let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
         let specials: HashSet<u32> = specials.map(|token| token.id).collect();
-        let tokens = TokenBytes::new(&vocabulary, &config.added_tokens, path)?;
+        let tokens = TokenBytes::new(&vocabulary, &config.added_tokens)?;
         for (field, ids) in [("prefix_ids", &config.prefix_ids), ("suffix_ids", &config.suffix_ids)] {
             for (at, id) in ids.iter().enumerate() {
                 if tokens.get(*id).is_none() {

@@ -65,11 +65,6 @@ impl PieceIds {
     }
 
     #[inline(always)]
-    pub(super) fn is_in_line(&self) -> bool {
-        self.tag == IN_LINE
-    }
-
-    #[inline(always)]
     pub(super) fn is_unknown(&self) -> bool {
         self.tag == 0
     }

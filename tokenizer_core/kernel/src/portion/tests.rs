@@ -242,7 +242,7 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
 fn a_piece_of_many_ids_that_comes_often_is_found_in_its_line_again() {
     let bytes = (0..=255).map(|byte| (u32::from(byte), vec![byte])).collect();
     let vocabulary = Vocabulary::new(bytes, Vec::new(), Vec::new()).unwrap();
-    let tokens = TokenBytes::new(&vocabulary, &[], Path::Portable).unwrap();
+    let tokens = TokenBytes::new(&vocabulary, &[]).unwrap();
     let tables = Tables::new(&vocabulary, tokens.cells(), &HashSet::new(), false, Path::Portable).unwrap();
     for times in [1, 2] {
         let text = b"many ids".repeat(times);

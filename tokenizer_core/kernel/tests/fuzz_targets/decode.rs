@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use tokd_kernel::decode::{StreamDecoder, TokenBytes};
 use tokd_kernel::error::{Code, Place};
-use tokd_kernel::machine::path::Path;
 use tokd_kernel::vocabulary::Vocabulary;
 
 use super::{Reader, added_token};
@@ -29,7 +28,7 @@ fn vocabulary() -> (Vec<Option<Vec<u8>>>, TokenBytes) {
     known[SPECIAL] = Some(literal.clone().into_bytes());
     let added = added_token(SPECIAL as u32, &literal, 1);
     let vocabulary = Vocabulary::new(listed, Vec::new(), Vec::new()).unwrap();
-    (known, TokenBytes::new(&vocabulary, &[added], Path::Portable).unwrap())
+    (known, TokenBytes::new(&vocabulary, &[added]).unwrap())
 }
 
 /// Decode the input's ids, with special tokens or without, and in steps.

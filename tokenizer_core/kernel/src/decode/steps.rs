@@ -1,15 +1,11 @@
 //! How many units (bytes, characters or UTF-16 units) each token moves on in a text, in one byte a token: the span of a
 //! token is then a sum, and the text is not read.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-
 use std::mem::MaybeUninit;
 
 use once_cell::race::OnceBox;
 
 use crate::decode::TokenBytes;
-use crate::machine::path::Path;
 
 /// What a span counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +69,6 @@ impl Step {
     }
 }
 
-/// Bytes after the last step, so that four can be loaded from any on.
-const PADDING: usize = 3;
-
 /// The steps of all tokens in each unit, made when the first text is measured in it. `OnceBox` and not `OnceLock`:
 /// after a fork, a thread that was making the value may not exist, and nobody must wait for it.
 #[derive(Debug, Default)]
@@ -86,15 +79,11 @@ impl StepTables {
     pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> Steps<'a> {
         let packed = self.0[unit as usize].get_or_init(|| {
             let step = |id| tokens.get(id).and_then(|bytes| Step::of(bytes, unit).pack()).unwrap_or(0);
-            Box::new((0..tokens.id_limit()).map(step).chain([0; PADDING]).collect())
+            Box::new((0..tokens.id_limit()).map(step).collect())
         });
-        Steps { packed, tokens, unit, path: tokens.path() }
+        Steps { packed, tokens, unit }
     }
 }
-
-/// The memory of so many spans ahead is prefetched.
-#[cfg(target_arch = "x86_64")]
-const AHEAD: usize = 256;
 
 /// A number twice in one word: the start of a span in the lower half, its end in the upper one.
 #[inline(always)]
@@ -118,19 +107,13 @@ const fn sums() -> [[u64; 2]; 256] {
     sums
 }
 
-/// How a path writes the spans of many tokens: from their packed steps, their ids and where the first begins; returns
-/// how many it wrote, and where they end.
-#[cfg(target_arch = "x86_64")]
-type Tile = unsafe fn(&[u8], &[u32], u32, &mut [MaybeUninit<[u32; 2]>]) -> (usize, u32);
-
 /// The steps of all tokens in one unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps<'a> {
-    /// A byte for each id, 0 for a step that does not fit, then [`PADDING`] more bytes.
+    /// A byte for each id, 0 for a step that does not fit.
     packed: &'a [u8],
     tokens: &'a TokenBytes,
     unit: Unit,
-    path: Path,
 }
 
 impl Steps<'_> {
@@ -144,43 +127,8 @@ impl Steps<'_> {
     }
 
     /// The spans of tokens that tile the text from `start` on, where every character is one unit; returns where they
-    /// end.
+    /// end. Two additions a token, only one of which the next token waits for.
     pub fn tile(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
-        match self.path {
-            // SAFETY: the machine has the path: `TokenBytes::new` falls back to the portable one if not.
-            #[cfg(target_arch = "x86_64")]
-            Path::Avx2 => unsafe { self.tile_together(avx2::tile, avx2::TOGETHER, ids, start, spans) },
-            _ => self.tile_in_turn(ids, start, spans),
-        }
-    }
-
-    /// By `tile`, which looks at so many tokens `together`; those that it does not take one after the other.
-    ///
-    /// # Safety
-    /// The machine has what `tile` needs.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn tile_together(
-        &self,
-        tile: Tile,
-        together: usize,
-        ids: &[u32],
-        start: u32,
-        spans: &mut [MaybeUninit<[u32; 2]>],
-    ) -> u32 {
-        let (mut at, mut place) = (0, start);
-        while at < ids.len() {
-            // SAFETY: the caller's promise.
-            let (common, end) = unsafe { tile(self.packed, &ids[at..], place, &mut spans[at..]) };
-            at += common;
-            let rare = at..ids.len().min(at + together);
-            place = self.tile_in_turn(&ids[rare.clone()], end, &mut spans[rare.clone()]);
-            at = rare.end;
-        }
-        place
-    }
-
-    /// One token after the other: two additions each, only one of which the next token waits for.
-    fn tile_in_turn(&self, ids: &[u32], start: u32, spans: &mut [MaybeUninit<[u32; 2]>]) -> u32 {
         let mut place = twice(start);
         for (id, span) in ids.iter().zip(spans) {
             let packed = self.packed.get(*id as usize).copied().unwrap_or(0);
@@ -212,7 +160,7 @@ mod tests {
     use crate::vocabulary::Vocabulary;
 
     /// Tokens of all lengths around what a byte holds, whole characters and parts of them; every seventh id is a hole.
-    fn tokens(path: Path) -> TokenBytes {
+    fn tokens() -> TokenBytes {
         let texts = ["a", "é", "中", "👍", "日本語、", "plain"].map(str::as_bytes);
         let token = |id: usize| {
             let text = texts[id % texts.len()];
@@ -221,36 +169,33 @@ mod tests {
         };
         let ids = (0..200_usize).filter(|id| id % 7 != 3);
         let vocabulary = Vocabulary::new(ids.map(|id| (id as u32, token(id))).collect(), Vec::new(), Vec::new());
-        let tokens = vocabulary.and_then(|vocabulary| TokenBytes::new(&vocabulary, &[], path));
+        let tokens = vocabulary.and_then(|vocabulary| TokenBytes::new(&vocabulary, &[]));
         tokens.unwrap_or_else(|error| panic!("{error}"))
     }
 
     proptest! {
         #[test]
-        fn every_path_makes_the_spans_of_each_token_in_turn(
+        fn spans_are_those_of_each_token_in_turn(
             ids in prop::collection::vec(0..205_u32, 0..200), rare in prop::sample::select(vec![0, 1, 40]),
             start in prop::sample::select(vec![1, 1000, u32::MAX / 2]),
             unit in prop::sample::select(vec![Unit::Byte, Unit::Char]),
         ) {
             let (mut truth, mut place) = (Vec::new(), start);
-            let slow = tokens(Path::Portable);
-            // Mostly ids of which a byte says it all, so that many are worked on together.
+            let tokens = tokens();
+            // Mostly ids of which a byte says it all.
             let common = |(at, id): (usize, &u32)| if at % 41 < rare { *id } else { *id % 3 };
             let ids: Vec<u32> = ids.iter().enumerate().map(common).chain([u32::MAX]).collect();
             for id in &ids {
-                let step = slow.get(*id).map_or_else(Step::default, |bytes| Step::of(bytes, unit));
+                let step = tokens.get(*id).map_or_else(Step::default, |bytes| Step::of(bytes, unit));
                 truth.push([place.wrapping_sub(u32::from(step.inside)), place + step.units]);
                 place += step.units;
             }
-            for path in Path::available() {
-                let tokens = tokens(path);
-                let mut spans: Vec<[u32; 2]> = Vec::with_capacity(ids.len());
-                let end = tokens.steps(unit).tile(&ids, start, &mut spans.spare_capacity_mut()[..ids.len()]);
-                // SAFETY: all of them are written.
-                unsafe { spans.set_len(ids.len()) };
-                prop_assert_eq!(&spans, &truth);
-                prop_assert_eq!(end, place);
-            }
+            let mut spans: Vec<[u32; 2]> = Vec::with_capacity(ids.len());
+            let end = tokens.steps(unit).tile(&ids, start, &mut spans.spare_capacity_mut()[..ids.len()]);
+            // SAFETY: all of them are written.
+            unsafe { spans.set_len(ids.len()) };
+            prop_assert_eq!(&spans, &truth);
+            prop_assert_eq!(end, place);
         }
 
         #[test]
