@@ -89,12 +89,14 @@ def literals(template: str) -> tuple[str, ...]:
 
 
 @cache
-def tokenizer(template: str, *, normalizer: tuple[Any, ...] = (), normalized: bool = False) -> Tokenizer:
-    """Build a tokenizer of bytes whose added tokens are the template's; every third is not special."""
+def tokenizer(
+    template: str, *, normalizer: tuple[Any, ...] = (), normalized: bool = False, also: tuple[str, ...] = ()
+) -> Tokenizer:
+    """Build a tokenizer of bytes whose added tokens are the template's and ``also``; every third is not special."""
     vocabulary = Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(256)], [])
     added = tuple(
         AddedToken(id=1000 + at, content=literal, special=at % 3 != 2, normalized=normalized)
-        for at, literal in enumerate(literals(template))
+        for at, literal in enumerate(dict.fromkeys((*literals(template), *also)))
     )
     config = PipelineConfig(
         normalizer=tuple(Rewrite(name) for name in normalizer),

@@ -105,6 +105,27 @@ def test_what_the_template_writes_stays_a_control_token(template: str) -> None:
         assert controls(attack + "a") == calm
 
 
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_many_literals_of_a_caller_make_no_more_tokens_than_one(template: str) -> None:
+    """A template that cuts reasoning out may write its own marks around it, but once, however often a caller does."""
+    marks = "<think>", "</think>"
+    tok = tokenizer(template, also=marks)
+
+    def controls(text: str, role: str) -> int:
+        chat = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "reasoning_content": "r"}]
+        chat = [*chat, {"role": "user", "content": "q"}] if role == "assistant" else chat
+        encoded = tok.encode_chat([*chat, {"role": role, "content": text}])
+        return sum(int(token) >= 1000 for token in encoded.ids)
+
+    for literal in (*marks, *literals(template)[:10]):
+        for role in ("user", "assistant"):
+            try:
+                one, many = (controls("x" + f"{literal}y" * times, role) for times in (1, 5))
+            except TemplateFailed:
+                continue
+            assert one == many, (literal, role)
+
+
 TEMPLATE = "<|end|>{{ messages[0].role }}|>{{ messages[0].content }}<|end|>"
 
 

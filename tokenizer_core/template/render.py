@@ -132,6 +132,8 @@ class Origins:
         raise self._invalid(f"a value of a chat is JSON, not {type(value).__name__}", place)
 
     def _check_unicode(self, text: str, place: _Place) -> None:
+        if text.isascii():
+            return
         try:
             text.encode()
         except UnicodeEncodeError as error:

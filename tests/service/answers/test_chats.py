@@ -211,3 +211,10 @@ def test_bad_vllm_chat_is_400(client: TestClient, body: dict[str, Any], param: s
 def test_the_first_of_several_items_that_are_no_objects_is_named(client: TestClient, field: str) -> None:
     answer = client.post("/render", json={"messages": SHORT, field: [SHORT[0], 5, "x", 7]})
     assert_problem(answer, "invalid_type", f"{field}[1]")
+
+
+def test_reject_refuses_a_literal_in_a_field_that_the_template_does_not_write(client: TestClient) -> None:
+    body = {"messages": [{**SHORT[0], "note": "a<|eos|>"}], "special_tokens": "reject"}
+    problem = assert_problem(client.post("/encode", json=body), "reserved_literal", "messages[0].note")
+    assert problem["literal"] == "<|eos|>"
+    assert client.post("/encode", json={**body, "special_tokens": "text"}).status_code == 200
