@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from tokenizer_core.content_parts import media_of
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
-    from tokenizer_core.corpus.reading import CorpusFormat
+    from tokenizer_core.corpus.reading import CorpusFormat, OnError
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.nearest import did_you_mean
@@ -113,6 +113,7 @@ __all__ = [
     "InvalidUnicode",
     "Message",
     "Offsets",
+    "OnError",
     "Padding",
     "PipelineConfig",
     "Point",
@@ -181,7 +182,7 @@ _LATER = {
         "content_parts": ("media_of",),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),
-        "corpus.reading": ("CorpusFormat",),
+        "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),

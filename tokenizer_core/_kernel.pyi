@@ -270,8 +270,12 @@ class Counter:
     def feed_documents(self, documents: Sequence[str]) -> None:
         """Take whole documents."""
 
-    def feed_lines(self, data: bytes, field: str) -> None:
-        """Take the next bytes of a file with a JSON object a line, whose string ``field`` is a document."""
+    def feed_lines(self, data: bytes, field: str, skip_invalid: bool = False) -> None:
+        """Take the next bytes of a file with a JSON object a line, whose string ``field`` is a document.
+
+        Args:
+            skip_invalid: leave a line out that cannot be read, rather than fail.
+        """
 
     def end_lines(self) -> None:
         """End the file of lines."""
@@ -313,6 +317,14 @@ class PieceCounts:
     @property
     def bytes(self) -> int:
         """Bytes of text counted."""
+
+    @property
+    def skipped(self) -> int:
+        """Lines left out because they could not be read."""
+
+    @property
+    def first_skipped(self) -> list[tuple[int, int, str]]:
+        """The source, the number and the reason of the first ten of them, in their order."""
 
     @property
     def total(self) -> int:

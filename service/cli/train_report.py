@@ -77,6 +77,7 @@ def document(
         "special_tokens": tokenizer.special_tokens,
         "provenance": dict(tokenizer.provenance),
         "longest_piece": report.longest_piece,
+        "skipped": {"lines": report.skipped, "first": list(report.first_skipped)},
         "longest_tokens": list(report.longest_tokens),
         "seconds": {phase: round(value, 3) for phase, value in seconds.items()},
         "fertility": evaluation.measure(tokenizer),
@@ -128,12 +129,15 @@ def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     short = "" if size >= wanted else f" of {wanted:,} asked for: no pair is left"
     seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in document["seconds"].items())
     left_out = f", {corpus['left_out']:,} left out" if corpus["left_out"] else ""
+    lines, first = document["skipped"]["lines"], document["skipped"]["first"]
+    skipped = [("skipped", f"{lines:,} lines that cannot be read, first {first[0]}")] if lines else []
     return [
         ("hash", document["hash"]),
         ("vocabulary", f"{size:,} tokens{short}"),
         ("learned", f"{learned['tokens']:,} tokens by {learned['merges']:,} merges"),
         ("corpus", f"{corpus['bytes']:,} bytes in {corpus['documents']:,} documents, {corpus['hash']}"),
         ("pieces", f"{corpus['pieces']:,}, {corpus['distinct_pieces']:,} distinct{left_out}"),
+        *skipped,
         ("time", seconds or "nothing was left to do"),
     ]
 

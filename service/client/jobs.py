@@ -39,6 +39,7 @@ class CorpusOptions(TypedDict, total=False):
     format: str
     field: str
     column: str
+    on_error: str
 
 
 class SubmitOptions(CorpusOptions, total=False):
@@ -71,7 +72,7 @@ def submit_urls(urls: Sequence[str], **options: Unpack[SubmitOptions]) -> Call[J
 def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) -> Call[Job]:
     """Have a tokenizer trained on files that are sent; they are read while they are sent, never whole."""
     # The settings go first, so that wrong ones are refused before the corpus is sent. A null in them has a meaning.
-    given = _given(options, "name", "format", "field", "column")
+    given = _given(options, "name", *CorpusOptions.__optional_keys__)
     settings: Any = options.get("settings")
     if not isinstance(settings, Mapping | None):
         raise InvalidOption(f"settings are values by name, not {type(settings).__name__}", field="settings")
@@ -254,7 +255,7 @@ class EventReader:
 
 def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:
     given = _given(options, "settings", "name")
-    body = {"corpus": corpus | _given(options, "format", "field", "column"), **given}
+    body = {"corpus": corpus | _given(options, *CorpusOptions.__optional_keys__), **given}
     return Call("POST", "/train-job", Job, body, headers=_key(options))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.requests import Example, RequestBody
-from tokenizer_core import CorpusFormat, IdLayout, Rewriting, TieBreak
+from tokenizer_core import CorpusFormat, IdLayout, OnError, Rewriting, TieBreak
 
 MAX_NAMES = 10_000
 """Most files or URLs, and most special tokens, of one job."""
@@ -32,6 +32,10 @@ class CorpusRequest(BaseModel):
     format: CorpusFormat | None = Field(None, description="What the files are; by default their names say it.")
     field: str = Field("text", description="Of a line of JSON, where its text is.")
     column: str = Field("text", description="Of a Parquet file, where its texts are.")
+    on_error: OnError = Field(
+        "stop",
+        description="`skip` leaves out lines and rows that cannot be read; the report says how many, and the first.",
+    )
 
 
 class TrainingSettings(BaseModel):
@@ -161,6 +165,8 @@ class JobReport(BaseModel):
     merges: int
     longest_tokens: list[str]
     longest_piece: int = Field(description="In bytes.")
+    skipped: int = Field(description="Lines and rows of the corpus that could not be read and were left out.")
+    first_skipped: list[str] = Field(description="What was wrong with the first of them, each with its place.")
     seconds: float = Field(description="Spent on merging, over all attempts.")
     timeline: list[tuple[float, int]] = Field(description="Seconds, and merges made by then.")
 

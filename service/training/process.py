@@ -36,7 +36,7 @@ from tokenizer_core import (
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
 _SETTINGS = frozenset(("extends", *(field.name for field in fields(TrainSettings))))
-_OF_CORPUS = frozenset(("format", "field", "column"))
+_OF_CORPUS = frozenset(("format", "field", "column", "on_error"))
 """Only of files that a pattern or a directory found: others are named by their place in the request."""
 
 TOKEN_CHARACTERS = 200
@@ -69,7 +69,7 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     shutil.rmtree(made, ignore_errors=True)
     artifact = run.publish_under(made)
     tokenizer = Tokenizer.open(artifact)
-    report = _short(run.report())
+    report = _short(run.report(), order)
     messages.send(ready=True)
     watchdog.wait_to_publish()
     target = Path(order["target"])
@@ -96,7 +96,7 @@ def _bounds(order: dict[str, Any]) -> Bounds:
     )
 
 
-def _short(report: TrainingReport) -> dict[str, Any]:
+def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:
     """Return what is kept of a report with the job, and read with every list of jobs.
 
     How often every single merge occurred is as long as the vocabulary, and a token may be as long as the corpus.
@@ -105,15 +105,22 @@ def _short(report: TrainingReport) -> dict[str, Any]:
     tokens = [
         f"{token[:TOKEN_CHARACTERS]}..." if len(token) > TOKEN_CHARACTERS else token for token in report.longest_tokens
     ]
-    return found | {"longest_tokens": tokens}
+    first = [_without_places(place, order) for place in report.first_skipped]
+    return found | {"longest_tokens": tokens, "first_skipped": first}
+
+
+def _without_places(message: str, order: dict[str, Any]) -> str:
+    """Leave out where on this server a job's files and its artifacts are."""
+    extends = order["recipe"].get("extends")
+    for directory in (order["directory"], order["target"], *([] if extends is None else [Path(extends).parent])):
+        message = message.replace(f"{directory}/", "")
+    return message
 
 
 def explain(error: BaseException, order: dict[str, Any]) -> dict[str, Any]:
     """Return why a job failed, for its owner: a bug goes into the log, and paths of this server are left out."""
     if isinstance(error, TokdError) and error.code != "internal":
-        message, extends = error.message, order["recipe"].get("extends")
-        for directory in (order["directory"], order["target"], *([] if extends is None else [Path(extends).parent])):
-            message = message.replace(f"{directory}/", "")
+        message = _without_places(error.message, order)
         return {"code": error.code, "message": message[:1000], "path": _path(error, order)}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         message = "the disk is full; submit the job again when there is room"

@@ -316,3 +316,17 @@ def test_a_wrong_corpus_is_one_line_and_can_be_mended(folder, capsysbinary, name
     assert message.startswith(f"tokd: error: {code}: "), message
     assert not Path("x").exists()
     assert not Path("x.run").exists()
+
+
+def test_lines_that_cannot_be_read_stop_the_run_or_are_skipped_and_told(folder, capsysbinary):
+    lines = [json.dumps({"text": f"words of line {number}"}) for number in range(20)]
+    Path("torn.jsonl").write_text("\n".join([*lines[:3], '{"text": null}', *lines[3:], '{"text": "a", "x": NaN}']))
+    assert main(["train", "torn.jsonl", "-o", "mine"]) == 1
+    assert b"torn.jsonl: line 4, column 13: invalid type: null" in capsysbinary.readouterr().err
+    command = ["train", "torn.jsonl", "-o", "mine", "--vocab-size", "300", "--on-error", "skip"]
+    assert main(command) == 0
+    place = "torn.jsonl: line 4, column 13: invalid type: null"
+    assert f"2 lines that cannot be read, first {place}" in capsysbinary.readouterr().out.decode()
+    skipped = json.loads(Path("mine.report/report.json").read_text())["skipped"]
+    assert (skipped["lines"], skipped["first"][1]) == (2, "torn.jsonl: line 22, column 20: NaN is not JSON; write null")
+    assert Tokenizer.open("mine").hash == train_in_python(iter(json.loads(line)["text"] for line in lines), 300).hash

@@ -160,6 +160,34 @@ def test_the_name_of_an_artifact_lies_on_the_disk_before_its_job_has_succeeded(
 
 
 @SQLITE
+def test_the_report_of_a_job_counts_the_lines_that_were_skipped_and_hides_where_they_lie(
+    make_settings: MakeSettings, tmp_path: Path
+) -> None:
+    store = JobStore.open(settings := make_settings())
+    worker = Worker(settings)
+    prepared = store.prepare()
+    (prepared.directory / "0.jsonl").write_bytes(b'{"text": "low lower lowest"}\n{"text": null}\n{"score": NaN}\n')
+    corpus = {"paths": [str(prepared.directory / "0.jsonl")], "on_error": "skip"}
+    request = JobRequest(
+        recipe={"corpus": corpus, "vocab_size": 258}, owner="local", prepared=prepared, fingerprint="1"
+    )
+    job = store.submit(request)[0]
+    assert worker.work()
+    done = store.get(job.id, None)
+    assert done.artifact is not None, done.error
+    report = done.artifact.report
+    assert (report["skipped"], report["first_skipped"]) == (
+        2,
+        [
+            "0.jsonl: line 2, column 13: invalid type: null, expected a string",
+            "0.jsonl: line 3, column 11: NaN is not JSON; write null",
+        ],
+    )
+    worker.close()
+    store.close()
+
+
+@SQLITE
 @pytest.mark.parametrize("damage", ["changed", "incomplete", "file"])
 def test_what_is_damaged_in_the_place_of_an_artifact_is_put_aside(
     make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path, damage: str

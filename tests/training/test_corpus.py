@@ -275,7 +275,7 @@ def test_a_lone_surrogate_in_a_string_is_refused_with_its_document() -> None:
         ("a.jsonl", b'["text"]\n', "line 1, column 0: invalid type: sequence, expected an object"),
         ("a.jsonl", b'{"text": "a"} {"text": "b"}\n', "line 1, column 15: trailing characters"),
         ("a.jsonl", b'{"text": "a\n', "line 1, column"),
-        ("a.jsonl", b'{"text": "\\ud800"}\n', "line 1, column"),
+        ("a.jsonl", b'{"text": "\\ud800"}\n', "line 1, column 17: a surrogate stands alone"),
         ("a.jsonl", b"[" * 200_000, "line 1, column"),
         ("a.counts", b'5\t"a"\n-1\t"b"\n', "line 2 is not a count"),
         ("a.counts", b'5\t"a"\n5\t""\n', "line 2 is not a count"),

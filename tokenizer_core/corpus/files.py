@@ -2,7 +2,7 @@
 
 The name of a file says what is in it: ``.txt`` is one document, ``.jsonl`` has one in a field of every line,
 ``.parquet`` one in a column of every row, and ``.counts`` has pieces that were counted before. All but Parquet may be
-compressed (``.gz``, ``.zst``). No file is ever read whole.
+compressed (``.gz``, ``.zst``), which shows in what they begin with. No file is ever read whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tokenizer_core.arguments import check_choice, holds_items, holds_surrogate
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds, Place, not_found
 from tokenizer_core.corpus.matching import MAX_PARTS, Look, matches
 from tokenizer_core.corpus.names import name_files
-from tokenizer_core.corpus.reading import BLOCK, Compression, CorpusFormat, Pause, Source, needed, unreadable
+from tokenizer_core.corpus.reading import BLOCK, Compression, CorpusFormat, OnError, Pause, Source, needed, unreadable
 from tokenizer_core.corpus.roots import RealRoots, is_below
 from tokenizer_core.corpus.web_files import WebFile, spooled
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption, shown
@@ -46,12 +46,14 @@ class Files:
         format: what the files are, whatever they are called.
         field: of a line of JSON.
         column: of a Parquet file.
+        on_error: ``"skip"`` leaves out lines and rows that cannot be read, and tells how many and the first of them.
     """
 
     paths: tuple[str | os.PathLike[str], ...]
     format: CorpusFormat | None = None
     field: str = "text"
     column: str = "text"
+    on_error: OnError = "stop"
 
     def __post_init__(self) -> None:
         given: Any = self.paths
@@ -60,6 +62,7 @@ class Files:
         object.__setattr__(self, "paths", tuple(given))
         if self.format is not None:
             check_choice(self.format, CorpusFormat, "corpus.format")
+        check_choice(self.on_error, OnError, "corpus.on_error")
         for name in ("field", "column"):
             text = getattr(self, name)
             if not isinstance(text, str) or holds_surrogate(text):

@@ -18,6 +18,7 @@ from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
 
 CorpusFormat = Literal["text", "jsonl", "parquet", "counts"]
 Compression = Literal["", ".gz", ".zst"]
+OnError = Literal["stop", "skip"]
 Pause = Callable[[], object]
 """Called now and then during long work; what it raises ends the work."""
 
@@ -26,6 +27,9 @@ BLOCK = 1 << 20
 
 LINE_BYTES = 1 << 30
 """The longest line that is read whole."""
+
+_MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+"""How compressed files begin, which no UTF-8 does."""
 
 _ZSTD_STEP = 1024
 """Compressed bytes taken at a time: what they expand to cannot be bounded but by this, and is at most 32 MB."""
@@ -77,13 +81,15 @@ class Meter:
 def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
     """Read a file of text or lines, unpacked, in blocks of about ``BLOCK`` bytes.
 
+    What it begins with says whether it is packed, whatever it is called.
+
     Raises:
         CorpusTooLarge: more than the meter's bounds allow.
         InvalidCorpus: it is cut short, or damaged.
     """
     with failures(source), source.open() as file:
         metered = _Metered(file, meter)
-        match source.compression:
+        match metered.compression() or source.compression:
             case ".zst":
                 unpacked = _joined(_unzstd(metered))
             case ".gz":
@@ -124,12 +130,27 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
         yield b"".join(parts)
 
 
-def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = False) -> Iterator[list[str]]:
+def rows(
+    source: Source,
+    column: str,
+    meter: Meter,
+    *,
+    replace_invalid: bool = False,
+    skip: Callable[[InvalidCorpus], object] | None = None,
+) -> Iterator[list[str]]:
     """Read a column of strings of a Parquet file, some rows at a time.
+
+    Args:
+        skip: called with what is wrong with a row, which is left out, rather than raised.
 
     Raises:
         InvalidCorpus: there is no such column or more than one, it has another type, or a row has nothing in it.
     """
+
+    def refuse(error: InvalidCorpus) -> None:
+        raise error from None
+
+    skip = skip or refuse
     arrow, parquet, compute = (needed(name, "parquet") for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
     with failures(source, arrow.ArrowException), source.open() as file:
         _check_column(parquet.read_schema(file), column, source.name, arrow.types)
@@ -142,14 +163,16 @@ def rows(source: Source, column: str, meter: Meter, *, replace_invalid: bool = F
                 # Of two columns of one path in Parquet only one is read as a dictionary.
                 texts = texts.dictionary_encode()
             lengths = compute.binary_length(texts.dictionary).take(texts.indices)
-            if lengths.null_count:
-                row = at + lengths.is_null().index(True).as_py()
-                raise InvalidCorpus(f"row {row} of {source.name} has no text", file=source.name, row=row)
             meter.unpack(compute.sum(lengths).as_py() or 0)
             binary = texts.dictionary.cast(arrow.large_binary())
             part, size = [], 0
             for row, index in enumerate(texts.indices.to_pylist(), at):
-                part.append(_decoded(binary[index].as_py(), source, row, replace_invalid=replace_invalid))
+                text = None if index is None else binary[index].as_py()
+                try:
+                    part.append(_decoded(text, source, row, replace_invalid=replace_invalid))
+                except InvalidCorpus as error:
+                    skip(error)
+                    continue
                 size += len(part[-1])
                 if size >= BLOCK:
                     yield part
@@ -172,7 +195,9 @@ def _check_column(schema: Any, column: str, name: str, types: Any) -> None:
         raise InvalidCorpus(f"the column {column!r} of {name} holds {kind}, not strings", file=name, field="column")
 
 
-def _decoded(text: bytes, source: Source, row: int, *, replace_invalid: bool) -> str:
+def _decoded(text: bytes | None, source: Source, row: int, *, replace_invalid: bool) -> str:
+    if text is None:
+        raise InvalidCorpus(f"row {row} of {source.name} has no text", file=source.name, row=row)
     try:
         return text.decode(errors="replace" if replace_invalid else "strict")
     except UnicodeDecodeError as error:
@@ -217,12 +242,22 @@ class _Metered(io.RawIOBase):
     def __init__(self, file: IO[bytes], meter: Meter) -> None:
         self._file = file
         self._meter = meter
+        self._start = b""
+
+    def compression(self) -> Compression:
+        """Tell by the first bytes how the file is packed."""
+        longest = max(map(len, _MAGIC))
+        while len(self._start) < longest and (data := self._file.read(longest - len(self._start))):
+            self._start += data
+        return next((kind for magic, kind in _MAGIC.items() if self._start.startswith(magic)), "")
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
+        at = len(self._start) if size < 0 else size
+        start, self._start = self._start[:at], self._start[at:]
+        data = start + self._file.read(size if size < 0 else size - len(start))
         self._meter.bytes += len(data)
         return data
 

@@ -44,15 +44,21 @@ def _first(source: Source, files: Files, share: int) -> Iterator[str]:
 
 def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
     if source.format == "parquet":
-        for batch in rows(source, files.column, Meter(), replace_invalid=True):
+        skip = (lambda _: None) if files.on_error == "skip" else None
+        for batch in rows(source, files.column, Meter(), replace_invalid=True, skip=skip):
             yield from batch
     elif source.format == "jsonl":
         number = 0
         for block in lines(source, Meter()):
             for line in block.removesuffix(b"\n").split(b"\n"):
                 number += 1
-                if line.strip():
+                if not line.strip():
+                    continue
+                try:
                     yield _field(line, files.field, source.name, number)
+                except InvalidCorpus:
+                    if files.on_error == "stop":
+                        raise
     else:
         start = b"".join(islice(blocks(source, Meter()), 1 + share // BLOCK))[:share]
         # The last character may be cut in two.

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from tokenizer_core._kernel import Counter, PieceCounts
@@ -18,6 +18,10 @@ from tokenizer_core.training.counts import Counts, check_header, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
 
 Item = TypeVar("Item")
+
+MAX_SKIPPED_SHOWN = 10
+MAX_REASON = 300
+"""Characters of what is said of each line that was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,16 @@ def count_sources(
             run.take(source)
 
     pieces = _finished(run, feed, found, max_piece_length)
-    documents, size = pieces.documents + run.documents, pieces.bytes + run.text_bytes
-    unpacked = meter.unpacked - before
-    return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, documents, size, unpacked)
+    return Counts(
+        pieces,
+        rules.config,
+        rules.special_tokens,
+        max_piece_length,
+        documents=pieces.documents + run.documents,
+        text_bytes=pieces.bytes + run.text_bytes,
+        unpacked=meter.unpacked - before,
+        **run.skipped(pieces, found),
+    )
 
 
 def count_segment(
@@ -118,8 +129,8 @@ def count_segment(
     pieces = _finished(run, feed, [source], None)
     # A text is one document, which ends with its last segment.
     documents = pieces.documents - (source.format == "text" and not segments.is_at_end)
-    unpacked = segments.position - start
-    return Counts(pieces, rules.config, rules.special_tokens, None, documents, pieces.bytes, unpacked)
+    unpacked, skipped = segments.position - start, run.skipped(pieces, [source])
+    return Counts(pieces, rules.config, rules.special_tokens, None, documents, pieces.bytes, unpacked, **skipped)
 
 
 def cut_of(source: Source, rules: Rules) -> Cut | None:
@@ -189,6 +200,8 @@ class _Run:
     documents: int = 0
     text_bytes: int = 0
     damage: InvalidCorpus | None = None
+    skipped_rows: int = 0
+    first_skipped_rows: list[str] = field(default_factory=list)
 
     def take(self, source: Source) -> None:
         match source.format:
@@ -196,7 +209,8 @@ class _Run:
                 self.feed(source.format, blocks(source, self.meter))
             case "parquet":
                 column, replaced = self.files.column, self.rules.replace_invalid
-                for batch in self._while_well(rows(source, column, self.meter, replace_invalid=replaced)):
+                skip = self._skip_row if self.files.on_error == "skip" else None
+                for batch in self._while_well(rows(source, column, self.meter, replace_invalid=replaced, skip=skip)):
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
             case "counts":
@@ -208,11 +222,22 @@ class _Run:
             if format == "text":
                 self.counter.feed(block)
             else:
-                self.counter.feed_lines(block, self.files.field)
+                self.counter.feed_lines(block, self.files.field, self.files.on_error == "skip")
         if format == "text":
             self.counter.end_document()
         else:
             self.counter.end_lines()
+
+    def skipped(self, pieces: PieceCounts, found: Sequence[Source]) -> dict[str, Any]:
+        """Return what ``Counts`` says of lines and rows that were left out."""
+        of_lines = [f"{found[source].name}: {reason}"[:MAX_REASON] for source, _, reason in pieces.first_skipped]
+        first = [*of_lines, *self.first_skipped_rows][:MAX_SKIPPED_SHOWN]
+        return {"skipped": pieces.skipped + self.skipped_rows, "first_skipped": tuple(first)}
+
+    def _skip_row(self, error: InvalidCorpus) -> None:
+        self.skipped_rows += 1
+        if self.skipped_rows <= MAX_SKIPPED_SHOWN:
+            self.first_skipped_rows.append(error.message[:MAX_REASON])
 
     def _take_counts(self, source: Source) -> None:
         line, distinct = 1, None
@@ -252,4 +277,5 @@ def _named(error: TokdError, found: Sequence[Source]) -> TokdError:
     if "index" in place:
         place["byte"] = place.pop("index")
     name = found[row].name
-    return type(error)(f"{name}: {error.message}", code=error.code, file=name, **place)
+    way = "; mend it, or have such lines left out with on_error" if found[row].format == "jsonl" else ""
+    return type(error)(f"{name}: {error.message}{way}", code=error.code, file=name, **place)

@@ -38,6 +38,8 @@ class Counts:
         max_piece_length: in bytes; longer pieces were left out.
         documents, text_bytes: of the corpus.
         unpacked: bytes of its files, unpacked.
+        skipped: lines and rows that could not be read and were left out.
+        first_skipped: what was wrong with the first of them, each with its place.
     """
 
     pieces: PieceCounts
@@ -47,6 +49,8 @@ class Counts:
     documents: int = 0
     text_bytes: int = 0
     unpacked: int = 0
+    skipped: int = 0
+    first_skipped: tuple[str, ...] = ()
 
     @cached_property
     def hash(self) -> str:
@@ -86,6 +90,8 @@ class Counts:
             "bytes": self.text_bytes,
             "unpacked": self.unpacked,
             "distinct_pieces": len(self.pieces),
+            "skipped": self.skipped,
+            "first_skipped": list(self.first_skipped),
         }
         return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
@@ -101,6 +107,11 @@ def require_pieces(counts: Counts) -> None:
     """
     if len(counts.pieces):
         return
+    if counts.skipped:
+        first = counts.first_skipped[0]
+        raise EmptyCorpus(
+            f"there is no text in the corpus but in {counts.skipped} skipped lines: {first}", field="corpus"
+        )
     if counts.pieces.left_out:
         raise EmptyCorpus(
             f"every piece of the corpus is longer than {counts.max_piece_length} bytes and left out; allow longer ones",

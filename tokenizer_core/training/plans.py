@@ -221,6 +221,13 @@ def warn_of_huge_pieces(counts: Counts) -> None:
         )
 
 
+def warn_of_skipped(counts: Counts) -> None:
+    """Warn when lines or rows of the corpus were left out, where no report tells it."""
+    if counts.skipped:
+        message = f"{counts.skipped} lines of the corpus were skipped, first {counts.first_skipped[0]}"
+        warnings.warn(message, TrainingWarning, stacklevel=4)
+
+
 def _is_own_entry(literal: str) -> bool:
     """Tell whether ``tokenizer.json`` spells a text as it is."""
     return literal.isascii() and literal.isprintable() and " " not in literal

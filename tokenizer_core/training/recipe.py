@@ -32,6 +32,7 @@ from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, NewVocabu
 from tokenizer_core.training.settings import TrainSettings
 
 _SETTINGS = tuple(field.name for field in fields(TrainSettings))
+_OF_FILES = ("format", "field", "column", "on_error")
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
 """What changes no id of a text."""
 
@@ -108,7 +109,8 @@ class Recipe:
     def from_dict(cls, given: Mapping[str, Any]) -> Recipe:
         """Check every field of a JSON object; unknown ones are refused by name.
 
-        ``corpus`` is an object: ``paths`` (with ``format``, ``field`` and ``column`` as in ``Files``), or ``texts``.
+        ``corpus`` is an object: ``paths`` (with ``format``, ``field``, ``column`` and ``on_error`` as in ``Files``), or
+        ``texts``.
         ``initial_merges`` are pairs of entries as a ``tokenizer.json`` has them. The other fields are those of
         ``TrainSettings`` and of this class.
 
@@ -273,7 +275,7 @@ def _sizes(given: object) -> tuple[int, ...]:
 def _corpus(given: object) -> Files | tuple[str, ...]:
     if not isinstance(given, Mapping) or ("paths" in given) == ("texts" in given):
         raise InvalidSettings("corpus is an object with paths, or with texts", field="corpus")
-    known = {"texts"} if "texts" in given else {"paths", "format", "field", "column"}
+    known = {"texts"} if "texts" in given else {"paths", *_OF_FILES}
     for key in given:
         if key not in known:
             message = f"a corpus has no {str(key)[:80]!r} beside {min(known)}{did_you_mean(str(key), known)}"
@@ -290,7 +292,7 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
                 raise InvalidSettings(f"{shown(item)} is not a path", field=f"corpus.paths[{index}]")
             # A name that is not UTF-8 holds lone surrogates, which stand for its bytes.
             place_of(item, f"corpus.paths[{index}]")
-        return Files(paths=tuple(items), **{key: given[key] for key in ("format", "field", "column") if key in given})
+        return Files(paths=tuple(items), **{key: given[key] for key in _OF_FILES if key in given})
     except InvalidOption as error:
         raise _settings_error(error) from None
 
@@ -299,4 +301,4 @@ def _corpus_dict(corpus: Files | tuple[str, ...]) -> dict[str, Any]:
     if isinstance(corpus, tuple):
         return {"texts": list(corpus)}
     paths = [str(path) for path in corpus.paths]
-    return {"paths": paths, "format": corpus.format, "field": corpus.field, "column": corpus.column}
+    return {"paths": paths, **{key: getattr(corpus, key) for key in _OF_FILES}}

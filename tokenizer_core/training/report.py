@@ -23,6 +23,8 @@ class TrainingReport:
         tokens, merges: learned ones.
         longest_tokens: the longest of the learned tokens, with U+FFFD for what is not UTF-8.
         frequencies: how often the pair of each merge occurred, in order.
+        skipped: lines and rows of the corpus that could not be read and were left out.
+        first_skipped: what was wrong with the first of them, each with its place.
         longest_piece: bytes of the longest piece.
         seconds: spent on merging, over all attempts.
         timeline: seconds and merges made.
@@ -36,6 +38,8 @@ class TrainingReport:
     merges: int
     longest_tokens: tuple[str, ...]
     frequencies: tuple[int, ...]
+    skipped: int
+    first_skipped: tuple[str, ...]
     longest_piece: int
     seconds: float
     timeline: tuple[tuple[float, int], ...]

@@ -26,7 +26,7 @@ from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.counting import Rules, count, count_segment, count_sources, cut_of
+from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count, count_segment, count_sources, cut_of
 from tokenizer_core.training.counts import Counts, read_header, require_pieces
 from tokenizer_core.training.learning import Learned, Merge, learn
 from tokenizer_core.training.merge_log import MergeLog
@@ -196,6 +196,8 @@ class TrainingRun:
         """Say what was counted and learned."""
         learned, log = self._finished
         tokenizer = self.tokenizers()[0]
+        headers = [read_header(self._counts_directory / name) or {} for name in self._names()]
+        first = [place for header in headers for place in header.get("first_skipped", ())]
         return TrainingReport(
             hash=tokenizer.hash,
             corpus=log.corpus,
@@ -205,6 +207,8 @@ class TrainingRun:
             merges=len(learned.merges),
             longest_tokens=longest_tokens(learned),
             frequencies=tuple(merge[3] for merge in learned.merges),
+            skipped=sum(header.get("skipped", 0) for header in headers),
+            first_skipped=tuple(first[:MAX_SKIPPED_SHOWN]),
             longest_piece=log.longest,
             seconds=log.seconds,
             timeline=tuple(log.timeline),

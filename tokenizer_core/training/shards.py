@@ -83,7 +83,9 @@ def _shard(group: Sequence[Source], files: Files, rules: Rules, pause: Pause, *,
         with failures(source):
             pause()
             stamps.append(source.stamp())
-            parts.append([source.identity(pause), source.format, source.compression, files.field, files.column])
+            parts.append(
+                [source.identity(pause), source.format, source.compression, files.field, files.column, files.on_error]
+            )
     return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), tuple(stamps), is_large)
 
 

@@ -18,7 +18,7 @@ from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import count
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.learning import learn
-from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces
+from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces, warn_of_skipped
 from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
 
@@ -169,6 +169,7 @@ def _counted(
     if not isinstance(corpus, Counts):
         counts = count(corpus, rules, max_piece_length=plan.max_piece_length, progress=progress)
         warn_of_huge_pieces(counts)
+        warn_of_skipped(counts)
         return counts
     for field, given, wanted in (
         ("pattern", corpus.config, rules.config),

@@ -70,7 +70,7 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
 def described(corpus: CorpusRequest) -> dict[str, Any]:
     """Describe files or URLs as a recipe does."""
     paths = corpus.urls if corpus.files is None else corpus.files
-    return {"paths": paths, "format": corpus.format, "field": corpus.field, "column": corpus.column}
+    return {"paths": paths, **corpus.model_dump(include={"format", "field", "column", "on_error"})}
 
 
 def store(texts: Iterable[str], path: Path, max_bytes: int) -> str:

@@ -41,6 +41,7 @@ REQUEST_BODY: dict[str, Any] = {
                     "name": _TEXT | {"description": "The artifact's name."},
                     "format": _TEXT | {"description": "What the files are, whatever they are called."},
                     "field": _TEXT | {"description": "Of a line of JSON, where its text is."},
+                    "on_error": _TEXT | {"description": "`skip` leaves out lines and rows that cannot be read."},
                     "column": _TEXT | {"description": "Of a Parquet file, where its texts are."},
                 },
             }

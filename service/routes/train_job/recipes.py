@@ -20,7 +20,7 @@ from tokenizer_core import ArtifactError, InputError, InvalidSettings, Recipe, U
 MAX_RECIPE_BYTES = 1 << 20
 """A recipe is kept with its job and shown with it."""
 
-_OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column")
+_OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column", "corpus.on_error")
 
 
 class Recipes:

@@ -23,7 +23,7 @@ from service.exchange import Exchange
 from service.routes.train_job.access import JobAccess
 from service.settings import Settings
 
-_OPTIONS = ("format", "field", "column")
+_OPTIONS = ("format", "field", "column", "on_error")
 FIELDS = ("settings", "name", *_OPTIONS)
 """Small parts, each at most once; ``corpus`` is a file, and may come again."""
 

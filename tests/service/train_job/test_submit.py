@@ -393,7 +393,7 @@ def test_trained_tokenizer_can_be_extended_by_hash(board: Board, tmp_path: Path,
     # By the time that the next is submitted another one lies there, and the server still has the first open.
     train(iter(["wide wider widest"]), 258).save(place)
     answer = board.client.post("/train-job", json={"corpus": {"texts": TEXTS}, "settings": settings})
-    assert_problem(answer, "invalid_settings", "settings.extends")
+    assert_problem(answer, "artifact_damaged", "settings.extends")
 
 
 def test_tokenizer_that_is_to_be_extended_and_is_not_there_is_named(refusing: Board) -> None:

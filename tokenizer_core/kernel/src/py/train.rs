@@ -18,6 +18,7 @@ use crate::train::cut::may_cut;
 use crate::train::learn::{Alphabet, learn};
 use crate::train::merge_loop::{Goal, Learned};
 use crate::train::progress::{Progress, Reporter};
+use crate::train::skipped::OnError;
 use crate::train::stream::InvalidUtf8;
 use crate::train::tie_break::TieBreak;
 use crate::train::worker::Shared;
@@ -103,9 +104,11 @@ impl PyCounter {
         })
     }
 
-    fn feed_lines(&self, py: Python<'_>, data: &[u8], field: &str) -> PyResult<()> {
+    #[pyo3(signature = (data, field, skip_invalid=false))]
+    fn feed_lines(&self, py: Python<'_>, data: &[u8], field: &str, skip_invalid: bool) -> PyResult<()> {
+        let on_error = if skip_invalid { OnError::Skip } else { OnError::Stop };
         self.with(py, |counter| {
-            counter.feed_lines(data, field);
+            counter.feed_lines(data, field, on_error);
             Ok(())
         })
     }
@@ -176,6 +179,16 @@ impl PyPieceCounts {
     #[getter]
     fn bytes(&self) -> u64 {
         self.counts.bytes
+    }
+
+    #[getter]
+    fn skipped(&self) -> u64 {
+        self.counts.skipped.lines
+    }
+
+    #[getter]
+    fn first_skipped(&self) -> Vec<(usize, u64, String)> {
+        self.counts.skipped.first.clone()
     }
 
     #[getter]

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use super::counts::{Counts, each_line};
 use super::cut::may_cut;
+use super::skipped::OnError;
 use super::stream::{InvalidUtf8, Stream};
 use super::table::PieceTable;
 use super::worker::{Rules, Shared, Task, Work, WorkerCounts};
@@ -46,6 +47,7 @@ struct Lines {
     /// How much of `waiting` is whole lines.
     whole: usize,
     field: Arc<str>,
+    on_error: OnError,
     /// Lines and bytes sent to the threads so far.
     lines: u64,
     bytes: u64,
@@ -134,7 +136,8 @@ impl Counter {
     }
 
     /// Take the next bytes of a file with one JSON object a line, whose string `field` is a document.
-    pub fn feed_lines(&mut self, bytes: &[u8], field: &str) {
+    pub fn feed_lines(&mut self, bytes: &[u8], field: &str, on_error: OnError) {
+        self.lines.on_error = on_error;
         if *self.lines.field != *field {
             self.lines.field = Arc::from(field);
         }
@@ -188,6 +191,7 @@ impl Counter {
             let counts = thread.join().map_err(|_| Error::new(Code::Internal, "a counting thread died"))?;
             total.documents += counts.documents;
             total.bytes += counts.bytes;
+            total.skipped.absorb(counts.skipped);
             total.failed = total.failed.into_iter().chain(counts.failed).min_by_key(|(number, _)| *number);
             if total.table.is_empty() {
                 total.table = counts.table;
@@ -198,7 +202,11 @@ impl Counter {
         }
         match total.failed {
             Some((_, error)) => Err(error),
-            None => Ok(Counts::new(total.table, total.documents, total.bytes)),
+            None => {
+                let mut counts = Counts::new(total.table, total.documents, total.bytes);
+                counts.skipped = total.skipped;
+                Ok(counts)
+            }
         }
     }
 
@@ -213,7 +221,7 @@ impl Counter {
         self.lines.lines += memchr::memchr_iter(b'\n', &lines).count() as u64;
         self.lines.bytes += lines.len() as u64;
         let field = Arc::clone(&self.lines.field);
-        self.send(Work::Lines { lines, first_line, first_byte, field });
+        self.send(Work::Lines { lines, first_line, first_byte, field, on_error: self.lines.on_error });
     }
 
     fn send(&mut self, work: Work) {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::skipped::Skipped;
 use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
 use crate::json::special::is_special;
@@ -19,6 +20,8 @@ pub struct Counts {
     pub documents: u64,
     /// Bytes of text counted.
     pub bytes: u64,
+    /// Lines left out.
+    pub skipped: Skipped,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +43,7 @@ impl Counts {
         pieces.sort_unstable_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| bytes_of(one).cmp(bytes_of(other)))
         });
-        Self { arena, pieces, documents, bytes }
+        Self { arena, pieces, documents, bytes, skipped: Skipped::default() }
     }
 
     /// How many distinct pieces there are.

@@ -1,42 +1,131 @@
 //! One field of every line of JSON.
+//!
+//! What is not read is judged by JSON's grammar alone: there a lone surrogate may stand, and a number be out of range.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::str;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Call `document` with the text of `field` in every line that is not blank.
+/// Words that Python's `json` writes for numbers, and JSON does not have.
+const NO_JSON: [&str; 2] = ["NaN", "Infinity"];
+
+/// Where lines come from, and what is read of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Lines<'l> {
+    /// Whole lines.
+    pub bytes: &'l [u8],
+    /// Number of the first line in its file.
+    pub first_line: u64,
+    /// Where it begins in its file.
+    pub first_byte: u64,
+    /// The field whose string is a document.
+    pub field: &'l str,
+}
+
+/// Call `take` with the number of every line that is not blank, and its text or what is wrong with it: `invalid_corpus`
+/// at `line n`, or `invalid_utf8` at the byte of the file.
 ///
 /// # Errors
-/// `invalid_corpus` at `line n` (`first_line` is the number of the first), and what `document` returns.
+/// What `take` returns.
 pub fn each_document(
-    lines: &[u8],
-    first_line: u64,
-    field: &str,
-    mut document: impl FnMut(&str) -> Result<()>,
+    lines: Lines<'_>,
+    invalid_utf8: InvalidUtf8,
+    mut take: impl FnMut(u64, Result<&str>) -> Result<()>,
 ) -> Result<()> {
-    for (line, number) in lines.split(|byte| *byte == b'\n').zip(first_line..) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let mut json = serde_json::Deserializer::from_slice(line);
-        let text = Field(field).deserialize(&mut json).and_then(|text| json.end().map(|()| text));
-        let text = text.map_err(|error| {
-            let column = error.column();
-            let mut reason = error.to_string();
-            reason.truncate(reason.find(" at line ").unwrap_or(reason.len()));
-            if line.starts_with(BYTE_ORDER_MARK) {
-                reason = String::from("a byte order mark, with which no JSON begins; write the file without it");
+    let mut start = lines.first_byte;
+    for (line, number) in lines.bytes.split(|byte| *byte == b'\n').zip(lines.first_line..) {
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            match utf8(line, start, invalid_utf8).and_then(|line| text_of(&line, number, lines.field, invalid_utf8)) {
+                Ok(text) => take(number, Ok(&text))?,
+                Err(error) => take(number, Err(error))?,
             }
-            let message = format!("line {number}, column {column}: {reason}");
-            Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
-        })?;
-        document(&text)?;
+        }
+        start += line.len() as u64 + 1;
     }
     Ok(())
+}
+
+/// A line as UTF-8, which JSON has to be.
+fn utf8(line: &[u8], start: u64, rule: InvalidUtf8) -> Result<Cow<'_, str>> {
+    match (str::from_utf8(line), rule) {
+        (Ok(line), _) => Ok(Cow::Borrowed(line)),
+        (Err(_), InvalidUtf8::Replace) => Ok(String::from_utf8_lossy(line)),
+        (Err(error), InvalidUtf8::Refuse) => Err(refused(start + error.valid_up_to() as u64)),
+    }
+}
+
+fn text_of(line: &str, number: u64, field: &str, rule: InvalidUtf8) -> Result<String> {
+    let error = match parse(line, field) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let at_line = |reason: &str| {
+        let message = format!("line {number}, column {}: {reason}", error.column());
+        Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
+    };
+    // The parser takes lone surrogates where a value is not read, but in no key and no text.
+    let replaced = with_surrogates_as(line, "\\ufffd").and_then(|line| parse(&line, field).ok());
+    if let Some(text) = replaced {
+        let without = with_surrogates_as(line, "").and_then(|line| parse(&line, field).ok());
+        let stand_in_a_key = without.as_ref() == Some(&text);
+        return match rule {
+            InvalidUtf8::Refuse if !stand_in_a_key => {
+                Err(at_line("a surrogate stands alone in the text; replace_invalid makes it U+FFFD"))
+            }
+            _ => Ok(text),
+        };
+    }
+    let behind = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
+    if line.starts_with(BYTE_ORDER_MARK) {
+        return Err(at_line("a byte order mark, with which no JSON begins; write the file without it"));
+    }
+    if let Some(word) = NO_JSON.iter().find(|word| behind.starts_with(**word)) {
+        return Err(at_line(&format!("{word} is not JSON; write null")));
+    }
+    let reason = error.to_string();
+    Err(at_line(reason.split(" at line ").next().unwrap_or_default()))
+}
+
+fn parse(line: &str, field: &str) -> serde_json::Result<String> {
+    let mut json = serde_json::Deserializer::from_str(line);
+    let text = Field(field).deserialize(&mut json)?;
+    json.end().map(|()| text)
+}
+
+/// A line of JSON with `other` in the place of every escaped surrogate that has no partner; `None` if it has none.
+fn with_surrogates_as(line: &str, other: &str) -> Option<String> {
+    let mut written = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(found) = line.get(at..).and_then(|rest| rest.find('\\')) {
+        at += found;
+        let step = match (escaped(line, at), escaped(line, at + 6)) {
+            (Some(0xD800..0xDC00), Some(0xDC00..0xE000)) => 12,
+            (Some(0xD800..0xE000), _) => {
+                written.push_str(line.get(copied..at)?);
+                written.push_str(other);
+                copied = at + 6;
+                6
+            }
+            _ => 2,
+        };
+        at += step;
+    }
+    written.push_str(line.get(copied..)?);
+    (copied > 0).then_some(written)
+}
+
+/// The code unit that `\uXXXX` at a place stands for.
+fn escaped(line: &str, at: usize) -> Option<u16> {
+    let digits = line.get(at..at + 6)?.strip_prefix("\\u")?;
+    u16::from_str_radix(digits, 16).ok()
 }
 
 /// Reads an object and keeps one of its strings.
@@ -59,7 +148,7 @@ impl<'de> Visitor<'de> for Field<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<String, A::Error> {
         let mut text = None;
-        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             if key != self.0 {
                 map.next_value::<IgnoredAny>()?;
             } else if text.replace(map.next_value::<String>()?).is_some() {

@@ -1,9 +1,9 @@
 //! Learn the merges of a vocabulary from a corpus by byte-pair encoding (Sennrich, Haddow and Birch, 2016): count its
 //! pieces, then merge the most frequent pair of tokens again and again.
 //!
-//! Counting, in order: `stream` takes documents in blocks and `cut`s long ones, `jsonl` takes them from lines,
-//! `separators` are the special tokens between them; a `worker` thread counts pieces into its `table`; `counter` drives
-//! the threads and returns `counts`.
+//! Counting, in order: `stream` takes documents in blocks and `cut`s long ones, `jsonl` takes them from lines
+//! (`skipped` are those that cannot be read), `separators` are the special tokens between them; a `worker` thread
+//! counts pieces into its `table`; `counter` drives the threads and returns `counts`.
 //!
 //! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
@@ -21,6 +21,7 @@ pub mod pairs;
 pub mod progress;
 pub mod queue;
 pub mod separators;
+pub mod skipped;
 pub mod stream;
 pub mod symbols;
 pub mod table;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::jsonl::each_document;
+use super::jsonl::{Lines, each_document};
 use super::separators::Separators;
-use super::stream::{InvalidUtf8, Texts, refused};
+use super::skipped::{OnError, Skipped};
+use super::stream::{InvalidUtf8, Texts};
 use super::table::PieceTable;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
@@ -72,6 +73,8 @@ pub enum Work {
         first_byte: u64,
         /// The field's name.
         field: Arc<str>,
+        /// What is done with a line that cannot be read.
+        on_error: OnError,
     },
 }
 
@@ -133,6 +136,8 @@ pub struct WorkerCounts {
     pub bytes: u64,
     /// The first task of this thread that failed, by its number.
     pub failed: Option<(u64, Error)>,
+    /// Lines left out.
+    pub skipped: Skipped,
 }
 
 impl WorkerCounts {
@@ -141,7 +146,7 @@ impl WorkerCounts {
         Self::work_by(shared, Self::count_work)
     }
 
-    fn work_by(shared: &Shared, count: impl Fn(&mut Self, &Shared, Work) -> Result<()>) -> Self {
+    fn work_by(shared: &Shared, count: impl Fn(&mut Self, &Shared, usize, Work) -> Result<()>) -> Self {
         let died = |_| Err(Error::new(Code::Internal, "a counting thread died"));
         let mut counts = Self::default();
         loop {
@@ -153,7 +158,8 @@ impl WorkerCounts {
             }
             let before = counts.bytes;
             // After a panic the thread goes on, for the same reason; what it has counted is then not used.
-            let counted = catch_unwind(AssertUnwindSafe(|| count(&mut counts, shared, work))).unwrap_or_else(died);
+            let counted =
+                catch_unwind(AssertUnwindSafe(|| count(&mut counts, shared, source, work))).unwrap_or_else(died);
             if let Err(error) = counted {
                 counts.failed = Some((number, error.in_row(source)));
                 shared.failed.store(true, Ordering::Relaxed);
@@ -162,7 +168,7 @@ impl WorkerCounts {
         }
     }
 
-    fn count_work(&mut self, shared: &Shared, work: Work) -> Result<()> {
+    fn count_work(&mut self, shared: &Shared, source: usize, work: Work) -> Result<()> {
         shared.check()?;
         match work {
             Work::Texts(texts) => {
@@ -173,11 +179,18 @@ impl WorkerCounts {
                 }
                 Ok(())
             }
-            Work::Lines { lines, first_line, first_byte, field } => {
-                let lines = check_utf8(lines, first_byte, shared.rules.invalid_utf8)?;
-                each_document(&lines, first_line, &field, |text| {
-                    self.documents += 1;
-                    self.count(shared, text)
+            Work::Lines { lines, first_line, first_byte, field, on_error } => {
+                let lines = Lines { bytes: &lines, first_line, first_byte, field: &field };
+                each_document(lines, shared.rules.invalid_utf8, |number, text| match text {
+                    Ok(text) => {
+                        self.documents += 1;
+                        self.count(shared, text)
+                    }
+                    Err(error) if on_error == OnError::Skip => {
+                        self.skipped.add(source, number, error.message);
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
                 })
             }
         }
@@ -217,15 +230,6 @@ impl WorkerCounts {
     }
 }
 
-/// The lines as UTF-8, which JSON has to be.
-fn check_utf8(lines: Vec<u8>, first_byte: u64, rule: InvalidUtf8) -> Result<Vec<u8>> {
-    let Err(error) = std::str::from_utf8(&lines) else { return Ok(lines) };
-    match rule {
-        InvalidUtf8::Replace => Ok(String::from_utf8_lossy(&lines).into_owned().into_bytes()),
-        InvalidUtf8::Refuse => Err(refused(first_byte + error.valid_up_to() as u64)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{channel, sync_channel};
@@ -244,7 +248,7 @@ mod tests {
         // Not joined, since a failing test would wait for ever.
         thread::spawn({
             let shared = Arc::clone(&shared);
-            move || drop(done.send(WorkerCounts::work_by(&shared, |_, _, _| panic!("as the test wants it"))))
+            move || drop(done.send(WorkerCounts::work_by(&shared, |_, _, _, _| panic!("as the test wants it"))))
         });
         thread::spawn(move || {
             for number in 7..27 {

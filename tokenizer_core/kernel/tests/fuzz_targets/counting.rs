@@ -9,6 +9,7 @@ use tokd_kernel::normalize::{Normalizer, prefix_space};
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::train::counter::Counter;
 use tokd_kernel::train::counts::Counts;
+use tokd_kernel::train::skipped::OnError;
 use tokd_kernel::train::stream::InvalidUtf8;
 
 use super::{PATTERNS, Reader};
@@ -65,7 +66,7 @@ pub fn counting(data: &[u8]) {
 
     let lines: Vec<String> = texts.iter().map(|text| serde_json::json!({ "text": text, "n": 1 }).to_string()).collect();
     let mut counter = begin();
-    lines.join("\n").as_bytes().chunks(block).for_each(|block| counter.feed_lines(block, "text"));
+    lines.join("\n").as_bytes().chunks(block).for_each(|block| counter.feed_lines(block, "text", OnError::Stop));
     counter.end_lines();
     let of_lines = counter.finish().unwrap();
     assert_eq!((counted(&of_lines), of_lines.documents), (truth, texts.len() as u64));
