@@ -69,15 +69,8 @@ def _setting(
     separator: str = "",
     choices: tuple[str, ...] = (),
 ) -> Any:
-    metadata = {
-        "meaning": meaning,
-        "least": least,
-        "most": most,
-        "item": item,
-        "separator": separator,
-        "choices": choices,
-    }
-    return field(default=default, metadata=metadata)
+    metadata = {"meaning": meaning, "least": least, "most": most, "item": item, "separator": separator}
+    return field(default=default, metadata=metadata | {"choices": choices})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
