@@ -54,5 +54,11 @@ BOMBS = {
     "a loop of a caller's text": "{% for i in range(99999) %}{{ messages[0].content * 999 }}{% endfor %}",
     "only where origins are not tracked": "{% set m = messages[0] %}"
     "{% if m.content | int(5) is sameas 5 %}{{ 'x' * 10**9 }}{% endif %}",
+    "many separators": "{% set c = messages[0].content %}{% for i in range(90000) %}"
+    "{{ (c ~ i ~ c).split(i | string) | join('a separator') }}{% endfor %}",
+    "a long separator": "{% set c = messages[0].content %}{% for i in range(90000) %}"
+    "{{ (c ~ i ~ c).split(i | string) | join('x' * 9999) }}{% endfor %}",
+    "a replacement that holds many separators": "{% set c = messages[0].content %}{% for i in range(90000) %}"
+    "{{ (c ~ i).replace(i | string, '0123456789' * 999) }}{% endfor %}",
     "sorting": "{% for i in range(99999) %}{{ (range(99999) | sort | list)[0] }}{% endfor %}",
 }
