@@ -431,3 +431,14 @@ def test_large_answer_that_is_read_slowly_arrives_whole(run_server: RunServer, b
         status, _, answer = read_answer(connection)
     assert status == 200
     assert json.loads(answer)["ids"] == bare.encode(text).tolist()
+
+
+def test_a_quiet_connection_stays_open_as_long_as_the_setting_says(run_server: RunServer) -> None:
+    with run_server(keep_alive_seconds=1) as server:
+        url = httpx.URL(server.url)
+        # In a fraction of the time of the default.
+        with socket.create_connection((url.host, url.port or 0), timeout=30) as connection:
+            for _ in range(2):
+                connection.sendall(b"HEAD /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            assert connection.recv(1) == b""
