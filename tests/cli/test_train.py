@@ -284,7 +284,7 @@ def test_a_report_may_lie_in_its_artifact(folder, capsysbinary):
         ('{"vocab_size": 1, "vocab_size": 2}', "stands twice"),
         ('{"vocabulary": 1}', "vocabulary"),
         ('{"vocab_size": "300"}', "vocab_size"),
-        ('{"vocab_size": NaN}', "vocab_size"),
+        ('{"vocab_size": NaN}', "NaN"),
         ('{"corpus": []}', "corpus"),
         ('{"corpus": {"texts": []}}', "corpus"),
         ('{"special_tokens": ["<a>", ""]}', "special_tokens[1]"),

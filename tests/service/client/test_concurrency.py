@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from service.client import CONCURRENCY, AsyncClient, Client, TimedOut
-from tests.service.client.test_client import GOOD, Scripted, count_with
+from tests.service.client.test_patience import GOOD, Scripted, count_with
 from tests.service.conftest import RunServer
 
 TASKS = 300
