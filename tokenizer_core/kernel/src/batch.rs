@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::machine::room::{for_ids, reserve};
 use crate::scratch::Scratch;
 
-/// Text that is worth a thread, in bytes.
-const WORTHWHILE: usize = 64 * 1024;
+/// Text that is worth a thread, in bytes: a call waits for all threads that it starts, even where no core is free.
+const WORTHWHILE: usize = 128 * 1024;
 
 /// Text that a thread takes at a time, in bytes: enough to be worth taking, and small enough that all threads end at
 /// about the same time.
@@ -66,26 +66,15 @@ impl Pipeline {
             let mut batch = Batch::with_room(texts.len(), bytes);
             return self.encode_rows(texts, 0, options, scratch, &mut batch).map(|()| batch);
         }
-        let begin = |run: Range<usize>| match run.start {
-            // All other parts are appended to the first.
-            0 => Ok(Batch::with_room(texts.len(), bytes)),
-            first => {
-                let rows = &texts[shares[first].start..shares[run.end - 1].end];
-                Ok(Batch::with_room(rows.len(), bytes_of(rows)))
-            }
-        };
-        let work = |scratch: &mut Scratch, part: &mut Result<Batch>, at: usize| {
+        let work = |scratch: &mut Scratch, at: usize| {
             let rows = &shares[at];
-            if let Ok(batch) = part
-                && let Err(error) = self.encode_rows(&texts[rows.clone()], rows.start, options, scratch, batch)
-            {
-                *part = Err(error);
-            }
+            let texts = &texts[rows.clone()];
+            let mut batch = Batch::with_room(texts.len(), bytes_of(texts));
+            self.encode_rows(texts, rows.start, options, scratch, &mut batch).map(|()| batch)
         };
-        let mut parts = self.scratch().spread(scratch, threads, shares.len(), begin, work)?.into_iter();
-        let mut batch = parts.next().unwrap_or_else(|| Ok(Batch::with_room(0, 0)))?;
-        for part in parts {
-            batch.append(&part?);
+        let mut batch = Batch::with_room(texts.len(), bytes);
+        for share in self.scratch().spread(scratch, threads, shares.len(), work)? {
+            batch.append(&share?);
         }
         Ok(batch)
     }

@@ -8,7 +8,7 @@
 //!
 //! `decode` is the way back, `body` turns the bytes of a request into those of an answer with the help of `json`, and
 //! `train` makes vocabularies. `unicode`, `transcode`, `expression`, `byte_alphabet` and `hashing` serve all of them,
-//! `machine` hides what depends on the machine, `threads` share work. Only `py` knows Python.
+//! `machine` hides what depends on the machine, `parallel` shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
@@ -26,6 +26,7 @@ pub mod load;
 pub mod machine;
 pub mod merging;
 pub mod normalize;
+mod parallel;
 pub mod piece_cache;
 pub mod portion;
 pub mod pretokenize;
@@ -33,7 +34,6 @@ pub mod safe_split;
 pub mod scratch;
 pub mod sink;
 pub mod tables;
-mod threads;
 pub mod train;
 pub mod transcode;
 pub mod unicode;

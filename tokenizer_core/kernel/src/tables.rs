@@ -10,8 +10,8 @@ use crate::merging::backtrack::{Lengths, SearchTables};
 use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
 use crate::merging::token_index::TokenIndex;
+use crate::parallel::join;
 use crate::safe_split::SafeSplit;
-use crate::threads::join::join;
 use crate::vocabulary::Vocabulary;
 
 /// From this many tokens on, a second thread is worth its start.

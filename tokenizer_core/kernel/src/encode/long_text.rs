@@ -5,8 +5,6 @@
 //! between a newline that follows a visible ASCII character and an ASCII letter a text can be cut, and both sides be
 //! encoded on their own.
 
-use std::ops::Range;
-
 use super::Pipeline;
 use crate::error::Result;
 use crate::expression::StepBudget;
@@ -38,16 +36,13 @@ impl Pipeline {
         if threads < 2 {
             return Ok(false);
         }
-        let bytes = |run: Range<usize>| (if run.start == 0 { 0 } else { ends[run.start - 1] })..ends[run.end - 1];
-        let begin = |run: Range<usize>| Ok(for_ids(bytes(run).len()));
-        let work = |scratch: &mut Scratch, part: &mut Result<Vec<u32>>, at: usize| {
-            if let Ok(ids) = part
-                && let Err(error) = self.encode_cut(&text[bytes(at..at + 1)], &mut StepBudget::default(), scratch, ids)
-            {
-                *part = Err(error);
-            }
+        let work = |scratch: &mut Scratch, at: usize| -> Result<Vec<u32>> {
+            let text = &text[if at == 0 { 0 } else { ends[at - 1] }..ends[at]];
+            let mut ids = for_ids(text.len());
+            self.encode_cut(text, &mut StepBudget::default(), scratch, &mut ids)?;
+            Ok(ids)
         };
-        for ids in self.scratch.spread(scratch, threads, ends.len(), begin, work)? {
+        for ids in self.scratch.spread(scratch, threads, ends.len(), work)? {
             sink.pieces(&ids?);
         }
         Ok(true)

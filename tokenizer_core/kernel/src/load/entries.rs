@@ -6,7 +6,7 @@ use super::json::{key_path, quote};
 use super::lookup::Lookup;
 use crate::byte_alphabet::append_bytes;
 use crate::error::{Code, Error, Result};
-use crate::threads::join::join;
+use crate::parallel::join;
 use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};
 
 /// The two parts of a merge, as the file has them.

@@ -1,10 +1,9 @@
-//! What depends on the machine: instructions, memory pages, room in vectors, cache lines, words, branches, locks.
+//! What depends on the machine: instructions, memory pages, room in vectors, cache lines, words, branches.
 
 pub(crate) mod branch;
 pub(crate) mod byte_vector;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes;
-pub(crate) mod lock;
 pub(crate) mod maximum;
 pub(crate) mod pages;
 pub mod path;

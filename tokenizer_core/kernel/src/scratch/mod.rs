@@ -1,18 +1,18 @@
 //! What one encoding call needs and the next can reuse: buffers, and above all the piece caches. They are pooled, one
 //! scratch a core.
 
-mod spread;
-
 use std::cell::UnsafeCell;
 use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{
-    AtomicBool, AtomicU64,
+    AtomicBool, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::thread;
 
+use crate::error::Result;
 use crate::merging::Mergers;
+use crate::parallel::{allowed_cores, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
 use crate::portion::{PIECES, Portion};
 use crate::safe_split::Cuts;
@@ -192,9 +192,33 @@ impl ScratchPool {
         Self { cache_bytes, slots, temporary: SharedStatistics::default() }
     }
 
-    /// How many calls at once can have a scratch of the pool.
-    fn slots(&self) -> usize {
-        self.slots.len()
+    /// How many threads `wanted` means, 0 being one a core, where at most `most` find work.
+    pub(crate) fn threads_for(&self, wanted: usize, most: usize) -> usize {
+        let cores = self.slots.len().min(allowed_cores());
+        if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)
+    }
+
+    /// Do `shares` shares of work on this thread, which has `own`, and on others, each with one scratch for all that it
+    /// does; return the outcomes in the order of the shares.
+    ///
+    /// # Errors
+    /// That of a thread that panics.
+    pub(crate) fn spread<T: Send>(
+        &self,
+        own: &mut Scratch,
+        threads: usize,
+        shares: usize,
+        work: impl Fn(&mut Scratch, usize) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let next = AtomicUsize::new(0);
+        let take = |scratch: &mut Scratch| -> Vec<(usize, T)> {
+            let shares = std::iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|share| *share < shares));
+            shares.map(|share| (share, work(scratch, share))).collect()
+        };
+        let done = on_threads(threads, || take(own), || self.with(take))?;
+        let mut done: Vec<_> = done.into_iter().flatten().collect();
+        done.sort_unstable_by_key(|(share, _)| *share);
+        Ok(done.into_iter().map(|(_, done)| done).collect())
     }
 
     /// Run `work` with a scratch that no other call has.
@@ -291,6 +315,15 @@ mod tests {
             }
         });
         assert_eq!(pool.statistics().pieces, u64::from(threads) * CALLS);
+    }
+
+    #[test]
+    fn every_share_is_done_once_and_outcomes_are_in_order() {
+        let pool = ScratchPool::new(0);
+        for (threads, shares) in [(1, 0), (1, 7), (2, 1), (3, 40), (8, 60)] {
+            let done = pool.with(|own| pool.spread(own, threads, shares, |_, share| share)).unwrap();
+            assert_eq!(done, (0..shares).collect::<Vec<_>>());
+        }
     }
 
     #[test]
