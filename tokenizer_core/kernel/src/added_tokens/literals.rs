@@ -98,23 +98,6 @@ impl Literals {
         }
     }
 
-    /// Whether all are looked for by how they begin, and none depends on the character before it.
-    pub(super) fn begin_alone(&self) -> bool {
-        matches!(self.search, Search::Anchored(..)) && !self.tokens.iter().any(|token| token.single_word)
-    }
-
-    /// Whether a literal may begin in a part of `text`, if [`Self::begin_alone`].
-    #[inline]
-    pub(super) fn may_begin_in(&self, text: &[u8], part: Range<usize>) -> bool {
-        match &self.search {
-            // The second byte of a literal may stand behind the part.
-            Search::Anchored(candidates, _) => {
-                candidates.next(&text[..text.len().min(part.end + 1)], part.start).is_some()
-            }
-            _ => true,
-        }
-    }
-
     /// The literals of `text` inside `within`, leftmost-longest, none overlapping. One that has to be a single word and
     /// is not hides what it overlaps, as in Hugging Face; the words may reach beyond `within`.
     pub(super) fn find<'t>(&'t self, text: &'t str, within: Range<usize>) -> impl Iterator<Item = Found<'t>> {

@@ -118,24 +118,6 @@ impl AddedTokens {
         !self.is_empty(pass, policy) && self.pass(pass).may_be_in(text)
     }
 
-    /// Whether there are literals, and [`Self::may_begin_in`] tells of a part of a text whether one begins there,
-    /// whatever stands before.
-    pub(crate) fn begin_alone(&self, policy: SpecialPolicy) -> bool {
-        let mut wanted = self.wanted(policy).peekable();
-        wanted.peek().is_some() && wanted.all(Literals::begin_alone)
-    }
-
-    /// Whether a literal of either pass may begin in a part of `text`: a quick check, as [`Self::may_be_in`].
-    pub(crate) fn may_begin_in(&self, text: &str, part: Range<usize>, policy: SpecialPolicy) -> bool {
-        self.wanted(policy).any(|literals| literals.may_begin_in(text.as_bytes(), part.clone()))
-    }
-
-    /// The literals of the passes that have any under `policy`.
-    fn wanted(&self, policy: SpecialPolicy) -> impl Iterator<Item = &Literals> {
-        let passes = [Pass::Raw, Pass::Normalized].into_iter();
-        passes.filter(move |pass| !self.is_empty(*pass, policy)).map(|pass| self.pass(pass))
-    }
-
     /// Cut `text` into segments that tile it, in order, none of them empty; appends to `segments`.
     ///
     /// # Errors

@@ -1,13 +1,11 @@
 //! The pipeline: added tokens, normalizer, pretokenizer, merges, in one pass over the text and into any sink.
 
 mod long_text;
-mod plain_start;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::plain_start::LONG;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::byte_alphabet::text_to_bytes;
 use crate::config::{AddedToken, Config};
@@ -224,22 +222,15 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let from = if text.len() < LONG { 0 } else { self.encode_plain_start(text, context, scratch, sink) };
-        let rest = &text[from..];
-        if !self.added_tokens.may_be_in(rest, Pass::Raw, context.policy) {
-            return self.encode_raw_segment(rest, from, context, scratch, sink);
+        if !self.added_tokens.may_be_in(text, Pass::Raw, context.policy) {
+            return self.encode_raw_segment(text, 0, context, scratch, sink);
         }
         let mut segments = Vec::new();
         match &mut context.guard {
-            None => self
-                .added_tokens
-                .split(rest, Pass::Raw, context.policy, &mut segments)
-                .map_err(|error| error.moved(|range| shift(range, from)))?,
-            // Then nothing has been encoded yet.
+            None => self.added_tokens.split(text, Pass::Raw, context.policy, &mut segments)?,
             Some(guard) => guard.split_raw(&self.added_tokens, text, &mut segments),
         }
         for Segment { bytes, id } in segments {
-            let bytes = shift(bytes, from);
             match id {
                 Some(id) => sink.added(id, bytes),
                 None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, context, scratch, sink)?,
@@ -334,8 +325,7 @@ impl Pipeline {
     }
 
     /// Give `sink` the ids of the pieces from `start` on, whose ends are those of the scratch at `places`, and return
-    /// where the last of them ends. Inlined, so that a short text is not a call longer since long ones come here too.
-    #[inline(always)]
+    /// where the last of them ends.
     fn encode_pieces(
         &self,
         text: &str,

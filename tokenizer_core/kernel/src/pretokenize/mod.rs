@@ -50,7 +50,7 @@ impl Pretokenizer {
     }
 
     /// The scanner that cuts alone, if one does.
-    pub(crate) fn scanner(&self) -> Option<Scanner> {
+    fn scanner(&self) -> Option<Scanner> {
         match self.stages.as_slice() {
             [stage] => stage.scanner(),
             _ => None,

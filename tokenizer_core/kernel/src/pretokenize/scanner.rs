@@ -31,7 +31,7 @@ impl Name {
 
 /// A scanner and the instructions it uses.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scanner {
+pub(super) struct Scanner {
     name: Name,
     /// One that the machine has.
     path: Path,
@@ -46,7 +46,7 @@ impl Scanner {
 
     /// Write the ends of the next matches from `at` on into `ends`, and return how many: 0 only at the end of the text.
     #[inline]
-    pub(crate) fn fill(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
+    pub(super) fn fill(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
         match self.name {
             Name::Gpt2 => self.fill_by::<Gpt2>(text, at, ends),
             Name::Cl100k => self.fill_by::<Cl100k<3>>(text, at, ends),
@@ -66,71 +66,10 @@ impl Scanner {
         }
     }
 
-    /// How many of the pieces that [`Self::fill`] found stay as they are if the text ends at the last of them, or
-    /// anywhere after it: all up to the last that does not end in white space.
-    ///
-    /// The patterns say what a match is made of, and not what follows it; so where a text ends sooner, the matches
-    /// before are the same. A cased word gives back the capitals that no small letter follows, however many there are.
-    /// Only white space is cut before its last character if something else follows (`(?!\S)`).
-    pub(crate) fn settled(self, text: &str, ends: &[u32]) -> usize {
-        let is_settled = |end: &u32| !text[..*end as usize].ends_with(char::is_whitespace);
-        ends.iter().rposition(is_settled).map_or(0, |at| at + 1)
-    }
-
     /// The end of the match that begins at `at`, which is before the end of the text.
     pub(super) fn match_end(self, text: &str, at: usize) -> usize {
         let mut end = [0];
         self.fill(text, at, &mut end);
         end[0] as usize
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use proptest::sample::select;
-
-    use super::*;
-
-    /// One character of each kind that the patterns tell apart, and runs of them.
-    fn text() -> impl Strategy<Value = String> {
-        let characters: Vec<char> = "aslrevdSLRAÉǅʰ中あ\u{301}1²٠'’ſ/!😀 \n\r\t\u{3000}".chars().collect();
-        let single = select(characters.clone()).prop_map(String::from);
-        let run = (select(characters), 1..40_usize).prop_map(|(character, count)| character.to_string().repeat(count));
-        prop::collection::vec(prop_oneof![4 => single, 1 => run], 1..120).prop_map(|parts| parts.concat())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
-
-        #[test]
-        fn settled_pieces_stay_wherever_the_text_ends(text in text(), room in 1..100_usize) {
-            for name in ["gpt2", "cl100k_base", "o200k_base", "qwen2"] {
-                let scanner = Scanner::new(name, Path::Portable).unwrap();
-                let mut ends = vec![0; room];
-                let count = scanner.fill(&text, 0, &mut ends);
-                let settled = &ends[..scanner.settled(&text, &ends[..count])];
-                let last = ends[count - 1] as usize;
-                for end in (last..=text.len()).filter(|end| text.is_char_boundary(*end)) {
-                    let mut start = 0;
-                    for settled in settled {
-                        start = scanner.match_end(&text[..end], start);
-                        prop_assert_eq!(start, *settled as usize, "{} up to {}", name, end);
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn nearly_all_pieces_of_a_text_are_settled() {
-        for text in ["The cat's whiskers, 1234 of them. ", "Кошка и мышка. ", "猫が好きです。", "x\n        "]
-        {
-            let text = text.repeat(50);
-            let scanner = Scanner::new("o200k_base", Path::Portable).unwrap();
-            let mut ends = [0; 60];
-            let count = scanner.fill(&text, 0, &mut ends);
-            assert!(count > 40 && scanner.settled(&text, &ends[..count]) + 10 > count, "{text}");
-        }
     }
 }
