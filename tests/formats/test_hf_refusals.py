@@ -271,7 +271,7 @@ def test_vectors_of_broken_files_are_refused(id, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("length", "number", "refused"), [(4097, 1, 0), (4096, 2049, 2048)], ids=["one", "all together"]
+    ("length", "number", "refused"), [(257, 1, 0), (256, 32769, 32768)], ids=["one", "all together"]
 )
 def test_absurdly_long_literals_are_refused_before_a_search_for_them_is_made(
     length: int, number: int, refused: int, tmp_path: Path

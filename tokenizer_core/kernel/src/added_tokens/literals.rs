@@ -4,16 +4,13 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, Anchored, FindIter, Input, MatchKind, StartKind};
 
-use super::backward::{Backward, Hits};
 use super::candidates::Candidates;
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::unicode::is_word;
 
-/// With a literal longer than this, in bytes, the search goes from the end of the text to its beginning. A forward
-/// search may at every byte read on in vain for the length of the longest literal: with 1,000 bytes that is 5 s a
-/// megabyte.
-const MAX_FORWARD: usize = 64;
+/// The longest literal, in bytes. At every byte of a text the search may read on in vain for as long.
+pub(crate) const MAX_LITERAL: usize = 256;
 
 /// Literals that are looked for together.
 #[derive(Debug, Default)]
@@ -32,9 +29,7 @@ enum Search {
     /// Runs only where a literal may begin: all other text is skipped at the speed of `memchr`.
     Anchored(Candidates, AhoCorasick),
     /// For literals with many beginnings.
-    Forward(AhoCorasick),
-    /// Linear whatever the literals are.
-    Backward(Backward),
+    Everywhere(AhoCorasick),
 }
 
 /// A literal found in a text.
@@ -47,8 +42,7 @@ pub(super) struct Found<'t> {
 enum Matches<'t> {
     Nothing,
     Anchored { candidates: &'t Candidates, automaton: &'t AhoCorasick, text: &'t str, at: usize },
-    Forward(FindIter<'t, 't>),
-    Backward(Hits<'t>),
+    Everywhere(FindIter<'t, 't>),
 }
 
 impl Literals {
@@ -61,8 +55,6 @@ impl Literals {
         let refuse = |message: String| Error::new(Code::InvalidFile, message).at_field("added_tokens");
         let search = if literals.is_empty() {
             Search::Nothing
-        } else if texts.clone().any(|literal| literal.len() > MAX_FORWARD) {
-            Search::Backward(Backward::new(texts).ok_or_else(|| refuse("added tokens are 4 GiB long".to_owned()))?)
         } else {
             let candidates = Candidates::new(texts.clone());
             let start_kind = if candidates.is_some() { StartKind::Anchored } else { StartKind::Unanchored };
@@ -71,7 +63,7 @@ impl Literals {
             let automaton = automaton.map_err(|error| refuse(error.to_string()))?;
             match candidates {
                 Some(candidates) => Search::Anchored(candidates, automaton),
-                None => Search::Forward(automaton),
+                None => Search::Everywhere(automaton),
             }
         };
         let tokens: Vec<AddedToken> = literals.iter().map(|(_, token)| (*token).clone()).collect();
@@ -94,7 +86,7 @@ impl Literals {
         match &self.search {
             Search::Nothing => false,
             Search::Anchored(candidates, _) => candidates.next(text.as_bytes(), 0).is_some(),
-            Search::Forward(_) | Search::Backward(_) => true,
+            Search::Everywhere(_) => true,
         }
     }
 
@@ -105,8 +97,7 @@ impl Literals {
         let matches = match &self.search {
             Search::Nothing => Matches::Nothing,
             Search::Anchored(candidates, automaton) => Matches::Anchored { candidates, automaton, text: part, at: 0 },
-            Search::Forward(automaton) => Matches::Forward(automaton.find_iter(part)),
-            Search::Backward(backward) => Matches::Backward(backward.find(part.as_bytes())),
+            Search::Everywhere(automaton) => Matches::Everywhere(automaton.find_iter(part)),
         };
         matches.filter_map(move |(literal, bytes)| {
             let bytes = bytes.start + within.start..bytes.end + within.start;
@@ -134,8 +125,7 @@ impl Iterator for Matches<'_> {
                 }
                 *at = start + 1;
             },
-            Self::Forward(found) => found.next().map(|found| (found.pattern().as_usize(), found.range())),
-            Self::Backward(hits) => hits.next(),
+            Self::Everywhere(found) => found.next().map(|found| (found.pattern().as_usize(), found.range())),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Literals matched before everything else: leftmost-longest, with the flags of Hugging Face.
 
-mod backward;
 mod candidates;
 mod literals;
 #[cfg(test)]
@@ -13,6 +12,7 @@ use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
 use crate::normalize::Normalizer;
+pub(crate) use literals::MAX_LITERAL;
 use literals::{Found, Literals};
 
 /// What the literal of a special token inside a text means.
@@ -58,8 +58,8 @@ impl AddedTokens {
     /// caller put together have not been checked.
     ///
     /// # Errors
-    /// `duplicate_token`, `duplicate_id`, `invalid_file` for an empty literal, `unsupported` for one that the
-    /// normalizer makes empty; each names `added_tokens[i]`.
+    /// `duplicate_token`, `duplicate_id`, `invalid_file` for a literal that is empty or longer than 256 bytes,
+    /// `unsupported` for one that the normalizer makes so; each names `added_tokens[i]`.
     pub fn new(tokens: &[AddedToken], normalizer: &Normalizer) -> Result<Self> {
         let (mut contents, mut ids) = (HashMap::new(), HashMap::new());
         let mut steps = StepBudget::default();
@@ -71,6 +71,9 @@ impl AddedTokens {
             };
             if token.content.is_empty() {
                 return refuse(Code::InvalidFile, "content", "an added token is empty".to_owned());
+            }
+            if token.content.len() > MAX_LITERAL {
+                return refuse(Code::InvalidFile, "content", too_long(token.content.len()));
             }
             if let Some(other) = contents.insert(token.content.as_str(), index) {
                 let message = format!("added_tokens[{other}] has the same content, {}", quote(&token.content));
@@ -89,6 +92,10 @@ impl AddedTokens {
                 // Hugging Face matches the nothing that is left between any two characters, and cuts the text there.
                 let message =
                     format!("the normalizer leaves nothing of {}; set normalized to false", quote(&token.content));
+                return refuse(Code::Unsupported, "content", message);
+            }
+            if literal.len() > MAX_LITERAL {
+                let message = format!("as the normalizer rewrites it, {}", too_long(literal.len()));
                 return refuse(Code::Unsupported, "content", message);
             }
             if let Some(other) = rewritten.insert(literal.clone(), index) {
@@ -197,6 +204,11 @@ fn cut<'t>(
     }
     debug_assert!(segments[first..].iter().all(|segment| !segment.bytes.is_empty()), "a segment is empty");
     Ok(())
+}
+
+/// What is wrong with a literal of so many bytes.
+pub(crate) fn too_long(bytes: usize) -> String {
+    format!("the literal has {bytes} bytes; give it at most {MAX_LITERAL}")
 }
 
 fn reserved(token: &AddedToken, bytes: Range<usize>) -> Error {

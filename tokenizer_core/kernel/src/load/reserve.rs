@@ -9,20 +9,20 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::json::quote;
+use crate::added_tokens::{MAX_LITERAL, too_long};
 use crate::byte_alphabet::text_to_bytes;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
-/// The longest literal and the most for all together, in bytes. The search for literals takes about 60 times their
-/// size: one literal of 5 MB took 9 seconds and 300 MB to prepare.
-const MAX_LITERAL: usize = 4096;
+/// The most for all literals together, in bytes: the search for them takes about 60 times their size.
 const MAX_LITERALS: usize = 1 << 23;
 
 /// Check `(id, literal)` of every added token, and leave out the entries that are nothing but these literals, save
 /// those of the ids in `kept` that text can become.
 ///
 /// # Errors
-/// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (an empty literal), at
+/// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (a literal that is empty or too
+/// long), at
 /// `added_tokens[i]`.
 pub fn reserve<'a>(
     vocabulary: &'a Vocabulary,
@@ -38,9 +38,12 @@ pub fn reserve<'a>(
         if literal.is_empty() {
             return at(Code::InvalidFile, "content", "the literal is empty".to_owned());
         }
+        if literal.len() > MAX_LITERAL {
+            return at(Code::InvalidFile, "content", too_long(literal.len()));
+        }
         total += literal.len();
-        if literal.len() > MAX_LITERAL || total > MAX_LITERALS {
-            let message = format!("the literals are absurdly long: this one {} bytes, together {total}", literal.len());
+        if total > MAX_LITERALS {
+            let message = format!("the literals up to this one have {total} bytes, at most {MAX_LITERALS} may be");
             return at(Code::InvalidFile, "content", message);
         }
         if *id >= MAX_IDS {
