@@ -1,8 +1,9 @@
 //! From counts to merges: the second half of a training run in one call.
 
+use super::Learned;
 use super::alphabet::{self, Characters};
 use super::counts::Counts;
-use super::merge_loop::{Goal, Learned, Learner};
+use super::merge_loop::{Goal, Learner};
 use super::progress::Reporter;
 use super::symbols::Symbols;
 use crate::error::{Code, Error, Result};

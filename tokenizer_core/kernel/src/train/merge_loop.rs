@@ -3,6 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Learned;
 use super::new_pairs::NewPairs;
 use super::pairs::Pairs;
 use super::progress::{Progress, Reporter};
@@ -38,19 +39,6 @@ impl Goal {
             .is_none_or(|limit| u64::from(symbols.length(left)) + u64::from(symbols.length(right)) <= u64::from(limit));
         short && (self.forbidden.is_empty() || !self.forbidden.contains(symbols.product(left, right).as_slice()))
     }
-}
-
-/// One merge that was learned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Learned {
-    /// Left part.
-    pub left: u32,
-    /// Right part.
-    pub right: u32,
-    /// What they become; another merge may have made the same string before.
-    pub product: u32,
-    /// How often the pair occurred.
-    pub count: u64,
 }
 
 /// Called with the number of tokens and the merges so far.

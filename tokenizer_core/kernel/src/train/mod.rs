@@ -30,3 +30,16 @@ mod tests;
 pub mod tie_break;
 pub mod words;
 pub mod worker;
+
+/// One merge that was learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learned {
+    /// Left part.
+    pub left: u32,
+    /// Right part.
+    pub right: u32,
+    /// What they become; another merge may have made the same string before.
+    pub product: u32,
+    /// How often the pair occurred.
+    pub count: u64,
+}

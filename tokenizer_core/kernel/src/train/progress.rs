@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::merge_loop::Learned;
+use super::Learned;
 use crate::error::Result;
 
 /// Between two reports; a caller that cancels waits no longer than this and one step.

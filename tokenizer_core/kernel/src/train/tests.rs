@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::merge_loop::{Goal, Learned, Learner};
+use super::Learned;
+use super::merge_loop::{Goal, Learner};
 use super::progress::{Progress, Reporter};
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
