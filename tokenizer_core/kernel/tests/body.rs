@@ -102,6 +102,24 @@ fn what_is_unusual_or_wrong_is_left_to_the_models() {
 }
 
 #[test]
+fn words_that_json_has_not_are_left_to_the_models_wherever_they_stand() {
+    for word in ["NaN", "Infinity", "-Infinity", "nan", "undefined"] {
+        for field in ["text", "ids", "tokenizer", "special_tokens", "skip_special_tokens", "add_special_tokens", "x"] {
+            let unused = format!(r#""{field}":{word}"#);
+            for (before, behind) in [("", ""), ("[", "]"), ("{\"a\":", "}")] {
+                let unused = unused.replace(word, &format!("{before}{word}{behind}"));
+                for used in [r#""text":"a""#, r#""ids":[1]"#] {
+                    for body in [format!("{{{unused},{used}}}"), format!("{{{used},{unused}}}")] {
+                        assert_eq!(texts(Route::Encode, &body), None, "{body}");
+                        assert_eq!(ids(&body), None, "{body}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_body_is_read_up_to_any_byte_without_harm() {
     for body in [r#"{"text":["\ud83d\ude42é",""],"return":["ids"]}"#, r#"{"ids":[[1,2],[3]],"tokenizer":null}"#] {
         for end in 0..body.len() {
