@@ -27,8 +27,8 @@ test: .venv/installed ## run every test: Rust, then Python
 	@$(BIN)/pytest --numprocesses 2
 
 .PHONY: quick
-quick: .venv/installed ## run the Python tests that need no real data, no processes and no Postgres
-	@$(BIN)/pytest --numprocesses 2 --quiet -m 'not real_data and not process and not postgres'
+quick: .venv/installed ## run the quick Python tests: no real data, no processes, no Postgres
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest --numprocesses 2 --quiet -m 'not real_data and not process and not postgres and not slow'
 
 .PHONY: check
 check: .venv/installed ## lint, types, format and architecture, for Python and Rust

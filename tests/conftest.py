@@ -16,12 +16,13 @@ settings.register_profile(
     "tokd", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.register_profile("long", settings.get_profile("tokd"), max_examples=5_000)
+settings.register_profile("quick", settings.get_profile("tokd"), max_examples=20)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tokd"))
 
 
 NEEDS = {
     "real_data": {"gpt2", "cl100k", "qwen2", "llama3", *vocabularies.REAL},
-    "process": {"run_server", "tokd", "bench", "start"},
+    "process": {"run_server", "tokd", "bench", "start", "sandbox"},
     "postgres": {"postgres", "postgres_server"},
 }
 """The fixtures and parameters by which a test is marked; other tests are marked where they stand."""

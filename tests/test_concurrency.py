@@ -20,6 +20,8 @@ from tests.texts import ALPHABET
 from tests.vocabularies import tiny_tokenizer
 from tokenizer_core import Tokenizer, train
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parent.parent
 MANY_BATCHES = """
 import os

@@ -27,6 +27,8 @@ from tests.formats.small import model
 from tokenizer_core import Tokenizer
 from tokenizer_core.errors import ArtifactError, InvalidArtifact, ReservedLiteral
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 MERGES = ["Ġ t", "h e", "Ġt he", "Ã ©", "Ġ Ġ", "< m", "<m >", "i n", "Ì ģ", "e Ìģ", "s s"]

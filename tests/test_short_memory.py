@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 BASE = Path(__file__).resolve().parents[1] / "artifacts" / "base"
 
 CHILD = """\

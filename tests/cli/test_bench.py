@@ -15,6 +15,8 @@ from service.cli import bench, bench_ladder, main
 from service.cli.streams import CommandError
 from tests.cli.processes import ROOT, assert_refused
 
+pytestmark = pytest.mark.process
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -19,6 +19,8 @@ from tests.cli.processes import environment
 from tests.cli.training import FLAGS, Interrupting, contents, interrupted, refused, write_corpus
 from tokenizer_core import Tokenizer
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
 @pytest.mark.parametrize(("how", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

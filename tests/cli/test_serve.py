@@ -14,6 +14,8 @@ import pytest
 from tests.cli.processes import TEXT, assert_refused, environment
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.process
+
 RUNNING = re.compile(r"running on http://127\.0\.0\.1:([0-9]+)")
 
 

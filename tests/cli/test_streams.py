@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.processes import environment, succeed
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("arguments", [["encode"], ["encode", "--offsets"], ["encode", "--offsets", "--json"]])
 def test_a_closed_pipe_ends_the_command_quietly(home, arguments):

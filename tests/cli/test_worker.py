@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.processes import assert_refused, environment
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_worker_ends_in_order_when_it_is_told_to(home, number):

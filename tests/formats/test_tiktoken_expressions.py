@@ -15,6 +15,8 @@ from tests.tiny_ranks import BYTES, write_ranks
 from tokenizer_core import InvalidArtifact, StepLimit, Tokenizer, UncoveredText, to_tiktoken
 from tokenizer_core.patterns import from_tiktoken, read_alike
 
+pytestmark = pytest.mark.slow
+
 ALPHABET = (
     *"abksKSB1_-. \n\t", "\r\n", "ſ", "\u212a", "é", "É", "ß", "ẞ", "ǆ", "ǅ", "Ⅷ", "²", "½", "٣", "\u200d", "\u0301",
     "\x85", "\u2028", "\xa0", "中", "ʼ", "‿", "🙂", "Σ", "ς", "İ", "ı",

@@ -13,6 +13,8 @@ from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
 from service.settings import Settings
 from service.training.process_control import renice
 
+pytestmark = pytest.mark.process
+
 
 def test_a_process_and_its_threads_are_lowered_from_outside() -> None:
     asked = (

@@ -19,6 +19,8 @@ from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import train
 
+pytestmark = pytest.mark.process
+
 
 def listens(path: str | None) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:

@@ -11,6 +11,8 @@ from schemathesis import GenerationMode, checks
 
 from tests.service.conftest import MakeClient
 
+pytestmark = pytest.mark.slow
+
 POSTS = (
     "/encode",
     "/decode",

@@ -243,6 +243,7 @@ def test_variables_of_the_tests_are_no_settings() -> None:
     assert Settings.load({"TOKD_TEST_DATA": "x", "PATH": "y"}, {}) == Settings()
 
 
+@pytest.mark.process
 def test_importing_the_service_reads_no_environment() -> None:
     # In a fresh process, since everything is imported already in this one.
     program = "import service.settings, service.server, service.app"

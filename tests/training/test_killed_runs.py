@@ -22,6 +22,8 @@ from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.settings import TrainSettings
 
+pytestmark = pytest.mark.process
+
 SETTINGS: dict[str, Any] = {"vocab_size": 420, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 
 CHILD = """\

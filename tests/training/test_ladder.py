@@ -28,6 +28,8 @@ from tokenizer_core.reference.trainers.parallel_pretokenization import (
 )
 from tokenizer_core.reference.trainers.whole_text import whole_text
 
+pytestmark = pytest.mark.slow
+
 RUNGS: tuple[Trainer, ...] = (
     incremental_counts,
     inverted_index,

@@ -130,6 +130,7 @@ def _bodies(draw: Any) -> tuple[str, bytes]:
     return path, data
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(_bodies())
 @example(("/encode", b""))
