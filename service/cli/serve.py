@@ -12,7 +12,7 @@ from typing import Any
 from service.cli.options import Parser, refused_setting
 from service.cli.streams import CommandError, reason
 from service.settings import InvalidSetting, Settings, add_flags, source_of
-from tokenizer_core import ArtifactError, ArtifactNotFound
+from tokenizer_core import ArtifactError
 
 _MAX_UDS_BYTES = 107
 """What Linux takes."""
@@ -40,8 +40,6 @@ def run(args: argparse.Namespace) -> int:
         raise refused_setting(error, args) from None
     except ArtifactError as error:
         error.message = f"{source_of('artifacts', vars(args))}: {error.message}"
-        if isinstance(error, ArtifactNotFound):
-            error.message += "; --artifacts names those to serve"
         raise
     return 0
 
