@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tests.training.test_train import text
+from tests.support.corpora import text
 from tests.training.test_training_run import contents
 from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend, train, train_sizes
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.cli import bench_ladder
-from tests.training.corpora import TIE_BREAKS, random_words
+from tests.support.corpora import TIE_BREAKS, random_words
 from tokenizer_core._kernel import Counter, learn_merges
 from tokenizer_core.reference.trainers import order
 from tokenizer_core.reference.trainers.incremental_counts import incremental_counts

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.corpora import TIE_BREAKS
+from tests.support.corpora import TIE_BREAKS
 from tokenizer_core import (
     Cancelled,
     CorpusTooLarge,

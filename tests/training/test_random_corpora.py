@@ -12,7 +12,7 @@ import pytest
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from tests.training.corpora import TIE_BREAKS
+from tests.support.corpora import TIE_BREAKS
 from tokenizer_core import train
 from tokenizer_core.reference.byte_alphabet import from_entry
 

@@ -17,7 +17,7 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
 
 from tests.data import PRESENT, corpus, needs_data, shared, vectors
-from tests.training.corpora import TIE_BREAKS
+from tests.support.corpora import TIE_BREAKS, text
 from tokenizer_core import (
     Cancelled,
     HashMismatch,
@@ -49,13 +49,6 @@ WORDS = r"\s+|\S+"
 def merges(tokenizer: Tokenizer) -> list[str]:
     """Show merges as ``left right``."""
     return [f"{left.decode()} {right.decode()}" for left, right in tokenizer.merges]
-
-
-def text(seed: int, length: int = 4000) -> str:
-    """Make a text in which words come back."""
-    rng = random.Random(seed)
-    words = ["".join(rng.choices("abcdeé日", k=rng.randint(1, 9))) for _ in range(60)]
-    return "".join(rng.choice(words) + rng.choice((" ", " ", "\n", "  ", "12 ", ", ")) for _ in range(length // 6))
 
 
 def test_worked_examples() -> None:

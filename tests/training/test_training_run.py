@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.test_train import text
+from tests.support.corpora import text
 from tokenizer_core import (
     Cancelled,
     CorpusNotFound,

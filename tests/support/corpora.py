@@ -15,3 +15,10 @@ def random_words(rng: random.Random, alphabet: str = "ab") -> dict[bytes, int]:
         word = "".join(rng.choices(letters, k=rng.choice((1, 2, 3, 5, 8, 13, 30))))
         words[word.encode()] = rng.choice((1, 1, 2, 3, 7, 1000))
     return words
+
+
+def text(seed: int, length: int = 4000) -> str:
+    """Make a text in which words come back."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("abcdeé日", k=rng.randint(1, 9))) for _ in range(60)]
+    return "".join(rng.choice(words) + rng.choice((" ", " ", "\n", "  ", "12 ", ", ")) for _ in range(length // 6))
