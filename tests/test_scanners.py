@@ -159,5 +159,5 @@ def test_the_kernels_path_is_chosen_by_name_and_a_wrong_name_is_refused(monkeypa
         monkeypatch.setenv("TOKD_KERNEL", "portable")
         assert scanner(name).pieces(text) == pieces == cut_by_regex(name, text)
     monkeypatch.setenv("TOKD_KERNEL", "avx1024")
-    with pytest.raises(InvalidOption, match=r"TOKD_KERNEL is .*not a path.* one of avx2, portable"):
+    with pytest.raises(InvalidOption, match=r"TOKD_KERNEL is .*not a level.* one of avx2, portable"):
         scanner("gpt2")

@@ -15,7 +15,7 @@ use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Error;
 use tokd_kernel::expression::StepBudget;
 use tokd_kernel::load::{from_tiktoken, from_tokenizer_json};
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::safe_split::{Cuts, SafeSplit};
@@ -51,7 +51,7 @@ fn main() -> Result<(), Failure> {
     };
     let vocabulary = Arc::new(vocabulary.map_err(|error| error.message)?);
     let safe_split =
-        SafeSplit::new(&vocabulary, Path::chosen().map_err(|error| error.message)?).ok_or("too many crossings")?;
+        SafeSplit::new(&vocabulary, SimdLevel::chosen().map_err(|error| error.message)?).ok_or("too many crossings")?;
     let pretokenizer = Pretokenizer::new(&config.pretokenizer).map_err(|error| error.message)?;
     let normalizer = Normalizer::new(&config.normalizer).map_err(|error| error.message)?;
     let added_tokens = AddedTokens::new(&config.added_tokens, &normalizer).map_err(|error| error.message)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::decode::cells::Cells;
 use crate::error::Result;
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::merging::backtrack::{Lengths, SearchTables};
 use crate::merging::lineage::Lineage;
 use crate::merging::ranks::MergeTable;
@@ -29,7 +29,7 @@ pub struct Tables {
     /// Whether a part of a piece can have other ids than a piece of the same bytes.
     pub(crate) parts_differ: bool,
     /// One that the machine has: [`MergeTable::on`] panics on any other.
-    pub(crate) path: Path,
+    pub(crate) level: SimdLevel,
 }
 
 impl Tables {
@@ -46,11 +46,11 @@ impl Tables {
         cells: &Arc<Cells>,
         never: &HashSet<u32>,
         ignore_merges: bool,
-        path: Path,
+        level: SimdLevel,
     ) -> Result<Self> {
-        let split = || SafeSplit::new(vocabulary, path);
+        let split = || SafeSplit::new(vocabulary, level);
         let build = || {
-            let merges = MergeTable::new(vocabulary, never)?.on(path);
+            let merges = MergeTable::new(vocabulary, never)?.on(level);
             let lineage = Lineage::new(vocabulary, &merges);
             let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
             let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), lineage.as_ref(), never, ignore_merges);
@@ -59,7 +59,7 @@ impl Tables {
         let (built, safe_split) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };
         let (merges, lineage, lengths, tokens) = built?;
         let parts_differ = tokens.has_whole_only();
-        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, path })
+        Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, level })
     }
 
     /// What the search of long pieces needs; `None` where they are merged with the queue.

@@ -2,16 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::transcode::utf8::Utf8;
 
 fn utf8(characters: usize) -> impl Iterator<Item = Utf8> {
-    Path::available().map(move |path| Utf8::with_room(characters, path).unwrap())
+    SimdLevel::available().map(move |path| Utf8::with_room(characters, path).unwrap())
 }
 
 #[test]
 fn room_that_no_memory_has_is_not_given() {
-    assert!(Path::available().all(|path| Utf8::with_room(1 << 58, path).is_none()));
+    assert!(SimdLevel::available().all(|path| Utf8::with_room(1 << 58, path).is_none()));
 }
 
 #[test]

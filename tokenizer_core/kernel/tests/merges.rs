@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tokd_kernel::decode::cells::Cells;
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::merging::backtrack::Backtracker;
 use tokd_kernel::merging::lane::{LANES, Lanes};
 use tokd_kernel::merging::merge::Merger;
@@ -17,7 +17,7 @@ use tokd_kernel::tables::Tables;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 fn tables(vocabulary: &Vocabulary) -> Tables {
-    Tables::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[]).unwrap()), &HashSet::new(), false, Path::best())
+    Tables::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[]).unwrap()), &HashSet::new(), false, SimdLevel::best())
         .unwrap()
 }
 
@@ -101,7 +101,7 @@ proptest! {
         piece in prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 0..160),
     ) {
         let vocabulary = common::drawn_vocabulary(&[b"abc"], &draws);
-        for path in Path::available() {
+        for path in SimdLevel::available() {
             let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
             let ids = Merger::default().merge(&table, &piece).to_vec();
             prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
@@ -145,7 +145,7 @@ proptest! {
     ) {
         let drawn = common::drawn_vocabulary(&[b"abc"], &draws);
         let vocabulary = order.map_or_else(|| drawn.clone(), |order| common::reordered(&drawn, order));
-        for path in Path::available() {
+        for path in SimdLevel::available() {
             let table = MergeTable::with_tags(&vocabulary, &HashSet::new(), tag_bits).unwrap().on(path);
             check_lanes::<16>(&vocabulary, &table, &pieces)?;
             check_lanes::<32>(&vocabulary, &table, &pieces)?;
@@ -164,7 +164,7 @@ proptest! {
     ) {
         let drawn = common::drawn_vocabulary(&[b"\0 ad\x80\xc3\xff"], &draws);
         let vocabulary = common::renumbered(&drawn, |id| added + if id < 256 { id ^ exchanged } else { id });
-        for path in Path::available() {
+        for path in SimdLevel::available() {
             let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
             check_lanes::<16>(&vocabulary, &table, &pieces)?;
             check_lanes::<32>(&vocabulary, &table, &pieces)?;

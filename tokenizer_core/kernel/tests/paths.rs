@@ -1,4 +1,4 @@
-//! Every path cuts as the scanner that goes character by character does, wherever the borders of its windows fall.
+//! Every level cuts as the scanner that goes character by character does, wherever the borders of its windows fall.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -13,16 +13,16 @@ use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::error::Code;
 use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
 
-/// Every pattern on every path.
+/// Every pattern on every level.
 struct Contest(Vec<(String, Pretokenizer)>);
 
 impl Contest {
     fn new() -> Self {
-        let all = Path::available()
-            .flat_map(|path| PATTERNS.map(|(name, _)| (format!("{name} on {}", path.name()), scanner(name, path))));
+        let all = SimdLevel::available()
+            .flat_map(|level| PATTERNS.map(|(name, _)| (format!("{name} on {}", level.name()), scanner(name, level))));
         Self(all.collect())
     }
 
@@ -157,11 +157,12 @@ proptest! {
 fn buffers_of_any_size_give_the_same_pieces() {
     let text = "It's 日本語 12345  \n\n naïve ABCdef! ".repeat(50);
     for (name, _) in PATTERNS {
-        let truth = scanner(name, Path::Portable).pieces(&text, &mut StepBudget::default()).unwrap().ends(1).unwrap();
-        for path in Path::available() {
+        let truth =
+            scanner(name, SimdLevel::Portable).pieces(&text, &mut StepBudget::default()).unwrap().ends(1).unwrap();
+        for level in SimdLevel::available() {
             for batch in [1, 2, 63, 64, 65, 66, 100, 160, 5000] {
-                let ends = scanner(name, path).pieces(&text, &mut StepBudget::default()).unwrap().ends(batch).unwrap();
-                assert_eq!(ends, truth, "{name} on {} by {batch}", path.name());
+                let ends = scanner(name, level).pieces(&text, &mut StepBudget::default()).unwrap().ends(batch).unwrap();
+                assert_eq!(ends, truth, "{name} on {} by {batch}", level.name());
             }
         }
     }
@@ -169,25 +170,24 @@ fn buffers_of_any_size_give_the_same_pieces() {
 
 #[test]
 fn only_paths_that_are_there_can_be_chosen() {
-    for path in Path::available() {
-        assert_eq!(Path::of_name(path.name()).unwrap(), path);
+    for level in SimdLevel::available() {
+        assert_eq!(SimdLevel::of_name(level.name()).unwrap(), level);
     }
-    assert!(Path::available().any(|path| path == Path::Portable), "every machine has the portable path");
-    let unknown = Path::of_name("sse").unwrap_err();
+    assert!(SimdLevel::available().any(|level| level == SimdLevel::Portable), "every machine has the portable level");
+    let unknown = SimdLevel::of_name("sse").unwrap_err();
     assert_eq!(unknown.code, Code::InvalidOption);
     assert!(unknown.message.contains("avx2, portable"), "{}", unknown.message);
-    match Path::of_name("avx2") {
-        Ok(path) => assert!(path.is_available()),
-        Err(error) => assert!(error.message.contains("has only"), "{}", error.message),
+    if let Err(error) = SimdLevel::of_name("avx2") {
+        assert!(error.message.contains("has only"), "{}", error.message);
     }
 }
 
 #[test]
 fn a_pipeline_takes_the_path_it_is_given_whatever_the_environment_names() {
     let vocabulary = Arc::new(common::vocabulary(&[("a", "b")]));
-    for path in Path::available() {
-        let pipeline = Pipeline::on_path(Arc::clone(&vocabulary), &Config::default(), 1 << 12, path).unwrap();
-        assert_eq!(pipeline.path(), path);
+    for level in SimdLevel::available() {
+        let pipeline = Pipeline::on_level(Arc::clone(&vocabulary), &Config::default(), 1 << 12, level).unwrap();
+        assert_eq!(pipeline.level(), level);
     }
 }
 

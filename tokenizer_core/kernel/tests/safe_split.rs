@@ -6,7 +6,7 @@ mod common;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::merging::merge::Merger;
 use tokd_kernel::merging::ranks::MergeTable;
 use tokd_kernel::safe_split::{Cuts, SafeSplit};
@@ -20,8 +20,10 @@ fn parts<'t>(split: &SafeSplit, piece: &'t str) -> Vec<&'t str> {
 }
 
 fn merge_in_parts(vocabulary: &Vocabulary, piece: &str) -> Vec<u32> {
-    let (table, split) =
-        (MergeTable::new(vocabulary, &HashSet::new()).unwrap(), SafeSplit::new(vocabulary, Path::Portable).unwrap());
+    let (table, split) = (
+        MergeTable::new(vocabulary, &HashSet::new()).unwrap(),
+        SafeSplit::new(vocabulary, SimdLevel::Portable).unwrap(),
+    );
     let mut merger = Merger::default();
     parts(&split, piece).iter().flat_map(|part| merger.merge(&table, part.as_bytes()).to_vec()).collect()
 }
@@ -30,7 +32,7 @@ fn merge_in_parts(vocabulary: &Vocabulary, piece: &str) -> Vec<u32> {
 fn a_piece_is_cut_where_no_token_spans_two_characters() {
     let vocabulary =
         common::vocabulary_of_bytes(&[(b"\xE4", b"\xB8"), (b"\xE4\xB8", b"\xAD"), (b"\xE4\xB8\xAD", b"a")]);
-    let split = SafeSplit::new(&vocabulary, Path::Portable).unwrap();
+    let split = SafeSplit::new(&vocabulary, SimdLevel::Portable).unwrap();
     // 中a is a token, so nothing is cut between the two; nothing spans any other pair.
     assert_eq!(parts(&split, "文中a中文"), ["文", "中a", "中", "文"]);
 }
@@ -39,26 +41,26 @@ fn a_piece_is_cut_where_no_token_spans_two_characters() {
 fn a_token_that_ends_inside_a_character_keeps_its_neighbours_together() {
     // "a" and the first byte of every character from U+4000 to U+4FFF.
     let vocabulary = common::vocabulary_of_bytes(&[(b"a", b"\xE4")]);
-    let split = SafeSplit::new(&vocabulary, Path::Portable).unwrap();
+    let split = SafeSplit::new(&vocabulary, SimdLevel::Portable).unwrap();
     assert_eq!(parts(&split, "a中文a国"), ["a中", "文", "a", "国"]);
 }
 
 #[test]
 fn beside_a_character_beyond_the_plane_nothing_is_cut() {
-    let split = SafeSplit::new(&common::vocabulary(&[]), Path::Portable).unwrap();
+    let split = SafeSplit::new(&common::vocabulary(&[]), SimdLevel::Portable).unwrap();
     assert_eq!(parts(&split, "中👍文字"), ["中👍文", "字"]);
 }
 
 #[test]
 fn between_characters_of_ascii_nothing_is_cut() {
-    let split = SafeSplit::new(&common::vocabulary(&[]), Path::Portable).unwrap();
+    let split = SafeSplit::new(&common::vocabulary(&[]), SimdLevel::Portable).unwrap();
     assert_eq!(parts(&split, "abc"), ["abc"]);
     assert_eq!(parts(&split, "ab文字cd"), ["ab", "文", "字", "cd"]);
 }
 
 #[test]
 fn behind_a_space_nothing_is_cut() {
-    let split = SafeSplit::new(&common::vocabulary(&[]), Path::Portable).unwrap();
+    let split = SafeSplit::new(&common::vocabulary(&[]), SimdLevel::Portable).unwrap();
     assert_eq!(parts(&split, " 文字 a"), [" 文", "字", " a"]);
 }
 
@@ -70,7 +72,7 @@ fn few_pairs_that_no_token_spans_are_left_uncut() {
     let characters: Vec<&[u8]> = merges.iter().flat_map(|(left, right)| [*left, *right]).collect();
     let within = characters.iter().flat_map(|bytes| [(&bytes[..1], &bytes[1..2]), (&bytes[..2], &bytes[2..])]);
     merges.splice(0..0, within);
-    let split = SafeSplit::new(&common::vocabulary_of_bytes(&merges), Path::Portable).unwrap();
+    let split = SafeSplit::new(&common::vocabulary_of_bytes(&merges), SimdLevel::Portable).unwrap();
     for (left, right) in &pairs {
         assert_eq!(parts(&split, &format!("{left}{right}")).len(), 1);
     }
@@ -81,7 +83,7 @@ fn few_pairs_that_no_token_spans_are_left_uncut() {
 #[test]
 fn a_quarter_beyond_ascii_is_worth_cutting_and_a_byte_less_is_not() {
     let vocabulary = common::drawn_vocabulary(&[b"abc"], &[]);
-    for path in Path::available() {
+    for path in SimdLevel::available() {
         let split = SafeSplit::new(&vocabulary, path).unwrap();
         for count in 1..80 {
             let text = "é".repeat(count) + &"a".repeat(6 * count + 1);
@@ -135,8 +137,8 @@ proptest! {
         };
         let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
         let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
-        let truth = cut(Path::Portable, true);
-        for path in Path::available() {
+        let truth = cut(SimdLevel::Portable, true);
+        for path in SimdLevel::available() {
             prop_assert_eq!(cut(path, true), truth.clone(), "{}", path.name());
             prop_assert_eq!(cut(path, false), (truth.0.clone(), Vec::new()), "{}", path.name());
             let split = SafeSplit::new(&vocabulary, path).unwrap();
@@ -153,7 +155,7 @@ proptest! {
         let text = pieces.concat();
         let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
         let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
-        for path in Path::available() {
+        for path in SimdLevel::available() {
             let split = SafeSplit::new(&vocabulary, path).unwrap();
             prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
         }

@@ -10,12 +10,12 @@ use fancy_regex::Regex;
 use proptest::prelude::*;
 use scanning::{PATTERNS, hostile_text, long_text};
 use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 /// The scanner of a pattern, on each path that the machine has.
 fn scanner(name: &str) -> Vec<Pretokenizer> {
-    Path::available().map(|path| scanning::scanner(name, path)).collect()
+    SimdLevel::available().map(|path| scanning::scanner(name, path)).collect()
 }
 
 fn cut<'t>(pretokenizer: &Pretokenizer, text: &'t str, hint: usize) -> Vec<&'t str> {
@@ -30,7 +30,7 @@ fn matches<'t>(regex: &Regex, text: &'t str) -> Vec<&'t str> {
 
 fn assert_equal(name: &str, pretokenizers: &[Pretokenizer], regex: &Regex, text: &str) {
     let truth = matches(regex, text);
-    for (pretokenizer, path) in pretokenizers.iter().zip(Path::available()) {
+    for (pretokenizer, path) in pretokenizers.iter().zip(SimdLevel::available()) {
         let pieces = cut(pretokenizer, text, 100);
         if pieces == truth {
             continue;

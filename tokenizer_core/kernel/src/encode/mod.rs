@@ -13,7 +13,7 @@ use crate::decode::TokenBytes;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
 use crate::guard::{EncodeContext, Guard};
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::machine::prefetch::prefetch_bytes;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::piece_cache::CacheStatistics;
@@ -55,17 +55,21 @@ impl Pipeline {
     /// Compile a pipeline. `cache_bytes` bounds the piece cache of each thread that encodes at the same time.
     ///
     /// # Errors
-    /// As [`Self::on_path`], and those of [`Path::chosen`].
+    /// As [`Self::on_level`], and those of [`SimdLevel::chosen`].
     pub fn new(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize) -> Result<Self> {
-        Self::on_path(vocabulary, config, cache_bytes, Path::chosen()?)
+        Self::on_level(vocabulary, config, cache_bytes, SimdLevel::chosen()?)
     }
 
     /// As [`Self::new`], for the instructions of `path`, or the portable ones if the machine lacks it.
     ///
     /// # Errors
     /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
-    pub fn on_path(vocabulary: Arc<Vocabulary>, config: &Config, cache_bytes: usize, path: Path) -> Result<Self> {
-        let path = if path.is_available() { path } else { Path::Portable };
+    pub fn on_level(
+        vocabulary: Arc<Vocabulary>,
+        config: &Config,
+        cache_bytes: usize,
+        level: SimdLevel,
+    ) -> Result<Self> {
         check_added_tokens(config, &vocabulary)?;
         // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
         let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
@@ -80,13 +84,13 @@ impl Pipeline {
             }
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
-        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, path)?;
+        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, level)?;
         Ok(Self {
             tokens,
             tables,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
-            pretokenizer: Pretokenizer::on_path(&config.pretokenizer, path)?,
+            pretokenizer: Pretokenizer::on_level(&config.pretokenizer, level)?,
             prefix_space: config.prefix_space,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
@@ -96,8 +100,8 @@ impl Pipeline {
     }
 
     /// Which instructions are used.
-    pub fn path(&self) -> Path {
-        self.tables.path
+    pub fn level(&self) -> SimdLevel {
+        self.tables.level
     }
 
     /// Whether a regular expression without a scanner is run on every text; then even a short text may take long.

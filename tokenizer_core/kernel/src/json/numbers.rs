@@ -1,7 +1,8 @@
 //! Lists of numbers.
 
 use super::decimal::{first_digits, put, ready};
-use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
+use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::machine::level::Portable;
 use crate::machine::room::reserve;
 use crate::machine::words::lowest_bit;
 
@@ -102,12 +103,9 @@ fn read_window(seen: &[u8; WINDOW + DIGITS], mut read: impl FnMut(u32)) -> (usiz
 /// Which of 64 bytes are not digits, a bit each.
 #[inline]
 fn no_digits(window: &[u8; WINDOW]) -> u64 {
-    // SAFETY: every machine has these vectors.
-    unsafe {
-        // Moved so that the digits are the ten highest signed bytes.
-        let (to_highest, below) = (BaseVector::all(0x7F - b'9'), BaseVector::all(0x7F - 9));
-        mask::<BaseVector>(window, |bytes| below.exceeds(bytes.plus(to_highest)))
-    }
+    // Moved so that the digits are the ten highest signed bytes.
+    let (to_highest, below) = (Portable.all(0x7F - b'9'), Portable.all(0x7F - 9));
+    mask(Portable, window, |bytes| below.exceeds(bytes.plus(to_highest)))
 }
 
 #[cfg(test)]

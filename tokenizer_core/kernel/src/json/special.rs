@@ -1,6 +1,7 @@
 //! Bytes that do not stand for themselves in a string of JSON.
 
-use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
+use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::machine::level::Portable;
 
 /// Whether a byte is a quotation mark, a backslash or a control character.
 pub(crate) fn is_special(byte: u8) -> bool {
@@ -10,15 +11,10 @@ pub(crate) fn is_special(byte: u8) -> bool {
 /// Which of 64 bytes are special, a bit each.
 #[inline]
 pub(super) fn specials(window: &[u8; WINDOW]) -> u64 {
-    // SAFETY: every machine has these vectors.
-    unsafe {
-        let (quote, backslash) = (BaseVector::all(b'"'), BaseVector::all(b'\\'));
-        // Moved so that zero is the lowest signed byte.
-        let (to_lowest, blank) = (BaseVector::all(0x80), BaseVector::all(b' ' ^ 0x80));
-        mask::<BaseVector>(window, |bytes| {
-            bytes.is(quote).or(bytes.is(backslash)).or(blank.exceeds(bytes.plus(to_lowest)))
-        })
-    }
+    let (quote, backslash) = (Portable.all(b'"'), Portable.all(b'\\'));
+    // Moved so that zero is the lowest signed byte.
+    let (to_lowest, blank) = (Portable.all(0x80), Portable.all(b' ' ^ 0x80));
+    mask(Portable, window, |bytes| bytes.is(quote).or(bytes.is(backslash)).or(blank.exceeds(bytes.plus(to_lowest))))
 }
 
 /// How many bytes at the beginning are not special.

@@ -2,6 +2,8 @@
 
 use core::arch::x86_64::{__m256i, _mm_loadl_epi64, _mm256_cvtepu8_epi32};
 
+use crate::machine::level::Avx2;
+
 /// Lanes for each byte.
 const COUNT: usize = 8;
 
@@ -27,11 +29,8 @@ static LANES: Table = {
 };
 
 /// The numbers of the set bits, in order, with zeros after them.
-///
-/// # Safety
-/// The machine has AVX2.
 #[inline(always)]
-pub(crate) unsafe fn lanes_of(bits: u8) -> __m256i {
-    // SAFETY: the caller's promise; eight bytes are half a vector.
+pub(crate) fn lanes_of(_: Avx2, bits: u8) -> __m256i {
+    // SAFETY: the token proves AVX2; eight bytes are half a vector.
     unsafe { _mm256_cvtepu8_epi32(_mm_loadl_epi64(LANES.0[usize::from(bits)].as_ptr().cast())) }
 }

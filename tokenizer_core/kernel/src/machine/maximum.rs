@@ -1,22 +1,20 @@
 //! The maximum of some numbers.
 
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Avx2;
-use crate::machine::path::Portable;
+use crate::machine::level::Avx2;
+use crate::machine::level::Portable;
 
-/// How each path finds the maximum of `N` numbers, which fill whole vectors. Each is zero or the bits of a normal
+/// How each level finds the maximum of `N` numbers, which fill whole vectors. Each is zero or the bits of a normal
 /// positive floating-point number, since the order of such bits is that of the numbers.
-pub(crate) trait Maximum {
-    /// # Safety
-    /// The machine has the path.
-    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32;
+pub(crate) trait Maximum: Copy {
+    fn maximum<const N: usize>(self, numbers: &[u32; N]) -> u32;
 }
 
 impl Maximum for Portable {
     /// SSE2 has no maximum of unsigned integers of 32 bits, but one of floating-point numbers.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32 {
+    fn maximum<const N: usize>(self, numbers: &[u32; N]) -> u32 {
         use core::arch::x86_64::{_mm_cvtss_f32, _mm_loadu_ps, _mm_max_ps, _mm_movehl_ps, _mm_shuffle_ps};
         const { assert!(N.is_multiple_of(16)) };
         // SAFETY: every machine of this kind has SSE2; there are as many vectors of four numbers.
@@ -33,7 +31,7 @@ impl Maximum for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32 {
+    fn maximum<const N: usize>(self, numbers: &[u32; N]) -> u32 {
         numbers.iter().copied().fold(0, u32::max)
     }
 }
@@ -41,13 +39,13 @@ impl Maximum for Portable {
 #[cfg(target_arch = "x86_64")]
 impl Maximum for Avx2 {
     #[inline(always)]
-    unsafe fn maximum<const N: usize>(numbers: &[u32; N]) -> u32 {
+    fn maximum<const N: usize>(self, numbers: &[u32; N]) -> u32 {
         use core::arch::x86_64::{
             __m256i, _mm_cvtsi128_si32, _mm_max_epu32, _mm_shuffle_epi32, _mm256_castsi256_si128,
             _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_max_epu32,
         };
         const { assert!(N.is_multiple_of(16)) };
-        // SAFETY: the caller's promise; there are as many vectors of eight numbers.
+        // SAFETY: the token proves AVX2; there are as many vectors of eight numbers.
         unsafe {
             // No closure: where one is not inlined, each instruction in it becomes a call.
             let vectors = numbers.as_ptr().cast::<__m256i>();
@@ -69,18 +67,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    #[cfg(target_arch = "x86_64")]
-    use crate::machine::path::Path;
 
     fn check<const N: usize>(numbers: &[u32]) -> Result<(), TestCaseError> {
         let numbers: [u32; N] = std::array::from_fn(|at| numbers[at]);
         let truth = numbers.iter().copied().max().unwrap_or(0);
-        // SAFETY: every machine has it.
-        prop_assert_eq!(unsafe { Portable::maximum(&numbers) }, truth);
+        prop_assert_eq!(Portable.maximum(&numbers), truth);
         #[cfg(target_arch = "x86_64")]
-        if Path::Avx2.is_available() {
-            // SAFETY: just asked for.
-            prop_assert_eq!(unsafe { Avx2::maximum(&numbers) }, truth);
+        if let Some(avx2) = Avx2::detect() {
+            prop_assert_eq!(avx2.maximum(&numbers), truth);
         }
         Ok(())
     }
@@ -89,7 +83,7 @@ mod tests {
         /// The maximum in any place, and as often as it likes; the smallest and the maximum ordinary numbers among
         /// them.
         #[test]
-        fn it_is_the_greatest_on_every_path(
+        fn it_is_the_greatest_on_every_level(
             (least, most) in (1_u32 << 23..f32::INFINITY.to_bits(), 1_u32 << 23..f32::INFINITY.to_bits()),
             mut numbers in prop::collection::vec(0..5_u32, 64),
             maximum in prop::collection::vec(0..64_usize, 0..3),

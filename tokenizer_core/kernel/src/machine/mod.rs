@@ -4,9 +4,9 @@ pub(crate) mod branch;
 pub(crate) mod byte_vector;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lanes;
+pub mod level;
 pub(crate) mod maximum;
 pub(crate) mod pages;
-pub mod path;
 pub(crate) mod prefetch;
 pub(crate) mod room;
 pub(crate) mod tagged_line;

@@ -3,8 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Avx2;
-use crate::machine::path::Portable;
+use crate::machine::level::Avx2;
+use crate::machine::level::Portable;
 
 /// Entries of a line.
 pub(crate) const WAYS: usize = 16;
@@ -30,19 +30,16 @@ impl Line {
     }
 }
 
-/// How each path finds a tag in a line.
-pub(crate) trait FindTag {
+/// How each level finds a tag in a line.
+pub(crate) trait FindTag: Copy {
     /// A bit for each entry whose bits in `mask` are the tag; free entries have the tag zero.
-    ///
-    /// # Safety
-    /// The machine has the path.
-    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32;
+    fn find_tag(self, line: &Line, tag: u32, mask: u32) -> u32;
 }
 
 impl FindTag for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
+    fn find_tag(self, line: &Line, tag: u32, mask: u32) -> u32 {
         use core::arch::x86_64::{
             __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
             _mm_packs_epi32, _mm_set1_epi32,
@@ -61,7 +58,7 @@ impl FindTag for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
+    fn find_tag(self, line: &Line, tag: u32, mask: u32) -> u32 {
         (0..).zip(&line.0).fold(0, |all, (at, entry)| all | u32::from(entry & mask == tag) << at)
     }
 }
@@ -69,12 +66,12 @@ impl FindTag for Portable {
 #[cfg(target_arch = "x86_64")]
 impl FindTag for Avx2 {
     #[inline(always)]
-    unsafe fn find_tag(line: &Line, tag: u32, mask: u32) -> u32 {
+    fn find_tag(self, line: &Line, tag: u32, mask: u32) -> u32 {
         use core::arch::x86_64::{
             __m256i, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
             _mm256_set1_epi32,
         };
-        // SAFETY: the caller's promise; there are two vectors of eight entries.
+        // SAFETY: the token proves AVX2; there are two vectors of eight entries.
         unsafe {
             let (tag, mask) = (_mm256_set1_epi32(tag as i32), _mm256_set1_epi32(mask as i32));
             let eight = |at: usize| {

@@ -6,10 +6,8 @@
 
 mod turn;
 
+use crate::machine::level::OnLevel;
 use crate::machine::maximum::Maximum;
-use crate::machine::path::Portable;
-#[cfg(target_arch = "x86_64")]
-use crate::machine::path::{Avx2, Path};
 use crate::machine::tagged_line::FindTag;
 use crate::machine::words::{highest_bit, lowest_bit};
 use crate::merging::pair_table::Address;
@@ -105,18 +103,14 @@ impl<const N: usize> Lane<N> {
     }
 
     /// Look up the precedences of what [changed](Self::changed): those of the last symbol with its neighbours.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    unsafe fn precedences<L: FindTag>(&self, table: &MergeTable) -> [u32; 2] {
+    fn precedences(&self, simd: impl FindTag, table: &MergeTable) -> [u32; 2] {
         let pair = |which: usize| {
             let left = self.changed()[which];
             // SAFETY: it is the place of a symbol or of the first border, and the last border stays taken after it.
             (self.ids[left], self.ids[unsafe { self.after(left) } % N])
         };
-        // SAFETY: the caller's promise.
-        let found = unsafe { [table.look::<L>(self.left, || pair(0)), table.look::<L>(self.right, || pair(1))] };
+        let found = [table.look(simd, self.left, || pair(0)), table.look(simd, self.right, || pair(1))];
         table.prefetch_merges(found);
         found
     }
@@ -164,6 +158,22 @@ impl<const N: usize> Default for Lanes<N> {
     }
 }
 
+/// Pieces to be merged on any level.
+struct Merge<'l, I, const N: usize> {
+    lanes: &'l mut Lanes<N>,
+    table: &'l MergeTable,
+    pieces: I,
+}
+
+impl<'a, S: FindTag + Maximum, I: Iterator<Item = &'a [u8]>, const N: usize> OnLevel<S> for Merge<'_, I, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, simd: S) {
+        self.lanes.merge_by(simd, self.table, self.pieces);
+    }
+}
+
 impl<const N: usize> Lanes<N> {
     /// The longest piece, in bytes.
     pub const LIMIT: usize = N - 2;
@@ -171,29 +181,13 @@ impl<const N: usize> Lanes<N> {
     /// Merge pieces, each in a lane of its own.
     #[inline]
     pub fn merge<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        match table.path() {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has the path: `MergeTable::on` asserts it, and the best path is one that it has.
-            Path::Avx2 => unsafe { self.merge_avx2(table, pieces) },
-            // SAFETY: every machine has the portable path.
-            _ => unsafe { self.merge_by::<Portable>(table, pieces) },
-        }
+        table.level().run(Merge { lanes: self, table, pieces });
     }
 
-    /// # Safety
-    /// The machine has [`Path::Avx2`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn merge_avx2<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        // SAFETY: the caller's promise.
-        unsafe { self.merge_by::<Avx2>(table, pieces) }
-    }
-
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    unsafe fn merge_by<'a, P: FindTag + Maximum>(
+    fn merge_by<'a, S: FindTag + Maximum>(
         &mut self,
+        simd: S,
         table: &MergeTable,
         pieces: impl Iterator<Item = &'a [u8]>,
     ) {
@@ -206,22 +200,19 @@ impl<const N: usize> Lanes<N> {
         let (mut left, mut count) = ([0_u8; LANES], 0);
         for at in 0..begun {
             left[count % LANES] = at as u8;
-            // SAFETY: the caller's promise.
-            count += usize::from(unsafe { lanes[at % LANES].first::<P>(table) });
+            count += usize::from(lanes[at % LANES].first(simd, table));
         }
         while count != 0 {
             // All lookups in a row: a processor looks a few hundred instructions ahead, which then cover several
             // lookups.
             for lane in left.iter().take(count) {
-                // SAFETY: the caller's promise.
-                unsafe { lanes[usize::from(*lane) % LANES].look::<P>(table) };
+                lanes[usize::from(*lane) % LANES].look(simd, table);
             }
             let mut kept = 0;
             for at in 0..count {
                 let lane = left[at % LANES];
                 left[kept % LANES] = lane;
-                // SAFETY: the caller's promise.
-                kept += usize::from(unsafe { lanes[usize::from(lane) % LANES].next::<P>(table, count > FEW) });
+                kept += usize::from(lanes[usize::from(lane) % LANES].next(simd, table, count > FEW));
             }
             count = kept;
         }

@@ -11,8 +11,8 @@ use std::hint::select_unpredictable;
 
 use rustc_hash::FxHashMap;
 
+use crate::machine::level::Portable;
 use crate::machine::pages::Table;
-use crate::machine::path::Portable;
 use crate::machine::prefetch::prefetch;
 use crate::machine::tagged_line::{FindTag, Line, WAYS};
 use crate::machine::words::places;
@@ -112,21 +112,16 @@ impl PairTable {
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> u32 {
         let address = self.address(left, right);
-        // SAFETY: every machine has it.
-        let found = unsafe { self.look::<Portable>(address, || (left, right)) };
+        let found = self.look(Portable, address, || (left, right));
         if found == 0 || self.holds(found, left, right) { found } else { 0 }
     }
 
     /// The precedence of the pair with this address, or 0. It may be the precedence of another pair, which then does
     /// not [hold](Self::holds): in that case the pair has none.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    pub unsafe fn look<L: FindTag>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
+    pub fn look(&self, simd: impl FindTag, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
         let line = self.line(address);
-        // SAFETY: the caller's promise.
-        let tagged = unsafe { L::find_tag(line, address.tag, self.tags) };
+        let tagged = simd.find_tag(line, address.tag, self.tags);
         // Hardly ever taken: of lines of [`LOAD`] entries one in a hundred is full, or has a tag twice.
         if line.is_full() {
             return self.get_slowly(address, pair());
@@ -180,8 +175,7 @@ impl PairTable {
     /// The entries that have a tag; free ones, whose tag is zero, are left out.
     #[inline(always)]
     fn of_tag(&self, line: &Line, tag: u32) -> impl Iterator<Item = usize> {
-        // SAFETY: every machine has it.
-        let tagged = unsafe { Portable::find_tag(line, tag, self.tags) };
+        let tagged = Portable.find_tag(line, tag, self.tags);
         places(tagged).filter(|way| line.0[*way] != 0)
     }
 

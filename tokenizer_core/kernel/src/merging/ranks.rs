@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
+use crate::machine::level::SimdLevel;
 use crate::machine::pages::Table;
-use crate::machine::path::Path;
 use crate::machine::prefetch::prefetch;
 use crate::machine::tagged_line::FindTag;
 use crate::merging::pair_table::{Address, PairTable};
@@ -36,12 +36,12 @@ pub struct MergeTable {
     /// How many ranks there are.
     ranks: u32,
     id_bits: u32,
-    path: Path,
+    level: SimdLevel,
 }
 
 impl MergeTable {
     /// Index the merges of a vocabulary except those whose product is one of `never`: text must not merge into a
-    /// control token. Of two merges of one pair the later counts, as in Hugging Face. The table is for the best path of
+    /// control token. Of two merges of one pair the later counts, as in Hugging Face. The table is for the best level of
     /// the machine.
     ///
     /// # Errors
@@ -102,23 +102,19 @@ impl MergeTable {
             last_product: None,
             ranks: merges as u32,
             id_bits,
-            path: Path::best(),
+            level: SimdLevel::best(),
         })
     }
 
     /// The instructions that merges are made with.
-    pub fn path(&self) -> Path {
-        self.path
+    pub fn level(&self) -> SimdLevel {
+        self.level
     }
 
-    /// The same table for the instructions of `path`. The assertion is what the unsafe code of every merge relies on.
-    ///
-    /// # Panics
-    /// If the machine lacks `path`.
+    /// The same table for the instructions of `level`.
     #[must_use]
-    pub fn on(self, path: Path) -> Self {
-        assert!(path.is_available(), "the machine lacks the path {}", path.name());
-        Self { path, ..self }
+    pub fn on(self, level: SimdLevel) -> Self {
+        Self { level, ..self }
     }
 
     /// Add a merge. Of two of one pair the later counts.
@@ -202,13 +198,9 @@ impl MergeTable {
 
     /// The precedence of the two tokens with this address, or 0. It may be that of two others, which then does not
     /// [hold](Self::holds): in that case these two do not merge.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    pub(crate) unsafe fn look<L: FindTag>(&self, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
-        // SAFETY: the caller's promise.
-        unsafe { self.pairs.look::<L>(address, pair) }
+    pub(crate) fn look(&self, simd: impl FindTag, address: Address, pair: impl FnOnce() -> (u32, u32)) -> u32 {
+        self.pairs.look(simd, address, pair)
     }
 
     /// Whether a precedence that [`Self::look`] found is that of the two tokens.

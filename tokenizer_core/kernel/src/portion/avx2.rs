@@ -16,7 +16,7 @@ use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadLine};
 use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
 use crate::machine::lanes::lanes_of;
-use crate::machine::path::Avx2;
+use crate::machine::level::{Avx2, OnLevel};
 use crate::machine::words::bytes_at;
 #[cfg(test)]
 use crate::piece_cache::Lines;
@@ -101,8 +101,8 @@ static HALVES: Equal<16> = Equal::new();
 
 impl ReadLine for Avx2 {
     #[inline(always)]
-    unsafe fn find(line: *const u64, key: &Key) -> usize {
-        // SAFETY: the caller's promise; a key has sixteen bytes, and those of a line are two.
+    unsafe fn find(self, line: *const u64, key: &Key) -> usize {
+        // SAFETY: the token proves AVX2, the caller the line; a key has sixteen bytes, and those of a line are two.
         let equal = unsafe {
             let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
             let keys = _mm256_loadu_si256(line.add(KEYS).cast());
@@ -112,8 +112,8 @@ impl ReadLine for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn copy(from: *const u32, to: *mut u32) {
-        // SAFETY: the caller's promise; eight ids are a vector.
+    unsafe fn copy(self, from: *const u32, to: *mut u32) {
+        // SAFETY: the token proves AVX2, the caller the eight ids, which are a vector.
         unsafe {
             let words = _mm256_loadu_si256(from.cast());
             let plain = _mm256_and_si256(words, _mm256_setr_epi32(ID as i32, -1, -1, -1, -1, -1, -1, -1));
@@ -124,46 +124,46 @@ impl ReadLine for Avx2 {
 
 impl LookUp for Avx2 {
     #[inline(always)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, room: &mut Keys) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match pieces.parts {
-                [] => keys::<false>(pieces, caches, room),
-                _ => keys::<true>(pieces, caches, room),
-            }
+    fn keys(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+        match pieces.parts {
+            [] => self.run(MakeKeys::<false> { pieces, caches, keys }),
+            _ => self.run(MakeKeys::<true> { pieces, caches, keys }),
         }
     }
 
     #[cfg(test)]
-    fn place(cache: &Lines, key: Key) -> usize {
+    fn place(self, cache: &Lines, key: Key) -> usize {
         let products = key.words().into_iter().zip(MULTIPLIERS).map(|(word, multiplier)| word.wrapping_mul(multiplier));
         let hash = products.fold(0, u32::wrapping_add);
         ((hash >> (u32::BITS - cache.bits())) as usize) << PLACE_SHIFT
     }
 
     #[inline(always)]
-    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
+    unsafe fn take<S: Sink>(
+        self,
+        places: Range<usize>,
+        caches: &Caches,
+        keys: &Keys,
+        found: &mut Found,
+        ids: &mut Room,
+    ) {
         // SAFETY: the caller's promise.
-        unsafe { take::take::<Self, S>(places, caches, keys, found, ids) };
+        unsafe { take::take::<Self, S>(self, places, caches, keys, found, ids) };
     }
 
     #[inline(always)]
-    unsafe fn wide_key(text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
+    fn wide_key(self, text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
         let mut copy = [0; 2 * BYTES];
         let bytes = bytes_at(text, piece.start, &mut copy);
-        // SAFETY: the caller's promise.
-        unsafe { wide_key(bytes, piece.len(), part) }
+        wide_key(self, bytes, piece.len(), part)
     }
 }
 
 /// Load a vector.
-///
-/// # Safety
-/// The machine has AVX2.
 #[inline(always)]
-unsafe fn load<T>(from: &T) -> __m256i {
+fn load<T>(_: Avx2, from: &T) -> __m256i {
     const { assert!(size_of::<T>() == 32) };
-    // SAFETY: the caller's promise; the size is checked.
+    // SAFETY: the token proves AVX2; the size is checked.
     unsafe { _mm256_loadu_si256(std::ptr::from_ref(from).cast()) }
 }
 
@@ -174,9 +174,10 @@ type Borders = [u32; GROUP + 1];
 /// longer than a key: those of every first piece, then those of every second.
 ///
 /// # Safety
-/// The machine has AVX2; sixteen bytes can be read where each piece is, and eight keys and places be written.
+/// Sixteen bytes can be read where each piece is, and eight keys and places be written.
 #[inline(always)]
 unsafe fn make<const PARTS: bool>(
+    simd: Avx2,
     bits: u32,
     borders: &Borders,
     parts: &[bool],
@@ -187,7 +188,7 @@ unsafe fn make<const PARTS: bool>(
     // First pieces of pairs, then second ones; and back.
     const APART: [i32; GROUP] = [0, 2, 4, 6, 1, 3, 5, 7];
     const TOGETHER: [i32; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
-    // SAFETY: the caller's promise, for all of this function; four vectors of two keys are the eight there are, and
+    // SAFETY: the token proves AVX2, the caller the rest, for all of this function; four vectors of two keys are the eight there are, and
     // eight borders begin at the first and at the second of nine.
     unsafe {
         let order = |[a, b, c, d, e, f, g, h]: [i32; GROUP]| _mm256_setr_epi32(a, b, c, d, e, f, g, h);
@@ -198,7 +199,7 @@ unsafe fn make<const PARTS: bool>(
         let lengths = _mm256_permutevar8x32_epi32(clipped, order(APART));
         let words = if PARTS {
             let tags = _mm256_and_si256(clipped, _mm256_set1_epi32(KEY_LIMIT as i32));
-            let tags = _mm256_slli_epi32::<8>(_mm256_or_si256(tags, part_tags(parts)));
+            let tags = _mm256_slli_epi32::<8>(_mm256_or_si256(tags, part_tags(simd, parts)));
             _mm256_permutevar8x32_epi32(_mm256_or_si256(clipped, tags), order(APART))
         } else {
             lengths
@@ -212,8 +213,8 @@ unsafe fn make<const PARTS: bool>(
         for pair in 0..GROUP / PAIR {
             let at = |lane| _mm_loadu_si128(bytes_of(PAIR * pair + lane).cast());
             let bytes = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(at(0)), at(1));
-            let spread = _mm256_shuffle_epi8(words, load(&spread[pair]));
-            let text = _mm256_and_si256(bytes, _mm256_cmpgt_epi8(spread, load(&WITHIN.0)));
+            let spread = _mm256_shuffle_epi8(words, load(simd, &spread[pair]));
+            let text = _mm256_and_si256(bytes, _mm256_cmpgt_epi8(spread, load(simd, &WITHIN.0)));
             made[pair] = _mm256_or_si256(text, _mm256_and_si256(spread, tag));
             _mm256_storeu_si256(keys.add(PAIR * pair).cast(), made[pair]);
             products[pair] = _mm256_mullo_epi32(made[pair], multipliers);
@@ -232,44 +233,49 @@ unsafe fn make<const PARTS: bool>(
 }
 
 /// The key of a piece of up to 31 bytes that begins with `bytes`.
-///
-/// # Safety
-/// The machine has AVX2.
 #[inline(always)]
-unsafe fn wide_key(bytes: &[u8; 2 * BYTES], length: usize, part: bool) -> WideKey {
+fn wide_key(simd: Avx2, bytes: &[u8; 2 * BYTES], length: usize, part: bool) -> WideKey {
     const { assert!(WIDE_LIMIT == 2 * BYTES - 1) };
     let mut words = [0_u128; 2];
-    // SAFETY: the caller's promise; two words are a vector.
+    // SAFETY: the token proves AVX2; two words are a vector.
     unsafe {
-        let is_text = _mm256_cmpgt_epi8(_mm256_set1_epi8(length as i8), load(&AT.0));
-        let tag = _mm256_and_si256(_mm256_set1_epi8(WideKey::tag(length, part) as i8), load(&HIGHEST.0));
-        let key = _mm256_or_si256(_mm256_and_si256(load(bytes), is_text), tag);
+        let is_text = _mm256_cmpgt_epi8(_mm256_set1_epi8(length as i8), load(simd, &AT.0));
+        let tag = _mm256_and_si256(_mm256_set1_epi8(WideKey::tag(length, part) as i8), load(simd, &HIGHEST.0));
+        let key = _mm256_or_si256(_mm256_and_si256(load(simd, bytes), is_text), tag);
         _mm256_storeu_si256(words.as_mut_ptr().cast(), key);
     }
     WideKey::of_words(words)
 }
 
 /// What the tags of the next pieces have for those that are parts.
-///
-/// # Safety
-/// The machine has AVX2.
 #[inline(always)]
-unsafe fn part_tags(parts: &[bool]) -> __m256i {
+fn part_tags(_: Avx2, parts: &[bool]) -> __m256i {
     let word = match parts.first_chunk::<GROUP>() {
         Some(parts) => u64::from_le_bytes(parts.map(u8::from)),
         None => parts.iter().rev().fold(0, |word, part| word << 8 | u64::from(*part)),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the token proves AVX2.
     unsafe { _mm256_slli_epi32::<{ PART_BIT as i32 }>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(word as i64))) }
 }
 
-/// As [`LookUp::keys`], where some are `PARTS` or none is; not inlined, so that it has all registers.
-///
-/// # Safety
-/// The machine has AVX2.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline(never)]
-unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+/// As [`LookUp::keys`], where some are `PARTS` or none is: a function of its own, so that it has all registers.
+struct MakeKeys<'a, const PARTS: bool> {
+    pieces: &'a Pieces<'a>,
+    caches: &'a Caches,
+    keys: &'a mut Keys,
+}
+
+impl<const PARTS: bool> OnLevel<Avx2> for MakeKeys<'_, PARTS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, simd: Avx2) {
+        make_all::<PARTS>(simd, self.pieces, self.caches, self.keys);
+    }
+}
+
+#[inline(always)]
+fn make_all<const PARTS: bool>(simd: Avx2, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
     let (text, count) = (pieces.text, pieces.count());
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last_bytes = last_bytes(text);
@@ -287,30 +293,28 @@ unsafe fn keys<const PARTS: bool>(pieces: &Pieces<'_>, caches: &Caches, keys: &m
             unsafe { &*pieces.ends.as_ptr().add(group - 1).cast::<Borders>() }
         };
         let parts = if PARTS { pieces.parts.get(group..).unwrap_or_default() } else { &[] };
-        // SAFETY: the caller's promise. A group begins before `count`, which is at most `PIECES`, a multiple of
+        // SAFETY: a group begins before `count`, which is at most `PIECES`, a multiple of
         // `GROUP`, so all arrays have room for it. A piece that begins before `near` has sixteen bytes of text; for
         // another one the place in the 32 `last_bytes` is at most 16.
         longer[group / GROUP] = unsafe {
             let (room, places) = (keys.keys.as_mut_ptr().add(group), keys.places.as_mut_ptr().add(group));
             let in_text = |lane: usize| text.as_ptr().add(borders[lane] as usize);
             if (borders[GROUP - 1] as usize) < near {
-                make::<PARTS>(bits, borders, parts, in_text, room, places)
+                make::<PARTS>(simd, bits, borders, parts, in_text, room, places)
             } else {
                 let bytes_of = |lane: usize| match borders[lane] as usize {
                     start if start < near => in_text(lane),
                     start => last_bytes.as_ptr().add(start.wrapping_sub(last_from).min(BYTES)),
                 };
-                make::<PARTS>(bits, borders, parts, bytes_of, room, places)
+                make::<PARTS>(simd, bits, borders, parts, bytes_of, room, places)
             }
         };
     }
     keys.places[..count].iter().for_each(|place| caches.lines.prefetch(*place as usize));
-    // SAFETY: the caller's promise.
-    let count = unsafe { note(&in_order(&longer)[..count.div_ceil(GROUP)], &mut keys.longer.places) };
+    let count = note(simd, &in_order(&longer)[..count.div_ceil(GROUP)], &mut keys.longer.places);
     keys.longer.begin(count);
     if count > 0 {
-        // SAFETY: the caller's promise.
-        unsafe { prefetch_longer(&mut keys.longer, pieces, caches) };
+        simd.run(PrefetchLonger { longer: &mut keys.longer, pieces, caches });
     }
 }
 
@@ -326,18 +330,15 @@ fn outer_borders(pieces: &Pieces<'_>, group: usize) -> Borders {
 }
 
 /// Write the numbers of longer pieces to `places`, and return how many there are; `bits` are those of each group.
-///
-/// # Safety
-/// The machine has AVX2.
 #[inline(always)]
-unsafe fn note(bits: &[u8], places: &mut [u32; PIECES + super::GROUP]) -> usize {
+fn note(simd: Avx2, bits: &[u8], places: &mut [u32; PIECES + super::GROUP]) -> usize {
     let mut count = 0;
-    // SAFETY: the caller's promise. A group has eight pieces at the most, so behind what was counted there is room for
+    // SAFETY: the token proves AVX2. A group has eight pieces at the most, so behind what was counted there is room for
     // eight of each of the `PIECES / GROUP` groups, and for eight more.
     unsafe {
         let mut first = _mm256_setzero_si256();
         for bits in &bits[..bits.len().min(PIECES / GROUP)] {
-            let numbers = _mm256_add_epi32(lanes_of(*bits), first);
+            let numbers = _mm256_add_epi32(lanes_of(simd, *bits), first);
             _mm256_storeu_si256(places.as_mut_ptr().add(count).cast(), numbers);
             count += bits.count_ones() as usize;
             first = _mm256_add_epi32(first, _mm256_set1_epi32(GROUP as i32));
@@ -356,13 +357,18 @@ fn in_order(groups: &[u8; PIECES / GROUP]) -> [u8; PIECES / GROUP] {
     groups.map(|bits| swap(swap(bits, 2, 0x0C), 1, 0x22))
 }
 
-/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
-///
-/// # Safety
-/// The machine has AVX2.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline(never)]
-unsafe fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches) {
-    // SAFETY: the caller's promise.
-    unsafe { longer.prefetch::<Avx2>(pieces, caches) };
+/// As [`LongerPieces::prefetch`]: a function of its own, since it happens once in a portion.
+struct PrefetchLonger<'a> {
+    longer: &'a mut LongerPieces,
+    pieces: &'a Pieces<'a>,
+    caches: &'a Caches,
+}
+
+impl OnLevel<Avx2> for PrefetchLonger<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, simd: Avx2) {
+        self.longer.prefetch(simd, self.pieces, self.caches);
+    }
 }

@@ -64,18 +64,14 @@ impl LongerPieces {
     }
 
     /// Prefetch what is remembered of them.
-    ///
-    /// # Safety
-    /// The machine has what `L` needs.
     #[inline(always)]
-    pub(super) unsafe fn prefetch<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+    pub(super) fn prefetch(&mut self, simd: impl LookUp, pieces: &Pieces<'_>, caches: &Caches) {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             let length = range.len();
             self.known[number].set_unknown();
             if length <= WIDE_LIMIT {
-                // SAFETY: the caller's promise.
-                let key = unsafe { L::wide_key(pieces.text, range, pieces.is_part(*place as usize)) };
+                let key = simd.wide_key(pieces.text, range, pieces.is_part(*place as usize));
                 let place = caches.lines.wide_place(key);
                 caches.lines.prefetch_wide(place);
                 self.wide.push(WidePiece { key, place: place as u32, number: number as u16 });

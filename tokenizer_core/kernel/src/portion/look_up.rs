@@ -1,27 +1,24 @@
-//! How each path makes the keys of a portion and copies the ids that the lines have.
+//! How each level makes the keys of a portion and copies the ids that the lines have.
 
 use std::ops::Range;
 
 use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, Room, keys, take};
-use crate::machine::path::Portable;
+use crate::machine::level::Portable;
 use crate::piece_cache::{Caches, WideKey};
 #[cfg(test)]
 use crate::piece_cache::{Key, Lines};
 use crate::sink::Sink;
 
 /// The steps that every piece of a text goes through.
-pub(super) trait LookUp {
+pub(super) trait LookUp: Copy {
     /// Make the keys of all pieces, and prefetch what is remembered about them. Where a piece is looked for in the
-    /// lines is for the path to choose.
-    ///
-    /// # Safety
-    /// The machine has the path.
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys);
+    /// lines is for the level to choose.
+    fn keys(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys);
 
-    /// Where the path looks for a piece in a cache, by definition.
+    /// Where the level looks for a piece in a cache, by definition.
     #[cfg(test)]
-    fn place(cache: &Lines, key: Key) -> usize {
+    fn place(self, cache: &Lines, key: Key) -> usize {
         cache.place(key)
     }
 
@@ -29,23 +26,27 @@ pub(super) trait LookUp {
     /// cache; or only add their number, if the sink counts.
     ///
     /// # Safety
-    /// The machine has the path; [`LookUp::keys`] made the keys at `places`, for these caches; after what `found` has
+    /// [`LookUp::keys`] made the keys at `places`, for these caches; after what `found` has
     /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
-    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room);
+    unsafe fn take<S: Sink>(
+        self,
+        places: Range<usize>,
+        caches: &Caches,
+        keys: &Keys,
+        found: &mut Found,
+        ids: &mut Room,
+    );
 
     /// The key of a piece of 16 to 31 bytes.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    unsafe fn wide_key(text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
+    fn wide_key(self, text: &[u8], piece: Range<usize>, part: bool) -> WideKey {
         WideKey::new(text, piece.start, piece.end, part).unwrap_or_default()
     }
 }
 
 impl LookUp for Portable {
     #[inline(never)]
-    unsafe fn keys(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+    fn keys(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
         keys::make(pieces, caches, keys);
         if keys.longer.count > 0 {
             prefetch_longer(&mut keys.longer, pieces, caches);
@@ -53,15 +54,21 @@ impl LookUp for Portable {
     }
 
     #[inline(never)]
-    unsafe fn take<S: Sink>(places: Range<usize>, caches: &Caches, keys: &Keys, found: &mut Found, ids: &mut Room) {
-        // SAFETY: the caller's promise, and every machine has this.
-        unsafe { take::take::<Self, S>(places, caches, keys, found, ids) };
+    unsafe fn take<S: Sink>(
+        self,
+        places: Range<usize>,
+        caches: &Caches,
+        keys: &Keys,
+        found: &mut Found,
+        ids: &mut Room,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { take::take::<Self, S>(self, places, caches, keys, found, ids) };
     }
 }
 
 /// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
 #[inline(never)]
 fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches) {
-    // SAFETY: every machine has the portable path.
-    unsafe { longer.prefetch::<Portable>(pieces, caches) };
+    longer.prefetch(Portable, pieces, caches);
 }

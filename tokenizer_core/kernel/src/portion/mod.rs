@@ -24,9 +24,7 @@ use self::joined_ids::{join, join_in_place};
 use self::longer::LongerPieces;
 use self::look_up::LookUp;
 use self::misses::{MissResolver, Resolved, Unresolved};
-use crate::machine::path::Portable;
-#[cfg(target_arch = "x86_64")]
-use crate::machine::path::{Avx2, Path};
+use crate::machine::level::OnLevel;
 use crate::machine::words::padded;
 use crate::merging::Mergers;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
@@ -37,7 +35,7 @@ use crate::tables::Tables;
 /// still in cache when they are read.
 pub const PIECES: usize = 512;
 
-/// Pieces that a path may work on together.
+/// Pieces that a level may work on together.
 const GROUP: usize = 8;
 
 /// The most known ids of a portion that do not come from a line, but from the `LongCache`.
@@ -159,6 +157,26 @@ impl Default for Portion {
     }
 }
 
+/// A portion to be encoded on any level.
+struct Encode<'a, S> {
+    portion: &'a mut Portion,
+    pieces: Pieces<'a>,
+    tables: &'a Tables,
+    mergers: &'a mut Mergers,
+    caches: &'a mut Caches,
+    sink: &'a mut S,
+}
+
+impl<L: LookUp, S: Sink> OnLevel<L> for Encode<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, simd: L) {
+        let Self { portion, pieces, tables, mergers, caches, sink } = self;
+        portion.encode_with(simd, pieces, tables, mergers, caches, sink);
+    }
+}
+
 impl Portion {
     /// Give the ids of all pieces to `sink`.
     #[inline]
@@ -170,40 +188,13 @@ impl Portion {
         caches: &mut Caches,
         sink: &mut impl Sink,
     ) {
-        match tables.path {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has `tables.path`: `MergeTable::on` asserted it when the tables were made.
-            Path::Avx2 => unsafe { self.encode_avx2(pieces, tables, mergers, caches, sink) },
-            // SAFETY: every machine has the portable path.
-            _ => unsafe { self.encode_with::<Portable, _>(pieces, tables, mergers, caches, sink) },
-        }
+        tables.level.run(Encode { portion: self, pieces, tables, mergers, caches, sink });
     }
 
-    /// As [`Self::encode`].
-    ///
-    /// # Safety
-    /// The machine has [`Path::Avx2`].
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn encode_avx2<S: Sink>(
-        &mut self,
-        pieces: Pieces<'_>,
-        tables: &Tables,
-        mergers: &mut Mergers,
-        caches: &mut Caches,
-        sink: &mut S,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.encode_with::<Avx2, _>(pieces, tables, mergers, caches, sink) }
-    }
-
-    /// As [`Self::encode`].
-    ///
-    /// # Safety
-    /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn encode_with<L: LookUp, S: Sink>(
+    fn encode_with<L: LookUp, S: Sink>(
         &mut self,
+        simd: L,
         pieces: Pieces<'_>,
         tables: &Tables,
         mergers: &mut Mergers,
@@ -211,14 +202,12 @@ impl Portion {
         sink: &mut S,
     ) {
         caches.statistics.pieces += pieces.count() as u64;
-        // SAFETY: the caller's promise.
-        unsafe { self.keys.make::<L>(&pieces, caches) };
+        self.keys.make(simd, &pieces, caches);
         let looked_up = LookedUp { pieces: &pieces, keys: &self.keys, caches };
         let room = sink.room().map(std::ptr::from_mut);
         // SAFETY: it is the sink's, which is not touched as long as `ids` is in use.
         let ids = room.map_or(&mut self.known, |room| unsafe { &mut *room });
-        // SAFETY: the caller's promise.
-        unsafe { self.found.find::<L, S>(&looked_up, ids) };
+        self.found.find::<L, S>(simd, &looked_up, ids);
         let Found { end, misses, miss_count } = &self.found;
         let (end, misses) = (*end, &misses[..*miss_count]);
         if !misses.is_empty() {
@@ -274,13 +263,9 @@ fn give_one_by_one<'a>(known: &[u32], resolved: impl Iterator<Item = (&'a Miss, 
 
 impl Keys {
     /// Make the keys of all pieces, and find the longer ones.
-    ///
-    /// # Safety
-    /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn make<L: LookUp>(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
-        // SAFETY: the caller's promise.
-        unsafe { L::keys(pieces, caches, self) };
+    fn make(&mut self, simd: impl LookUp, pieces: &Pieces<'_>, caches: &Caches) {
+        simd.keys(pieces, caches, self);
         if self.longer.count > 0 {
             self.longer.find(pieces, caches, &mut self.keys, &mut self.places);
         }
@@ -289,17 +274,14 @@ impl Keys {
 
 impl Found {
     /// Write the ids of all pieces that are known to `ids`; or only count them, if the sink does. List the others.
-    ///
-    /// # Safety
-    /// The machine has what `L` needs.
     #[inline(always)]
-    unsafe fn find<L: LookUp, S: Sink>(&mut self, looked_up: &LookedUp<'_>, ids: &mut Room) {
+    fn find<L: LookUp, S: Sink>(&mut self, simd: L, looked_up: &LookedUp<'_>, ids: &mut Room) {
         let LookedUp { pieces, keys, caches } = looked_up;
         (self.end, self.miss_count) = (0, 0);
         if keys.longer.are_in_lines() {
-            // As in most short texts. SAFETY: as above; the keys have just been made for these caches. Nothing has been
+            // As in most short texts. SAFETY: the keys have just been made for these caches. Nothing has been
             // written yet, and `ids` and `misses` have room for all pieces of a portion.
-            return unsafe { L::take::<S>(0..pieces.count(), caches, keys, self, ids) };
+            return unsafe { simd.take::<S>(0..pieces.count(), caches, keys, self, ids) };
         }
         let mut longer = keys.longer.known();
         let mut from = 0;
@@ -309,7 +291,7 @@ impl Found {
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
             // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a
             // miss of each piece from `from` on.
-            unsafe { L::take::<S>(from..to, caches, keys, self, ids) };
+            unsafe { simd.take::<S>(from..to, caches, keys, self, ids) };
             let Some((_, kept)) = next else { return };
             self.append_longer::<S>(kept, caches, ids);
             from = to + 1;

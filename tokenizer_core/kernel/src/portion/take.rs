@@ -1,11 +1,11 @@
-//! Copy the ids that lie in the lines of pieces: one loop, in which each path compares and copies with its own
+//! Copy the ids that lie in the lines of pieces: one loop, in which each level compares and copies with its own
 //! instructions.
 
 use std::ops::Range;
 
 use super::counts::{Counts, Missed};
 use super::{Found, KNOWN, Keys, Miss, PIECES, Room};
-use crate::machine::path::Portable;
+use crate::machine::level::Portable;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::sink::Sink;
 
@@ -23,29 +23,30 @@ const _: () = assert!(1 << PLACE_SHIFT == 2 * KEYS && IDS_LIMIT == 2 * HALF);
 /// Bytes of a place.
 const PLACE: usize = size_of::<u32>();
 
-/// How each path reads a line.
-pub(super) trait ReadLine {
+/// How each level reads a line.
+pub(super) trait ReadLine: Copy {
     /// Where in a line, in words of eight bytes, the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not
     /// there.
     ///
     /// # Safety
-    /// The machine has the path; `line` is one.
-    unsafe fn find(line: *const u64, key: &Key) -> usize;
+    /// `line` is one.
+    unsafe fn find(self, line: *const u64, key: &Key) -> usize;
 
     /// Copy eight ids, the first without the count above it.
     ///
     /// # Safety
-    /// The machine has the path; eight can be read, and written.
-    unsafe fn copy(from: *const u32, to: *mut u32);
+    /// Eight can be read, and written.
+    unsafe fn copy(self, from: *const u32, to: *mut u32);
 }
 
 /// Append the known ids of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
 ///
 /// # Safety
-/// The machine has what `R` needs, and the rest of what `LookUp::take` demands: each of the pieces has its place in
+/// What `LookUp::take` demands: each of the pieces has its place in
 /// `caches.lines`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
 pub(super) unsafe fn take<R: ReadLine, S: Sink>(
+    simd: R,
     places: Range<usize>,
     caches: &Caches,
     keys: &Keys,
@@ -70,9 +71,9 @@ pub(super) unsafe fn take<R: ReadLine, S: Sink>(
                 let place = lines_at.cast::<u32>().byte_add(offset).read() as usize;
                 let key = &*keys.cast::<Key>().byte_add(offset * (size_of::<Key>() / PLACE));
                 debug_assert!(std::ptr::eq(lines.add(place).cast(), caches.lines.line(place)));
-                let from = lines.add(place + R::find(lines.add(place), key)).cast::<u32>();
+                let from = lines.add(place + simd.find(lines.add(place), key)).cast::<u32>();
                 if !S::COUNTS {
-                    R::copy(from, ids.add(end));
+                    simd.copy(from, ids.add(end));
                 }
                 let known = (from.read() >> COUNT_SHIFT) as usize;
                 counts.push(known);
@@ -106,7 +107,7 @@ static QUARTERS: Equal<256> = Equal::new();
 impl ReadLine for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn find(line: *const u64, key: &Key) -> usize {
+    unsafe fn find(self, line: *const u64, key: &Key) -> usize {
         use core::arch::x86_64::{
             __m128i, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
         };
@@ -124,7 +125,7 @@ impl ReadLine for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn find(line: *const u64, key: &Key) -> usize {
+    unsafe fn find(self, line: *const u64, key: &Key) -> usize {
         // SAFETY: the keys of a line are two.
         let [first, second] = unsafe { line.add(KEYS).cast::<[Key; 2]>().read() }.map(|other| other == *key);
         if first {
@@ -138,7 +139,7 @@ impl ReadLine for Portable {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn copy(from: *const u32, to: *mut u32) {
+    unsafe fn copy(self, from: *const u32, to: *mut u32) {
         use core::arch::x86_64::{_mm_and_si128, _mm_loadu_si128, _mm_setr_epi32, _mm_storeu_si128};
         // SAFETY: every machine of this kind has SSE2; eight ids are two vectors.
         unsafe {
@@ -150,7 +151,7 @@ impl ReadLine for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn copy(from: *const u32, to: *mut u32) {
+    unsafe fn copy(self, from: *const u32, to: *mut u32) {
         // SAFETY: the caller's promise.
         unsafe {
             let mut ids = from.cast::<[u32; IDS_LIMIT]>().read();

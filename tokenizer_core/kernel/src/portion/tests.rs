@@ -1,4 +1,4 @@
-//! Every path against the caches looked up one piece after the other.
+//! Every level against the caches looked up one piece after the other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,15 +8,15 @@ use super::look_up::LookUp;
 use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, Pieces, Portion};
 use crate::decode::TokenBytes;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::Avx2;
-use crate::machine::path::{Path, Portable};
+use crate::machine::level::Avx2;
+use crate::machine::level::{OnLevel, Portable, SimdLevel};
 use crate::merging::Mergers;
 use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
 use crate::sink::count::Count;
 use crate::tables::Tables;
 use crate::vocabulary::Vocabulary;
 
-/// What a path finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
+/// What a level finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
 /// hashes of the longer ones among these.
 #[derive(Debug, PartialEq)]
 struct Findings {
@@ -40,53 +40,50 @@ fn findings(portion: &Portion, count: usize, ids: &[u32]) -> Findings {
     }
 }
 
-/// What a path finds when it copies ids, and when it counts them.
-///
-/// # Safety
-/// The machine has what `L` needs.
-#[inline(always)]
-unsafe fn find_by<L: LookUp>(pieces: &Pieces<'_>, caches: &Caches) -> [Findings; 2] {
-    let (mut portion, mut counting) = (Portion::default(), Portion::default());
-    // SAFETY: the caller's promise.
-    unsafe {
+/// What a level finds when it copies ids, and when it counts them.
+struct Find<'a> {
+    pieces: &'a Pieces<'a>,
+    caches: &'a Caches,
+}
+
+impl<L: LookUp> OnLevel<L> for Find<'_> {
+    type Output = [Findings; 2];
+
+    #[inline(always)]
+    fn run(self, simd: L) -> [Findings; 2] {
+        let Self { pieces, caches } = self;
+        let (mut portion, mut counting) = (Portion::default(), Portion::default());
         for Portion { keys, .. } in [&mut portion, &mut counting] {
-            keys.make::<L>(pieces, caches);
+            keys.make(simd, pieces, caches);
         }
         let looked_up = LookedUp { pieces, keys: &portion.keys, caches };
-        portion.found.find::<L, Vec<u32>>(&looked_up, &mut portion.known);
+        portion.found.find::<L, Vec<u32>>(simd, &looked_up, &mut portion.known);
         let looked_up = LookedUp { pieces, keys: &counting.keys, caches };
-        counting.found.find::<L, Count>(&looked_up, &mut counting.known);
+        counting.found.find::<L, Count>(simd, &looked_up, &mut counting.known);
+        assert_eq!(counting.found.end, portion.found.end);
+        // SAFETY: `find` has written as many ids as it counted.
+        let ids = unsafe { portion.known[..portion.found.end].assume_init_ref() };
+        [&portion, &counting].map(|portion| findings(portion, pieces.count(), ids))
     }
-    assert_eq!(counting.found.end, portion.found.end);
-    // SAFETY: `find` has written as many ids as it counted.
-    let ids = unsafe { portion.known[..portion.found.end].assume_init_ref() };
-    [&portion, &counting].map(|portion| findings(portion, pieces.count(), ids))
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn find_by_avx2(pieces: &Pieces<'_>, caches: &Caches) -> [Findings; 2] {
-    // SAFETY: the caller's promise.
-    unsafe { find_by::<Avx2>(pieces, caches) }
-}
-
-/// Where a path looks for a piece in a cache.
+/// Where a level looks for a piece in a cache.
 type PlaceOf = fn(&Lines, Key) -> usize;
 
-/// Assert that every path finds in its caches, which it looks pieces up in its own way, what is there by definition;
+/// Assert that every level finds in its caches, which it looks pieces up in its own way, what is there by definition;
 /// returns what one of them finds.
 fn find_by_all(pieces: &Pieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findings {
-    let own = caches(Portable::place);
-    let truly = truth(pieces, &own, Portable::place);
-    // SAFETY: every machine has it.
-    let found = unsafe { find_by::<Portable>(pieces, &own) };
+    let of_portable = |cache: &Lines, key| Portable.place(cache, key);
+    let own = caches(of_portable);
+    let truly = truth(pieces, &own, of_portable);
+    let found = Find { pieces, caches: &own }.run(Portable);
     assert_eq!(found.each_ref(), [&truly, &truly]);
     #[cfg(target_arch = "x86_64")]
-    if Path::Avx2.is_available() {
-        let own = caches(Avx2::place);
-        let truly = truth(pieces, &own, Avx2::place);
-        // SAFETY: the machine has it.
-        let found = unsafe { find_by_avx2(pieces, &own) };
+    if let Some(avx2) = Avx2::detect() {
+        let of_avx2 = |cache: &Lines, key| Avx2::detect().map_or(0, |avx2| avx2.place(cache, key));
+        let own = caches(of_avx2);
+        let truly = truth(pieces, &own, of_avx2);
+        let found = avx2.run(Find { pieces, caches: &own });
         assert_eq!(found.each_ref(), [&truly, &truly]);
     }
     truly
@@ -203,7 +200,7 @@ proptest! {
                             few.ids[ids.len()..].fill(u32::MAX);
                             caches.lines.insert(place, key, &few)
                         }
-                        // Known, but not in the line: missed on every path.
+                        // Known, but not in the line: missed on every level.
                         None => caches.lines.insert_stored(place, key, caches.long.store(ids)),
                     };
                 } else {
@@ -243,7 +240,7 @@ fn a_piece_of_many_ids_that_comes_often_is_found_in_its_line_again() {
     let bytes = (0..=255).map(|byte| (u32::from(byte), vec![byte])).collect();
     let vocabulary = Vocabulary::new(bytes, Vec::new(), Vec::new()).unwrap();
     let tokens = TokenBytes::new(&vocabulary, &[]).unwrap();
-    let tables = Tables::new(&vocabulary, tokens.cells(), &HashSet::new(), false, Path::Portable).unwrap();
+    let tables = Tables::new(&vocabulary, tokens.cells(), &HashSet::new(), false, SimdLevel::Portable).unwrap();
     for times in [1, 2] {
         let text = b"many ids".repeat(times);
         let ends: Vec<u32> = (1..=times as u32).map(|at| at * 8).collect();

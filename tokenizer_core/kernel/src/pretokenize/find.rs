@@ -5,7 +5,7 @@ use super::scanner::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
 use crate::expression::{Expression, OutOfSteps, StepBudget};
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::unicode::NUMBER;
 
 /// A compiled pattern.
@@ -29,9 +29,9 @@ pub(super) struct Search {
 impl Finder {
     /// # Errors
     /// `invalid_pattern`.
-    pub(super) fn new(pattern: &Pattern, path: Path) -> Result<Self> {
+    pub(super) fn new(pattern: &Pattern, level: SimdLevel) -> Result<Self> {
         match pattern {
-            Pattern::Name(name) => Scanner::new(name, path).map(Self::Scanner).ok_or_else(|| {
+            Pattern::Name(name) => Scanner::new(name, level).map(Self::Scanner).ok_or_else(|| {
                 let message = format!("no scanner is named {name:?}; give the pattern as a regular expression");
                 Error::new(Code::InvalidPattern, message)
             }),

@@ -15,7 +15,7 @@ use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]
@@ -27,18 +27,18 @@ impl Pretokenizer {
     /// Compile the stages; no stage at all makes the whole text one piece.
     ///
     /// # Errors
-    /// `invalid_pattern` for an unknown name or a regular expression that does not compile; those of [`Path::chosen`].
+    /// `invalid_pattern` for an unknown name or a regular expression that does not compile; those of [`SimdLevel::chosen`].
     pub fn new(stages: &[PretokenizerStage]) -> Result<Self> {
-        Self::on_path(stages, Path::chosen()?)
+        Self::on_level(stages, SimdLevel::chosen()?)
     }
 
-    /// As [`Self::new`], on a path of the caller's choice, or the portable one if the machine lacks it.
+    /// As [`Self::new`], on a level of the caller's choice, or the portable one if the machine lacks it.
     ///
     /// # Errors
     /// `invalid_pattern`.
-    pub fn on_path(stages: &[PretokenizerStage], path: Path) -> Result<Self> {
+    pub fn on_level(stages: &[PretokenizerStage], level: SimdLevel) -> Result<Self> {
         let compile = |(index, stage)| {
-            Split::new(stage, path).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+            Split::new(stage, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
         };
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }

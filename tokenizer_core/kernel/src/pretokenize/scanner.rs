@@ -1,8 +1,8 @@
-//! The hand-written scanners: their names, and the path that each runs on.
+//! The hand-written scanners: their names, and the level that each runs on.
 
 use super::rules::{Cl100k, Gpt2, O200k, Rules};
 use super::vector;
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 
 /// A pattern that has a scanner.
 #[derive(Debug, Clone, Copy)]
@@ -33,15 +33,13 @@ impl Name {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanner {
     name: Name,
-    /// One that the machine has.
-    path: Path,
+    level: SimdLevel,
 }
 
 impl Scanner {
-    /// The scanner of a pattern's name, on the portable path if the machine lacks `path`.
-    pub(super) fn new(name: &str, path: Path) -> Option<Self> {
-        let path = if path.is_available() { path } else { Path::Portable };
-        Name::of(name).map(|name| Self { name, path })
+    /// The scanner of a pattern's name.
+    pub(super) fn new(name: &str, level: SimdLevel) -> Option<Self> {
+        Name::of(name).map(|name| Self { name, level })
     }
 
     /// Write the ends of the next matches from `at` on into `ends`, and return how many: 0 only at the end of the text.
@@ -56,14 +54,7 @@ impl Scanner {
     }
 
     fn fill_by<R: Rules>(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
-        match self.path {
-            Path::Portable => vector::fill_portable::<R>(text, at, ends),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `new` made sure that the machine has the path.
-            Path::Avx2 => unsafe { vector::fill_avx2::<R>(text, at, ends) },
-            #[cfg(not(target_arch = "x86_64"))]
-            Path::Avx2 => vector::fill_portable::<R>(text, at, ends),
-        }
+        self.level.run(vector::Fill::<R>::new(text, at, ends))
     }
 
     /// The end of the match that begins at `at`, which is before the end of the text.

@@ -5,7 +5,7 @@ use super::scanner::Scanner;
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 
 /// A compiled stage.
 #[derive(Debug)]
@@ -28,10 +28,10 @@ pub(super) struct Cursor {
 }
 
 impl Split {
-    pub(super) fn new(stage: &PretokenizerStage, path: Path) -> Result<Self> {
+    pub(super) fn new(stage: &PretokenizerStage, level: SimdLevel) -> Result<Self> {
         Ok(match stage {
             PretokenizerStage::Split { pattern, behavior, invert } => {
-                Self { finder: Finder::new(pattern, path)?, behavior: *behavior, invert: *invert }
+                Self { finder: Finder::new(pattern, level)?, behavior: *behavior, invert: *invert }
             }
             PretokenizerStage::Digits { individual } => {
                 let behavior = if *individual { Behavior::Isolated } else { Behavior::Contiguous };

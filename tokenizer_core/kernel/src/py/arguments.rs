@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::raise::{exception, invalid_option};
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::scratch::MAX_CACHE_BYTES;
 
 /// Characters of a value that an error repeats.
@@ -45,8 +45,8 @@ pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 }
 
 /// What `TOKD_KERNEL` names, read while nobody can change `os.environ`.
-pub fn path(py: Python<'_>) -> PyResult<Path> {
-    Path::chosen().map_err(|error| exception(py, &error, None))
+pub fn level(py: Python<'_>) -> PyResult<SimdLevel> {
+    SimdLevel::chosen().map_err(|error| exception(py, &error, None))
 }
 
 /// What Python shows of a value, cut short.

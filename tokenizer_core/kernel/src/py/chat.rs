@@ -26,7 +26,7 @@ pub fn encode<'py>(
     add_special_tokens: bool,
 ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Refused)> {
     let py = text.py();
-    let text = &utf8(text, pipeline.path())?;
+    let text = &utf8(text, pipeline.level())?;
     let Some(caller) = to_bytes(text, caller) else {
         let message = "caller holds half-open spans in characters of the text, in order and disjoint".to_owned();
         return Err(invalid_option(py, message, "caller"));

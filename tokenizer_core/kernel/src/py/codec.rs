@@ -67,7 +67,7 @@ impl PyCodec {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
-        let text = &utf8(text, pipeline.path())?;
+        let text = &utf8(text, pipeline.level())?;
         if text.len() > SHORT {
             return Ok(array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?));
         }
@@ -89,7 +89,7 @@ impl PyCodec {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
-        let text = &utf8(text, pipeline.path())?;
+        let text = &utf8(text, pipeline.level())?;
         let count = run_on(py, pipeline, text.len(), || {
             let mut count = Count::default();
             pipeline.encode(text, options, &mut count)?;

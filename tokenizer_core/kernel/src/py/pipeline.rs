@@ -65,8 +65,8 @@ impl PyPipeline {
         #[pyo3(from_py_with = arguments::cache_bytes)] cache_bytes: usize,
     ) -> PyResult<Self> {
         let vocabulary = Arc::clone(&vocabulary.0);
-        let path = arguments::path(py)?;
-        let build = || Pipeline::on_path(vocabulary, &Config::from_json(config)?, cache_bytes, path);
+        let level = arguments::level(py)?;
+        let build = || Pipeline::on_level(vocabulary, &Config::from_json(config)?, cache_bytes, level);
         let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
         array::prepare(py)?;
         Ok(Self(Arc::new(pipeline)))
@@ -92,7 +92,7 @@ impl PyPipeline {
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
-        let text = &utf8(text, self.0.path())?;
+        let text = &utf8(text, self.0.level())?;
         let (json, count) = encoded(py, &self.0, text, options, 1, |ids| {
             let mut json = Vec::new();
             write_ids(&ids, &mut json);
@@ -144,7 +144,7 @@ impl PyPipeline {
         let py = texts.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let rows = strings(texts)?;
-        let texts = text::all(&rows, self.0.path())?;
+        let texts = text::all(&rows, self.0.level())?;
         let texts = texts.rows();
         let size = texts.iter().map(|text| text.len()).sum();
         let batch = run_on(py, &self.0, size, || self.0.encode_batch(&texts, options, threads))
@@ -163,7 +163,7 @@ impl PyPipeline {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let unit = self::unit(py, unit)?;
-        let text = &utf8(text, self.0.path())?;
+        let text = &utf8(text, self.0.level())?;
         let (ids, spans) = run_on(py, &self.0, text.len(), || {
             let mut offsets = Offsets::new(self.0.tokens(), text, unit);
             self.0.encode(text, options, &mut offsets)?;
@@ -187,7 +187,7 @@ impl PyPipeline {
 
     fn pieces(&self, #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
         let py = text.py();
-        let text = &utf8(text, self.0.path())?;
+        let text = &utf8(text, self.0.level())?;
         run_on(py, &self.0, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
     }
 

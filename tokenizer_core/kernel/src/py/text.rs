@@ -14,7 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::machine::prefetch::{CACHE_LINE, prefetch_bytes};
 use crate::transcode::utf8::Utf8;
 
@@ -47,8 +47,8 @@ impl Deref for Text<'_> {
 
 /// The text as UTF-8, or `InvalidUnicode` with the place of the first lone surrogate.
 #[inline]
-pub fn utf8<'a>(text: &'a Bound<'_, PyString>, path: Path) -> PyResult<Text<'a>> {
-    let made = if is_wide(text) { make(text, path) } else { None };
+pub fn utf8<'a>(text: &'a Bound<'_, PyString>, level: SimdLevel) -> PyResult<Text<'a>> {
+    let made = if is_wide(text) { make(text, level) } else { None };
     made.map_or_else(|| kept(text, None).map(Text::Kept), |made| Ok(Text::Made(made)))
 }
 
@@ -78,10 +78,10 @@ impl Texts<'_> {
 }
 
 /// As [`utf8`] for many texts; if the first that is not ASCII comes again, so do all.
-pub fn all<'a>(texts: &'a [Bound<'_, PyString>], path: Path) -> PyResult<Texts<'a>> {
+pub fn all<'a>(texts: &'a [Bound<'_, PyString>], level: SimdLevel) -> PyResult<Texts<'a>> {
     let wide = texts.iter().filter(|text| is_wide(text));
     let again = wide.clone().next().is_none_or(comes_again);
-    let mut made = if again { None } else { Utf8::with_room(wide.map(length).sum(), path) };
+    let mut made = if again { None } else { Utf8::with_room(wide.map(length).sum(), level) };
     let row = |(row, text): (usize, &'a Bound<'_, PyString>)| {
         if let Some(made) = made.as_mut().filter(|_| is_wide(text)) {
             let start = made.len();
@@ -130,11 +130,11 @@ fn length(text: &Bound<'_, PyString>) -> usize {
 /// `None` if it comes again, is no Unicode text, or nothing is gained.
 #[cold]
 #[inline(never)]
-fn make(text: &Bound<'_, PyString>, path: Path) -> Option<Utf8> {
+fn make(text: &Bound<'_, PyString>, level: SimdLevel) -> Option<Utf8> {
     if comes_again(text) {
         return None;
     }
-    let mut utf8 = Utf8::with_room(length(text), path)?;
+    let mut utf8 = Utf8::with_room(length(text), level)?;
     append(text, &mut utf8)?;
     Some(utf8)
 }

@@ -60,10 +60,10 @@ impl PyCounter {
         #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
     ) -> PyResult<Self> {
         let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
-        let path = super::arguments::path(py)?;
+        let level = super::arguments::level(py)?;
         let build = || {
             let config = Config::from_json(config)?;
-            Ok((Counter::on_path(&config, &special_tokens, invalid_utf8, threads, path)?, may_cut(&config)))
+            Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, may_cut(&config)))
         };
         let (counter, may_cut) = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
         Ok(Self { may_cut, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })

@@ -12,15 +12,14 @@ mod tests;
 mod windows;
 
 use self::crossings::Crossings;
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
 /// Which pairs of neighbouring characters some token spans.
 #[derive(Debug)]
 pub struct SafeSplit {
     crossings: Crossings,
-    /// One that the machine has.
-    path: Path,
+    level: SimdLevel,
 }
 
 /// Pieces cut into parts. The buffers are as long as was ever needed; only the first `count` entries are meaningful.
@@ -78,11 +77,9 @@ impl Cuts {
 }
 
 impl SafeSplit {
-    /// Collect the crossings of a vocabulary; `None` if there are too many of them. Cuts are made on the portable path
-    /// if the machine lacks `path`.
-    pub fn new(vocabulary: &Vocabulary, path: Path) -> Option<Self> {
-        let path = if path.is_available() { path } else { Path::Portable };
-        Crossings::new(vocabulary).map(|crossings| Self { crossings, path })
+    /// Collect the crossings of a vocabulary; `None` if there are too many of them.
+    pub fn new(vocabulary: &Vocabulary, level: SimdLevel) -> Option<Self> {
+        Crossings::new(vocabulary).map(|crossings| Self { crossings, level })
     }
 
     /// Whether parts of pieces are more likely to be in a cache than whole pieces: if there are characters from U+3000
@@ -90,22 +87,12 @@ impl SafeSplit {
     /// accents come again as they are.
     #[inline]
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
-        match self.path {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `new` has made sure that the machine has the path.
-            Path::Avx2 => unsafe { script::is_worth_cutting_avx2(text) },
-            _ => script::is_worth_cutting(text),
-        }
+        self.level.run(script::IsWorthCutting(text))
     }
 
     /// Cut the pieces of `text` from `start` on, which end at `ends`, and if `tell_parts` say which are parts. Between
     /// two ASCII characters nothing is cut: such pieces repeat often enough as they are.
     pub fn cut(&self, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
-        match self.path {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `new` made sure that the machine has the path.
-            Path::Avx2 => unsafe { windows::cut_avx2(&self.crossings, text, start, ends, tell_parts, cuts) },
-            _ => windows::cut(&self.crossings, text, start, ends, tell_parts, cuts),
-        }
+        self.level.run(windows::Cut { crossings: &self.crossings, text, start, ends, tell_parts, cuts });
     }
 }

@@ -1,10 +1,10 @@
-//! Every path cuts where looking at one pair of characters after the other does.
+//! Every level cuts where looking at one pair of characters after the other does.
 
 use proptest::prelude::*;
 
 use super::crossings::{Crossings, character};
 use super::{Cuts, SafeSplit};
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
 /// The ends, and which of them are those of parts.
@@ -81,7 +81,7 @@ proptest! {
         let ends: Vec<u32> = ends.into_iter().map(|end| end as u32).collect();
         let vocabulary = vocabulary(&text, &draws);
         let mut cuts = Cuts::default();
-        for path in Path::available() {
+        for path in SimdLevel::available() {
             let Some(split) = SafeSplit::new(&vocabulary, path) else {
                 return Err(TestCaseError::fail("too many crossings"));
             };

@@ -5,7 +5,8 @@
 
 use super::Cuts;
 use super::crossings::{Crossings, FAR, character};
-use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW, mask};
+use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::machine::level::OnLevel;
 use crate::machine::words::bytes_at;
 use crate::pretokenize::vector::{ROOM, lowest_bits, write};
 use crate::unicode::utf8::previous;
@@ -13,43 +14,27 @@ use crate::unicode::utf8::previous;
 /// What is put where a piece ends.
 const MARK: u8 = 0x80;
 
-/// As [`super::SafeSplit::cut`], with BMI2.
-///
-/// # Safety
-/// The machine has [`crate::machine::path::Path::Avx2`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn cut_avx2(
-    crossings: &Crossings,
-    text: &str,
-    start: usize,
-    ends: &[u32],
-    tell_parts: bool,
-    cuts: &mut Cuts,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { cut_with::<core::arch::x86_64::__m256i>(crossings, text, start, ends, tell_parts, cuts) }
+/// As [`super::SafeSplit::cut`].
+pub(super) struct Cut<'a> {
+    pub(super) crossings: &'a Crossings,
+    pub(super) text: &'a str,
+    pub(super) start: usize,
+    pub(super) ends: &'a [u32],
+    pub(super) tell_parts: bool,
+    pub(super) cuts: &'a mut Cuts,
 }
 
-/// As [`super::SafeSplit::cut`].
-pub(super) fn cut(crossings: &Crossings, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
-    // SAFETY: every machine has these.
-    unsafe { cut_with::<BaseVector>(crossings, text, start, ends, tell_parts, cuts) }
+impl<S: Simd> OnLevel<S> for Cut<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, simd: S) {
+        cut(simd, self);
+    }
 }
 
-/// As [`super::SafeSplit::cut`].
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn cut_with<V: ByteVector>(
-    crossings: &Crossings,
-    text: &str,
-    start: usize,
-    ends: &[u32],
-    tell_parts: bool,
-    cuts: &mut Cuts,
-) {
+fn cut<S: Simd>(simd: S, Cut { crossings, text, start, ends, tell_parts, cuts }: Cut<'_>) {
     let end = ends.last().map_or(start, |end| *end as usize);
     let most = end - start + ROOM;
     cuts.reserve(most, tell_parts);
@@ -68,17 +53,14 @@ unsafe fn cut_with<V: ByteVector>(
     while at < end {
         let length = (end - at).min(WINDOW);
         let within = lowest_bits(length);
-        // SAFETY: the caller's promise.
-        let here = unsafe { Characters::of::<V>(text.as_bytes(), at) };
-        // SAFETY: as above.
-        let pieces = unsafe { take_marks::<V>(&mut cuts.marks, at - start) };
+        let here = Characters::of(simd, text.as_bytes(), at);
+        let pieces = take_marks(simd, &mut cuts.marks, at - start);
         let pairs = here.pairs(before, within & !(pieces | closed));
         let inside = pairs.apart(crossings, text, at);
         let all = pieces | inside;
         let given = all.count_ones() as usize;
         if let Some(ends) = cuts.ends[count..].first_chunk_mut() {
-            // SAFETY: as above.
-            unsafe { write::<V>(all, at as u32, ends) };
+            write(simd, all, at as u32, ends);
         }
         if tell_parts {
             let mut left = all;
@@ -105,14 +87,10 @@ unsafe fn cut_with<V: ByteVector>(
 }
 
 /// The marked ones of 64 bytes from `at` on, a bit each; no mark is left.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn take_marks<V: ByteVector>(marks: &mut [u8], at: usize) -> u64 {
+fn take_marks<S: Simd>(simd: S, marks: &mut [u8], at: usize) -> u64 {
     let Some(marks) = marks[at..].first_chunk_mut() else { return 0 };
-    // SAFETY: the caller's promise.
-    let taken = unsafe { mask::<V>(marks, |marks| marks) };
+    let taken = mask(simd, marks, |marks| marks);
     *marks = [0; WINDOW];
     taken
 }
@@ -130,27 +108,21 @@ struct Characters {
 
 impl Characters {
     /// Of 64 bytes of `text` from `at` on; after its end all seem to be of one byte.
-    ///
-    /// # Safety
-    /// The machine has `V`.
     #[inline(always)]
-    unsafe fn of<V: ByteVector>(text: &[u8], at: usize) -> Self {
+    fn of<S: Simd>(simd: S, text: &[u8], at: usize) -> Self {
         let mut copy = [0; WINDOW];
         let window = bytes_at(text, at, &mut copy);
         let (mut eighth, mut seventh, mut sixth, mut fifth, mut blank) = (0, 0, 0, 0, 0);
-        for at in (0..WINDOW).step_by(V::BYTES) {
-            // SAFETY: the caller's promise; whole vectors make up the window.
-            unsafe {
-                let bytes = V::load(window.as_ptr().add(at));
-                // Added to itself a byte shows its next bit in the highest place.
-                let second = bytes.plus(bytes);
-                let third = second.plus(second);
-                eighth |= bytes.high_bits() << at;
-                seventh |= second.high_bits() << at;
-                sixth |= third.high_bits() << at;
-                fifth |= third.plus(third).high_bits() << at;
-                blank |= bytes.is(V::all(b' ')).high_bits() << at;
-            }
+        for at in (0..WINDOW).step_by(S::Bytes::BYTES) {
+            let bytes = simd.load(window, at);
+            // Added to itself a byte shows its next bit in the highest place.
+            let second = bytes.plus(bytes);
+            let third = second.plus(second);
+            eighth |= bytes.high_bits() << at;
+            seventh |= second.high_bits() << at;
+            sixth |= third.high_bits() << at;
+            fifth |= third.plus(third).high_bits() << at;
+            blank |= bytes.is(simd.all(b' ')).high_bits() << at;
         }
         let first = eighth & seventh;
         Self { one: !eighth, two: first & !sixth, three: first & sixth & !fifth, four: first & sixth & fifth, blank }

@@ -16,7 +16,7 @@ use super::table::PieceTable;
 use super::worker::{Rules, Shared, Task, Work, WorkerCounts};
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 
 /// Tasks that wait in the channel, for each thread.
 const WAITING: usize = 2;
@@ -57,26 +57,26 @@ impl Counter {
     /// Begin; `threads` 0 means one a core.
     ///
     /// # Errors
-    /// As [`Self::on_path`], and those of [`Path::chosen`].
+    /// As [`Self::on_level`], and those of [`SimdLevel::chosen`].
     pub fn new(config: &Config, special_tokens: &[String], invalid_utf8: InvalidUtf8, threads: usize) -> Result<Self> {
-        Self::on_path(config, special_tokens, invalid_utf8, threads, Path::chosen()?)
+        Self::on_level(config, special_tokens, invalid_utf8, threads, SimdLevel::chosen()?)
     }
 
     /// As [`Self::new`], for the instructions of `path`, or the portable ones if the machine lacks it.
     ///
     /// # Errors
     /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
-    pub fn on_path(
+    pub fn on_level(
         config: &Config,
         special_tokens: &[String],
         invalid_utf8: InvalidUtf8,
         threads: usize,
-        path: Path,
+        level: SimdLevel,
     ) -> Result<Self> {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = if threads == 0 { cores } else { threads.min(cores * 4) };
         let (tasks, receiver) = sync_channel(threads * WAITING);
-        let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8, path)?, receiver));
+        let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8, level)?, receiver));
         let threads: Vec<_> = (0..threads)
             .map_while(|number| {
                 let shared = Arc::clone(&shared);

@@ -13,7 +13,7 @@ use super::table::PieceTable;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
-use crate::machine::path::Path;
+use crate::machine::level::SimdLevel;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::pretokenize::Pretokenizer;
 
@@ -36,12 +36,17 @@ impl Rules {
     ///
     /// # Errors
     /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
-    pub fn new(config: &Config, special_tokens: &[String], invalid_utf8: InvalidUtf8, path: Path) -> Result<Self> {
+    pub fn new(
+        config: &Config,
+        special_tokens: &[String],
+        invalid_utf8: InvalidUtf8,
+        level: SimdLevel,
+    ) -> Result<Self> {
         Ok(Self {
             separators: Separators::new(special_tokens)?,
             normalizer: Normalizer::new(&config.normalizer)?,
             prefix_space: config.prefix_space,
-            pretokenizer: Pretokenizer::on_path(&config.pretokenizer, path)?,
+            pretokenizer: Pretokenizer::on_level(&config.pretokenizer, level)?,
             invalid_utf8,
         })
     }
@@ -242,7 +247,7 @@ mod tests {
     fn who_gives_out_work_does_not_wait_for_a_thread_that_dies_and_its_first_death_is_told() {
         let (tasks, receiver) = sync_channel(1);
         let config = Config::from_json("{}").expect("no stages");
-        let rules = Rules::new(&config, &[], InvalidUtf8::Refuse, Path::Portable).expect("no stages");
+        let rules = Rules::new(&config, &[], InvalidUtf8::Refuse, SimdLevel::Portable).expect("no stages");
         let shared = Arc::new(Shared::new(rules, receiver));
         let (done, is_done) = channel();
         // Not joined, since a failing test would wait for ever.

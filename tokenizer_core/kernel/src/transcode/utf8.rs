@@ -6,7 +6,8 @@ mod words;
 
 use std::ops::Deref;
 
-use crate::machine::path::{Path, Portable};
+use self::words::FromUtf32;
+use crate::machine::level::SimdLevel;
 use crate::machine::room::reserve;
 
 /// The most bytes a character becomes.
@@ -19,32 +20,22 @@ const WINDOW: usize = 64;
 #[derive(Debug)]
 pub struct Utf8 {
     bytes: Vec<u8>,
-    /// One that the machine has.
-    path: Path,
+    level: SimdLevel,
 }
 
 impl Utf8 {
-    /// Room for so many `characters`; `None` if the system refuses it. The portable path writes them if the machine
-    /// lacks `path`.
-    pub fn with_room(characters: usize, path: Path) -> Option<Self> {
+    /// Room for so many `characters`; `None` if the system refuses it.
+    pub fn with_room(characters: usize, level: SimdLevel) -> Option<Self> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(characters.checked_mul(MOST)?.checked_add(WINDOW)?).ok()?;
-        let path = if path.is_available() { path } else { Path::Portable };
-        Some(Self { bytes, path })
+
+        Some(Self { bytes, level })
     }
 
     /// Append characters; `None`, and nothing of them, if one is a surrogate or beyond U+10FFFF.
     pub fn push(&mut self, characters: &[u32]) -> Option<()> {
         reserve(&mut self.bytes, characters.len() * MOST + WINDOW);
-        let spare = self.bytes.spare_capacity_mut();
-        // SAFETY: `with_room` made sure that the machine has the path, and the room has been reserved.
-        let written = unsafe {
-            match self.path {
-                #[cfg(target_arch = "x86_64")]
-                Path::Avx2 => avx2::from_utf32(characters, spare),
-                _ => words::from_utf32::<Portable>(characters, spare),
-            }
-        };
+        let written = self.level.run(FromUtf32 { characters, bytes: self.bytes.spare_capacity_mut() });
         // SAFETY: `written` more bytes have been written into the spare room.
         unsafe { self.bytes.set_len(self.bytes.len() + written?) };
         Some(())

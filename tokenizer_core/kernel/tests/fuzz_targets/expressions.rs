@@ -6,7 +6,7 @@ use std::ops::Range;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::error::Result;
 use tokd_kernel::expression::{StepBudget, from_tiktoken};
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 use super::Reader;
@@ -99,7 +99,7 @@ fn compile(source: &str) -> Result<Pretokenizer> {
         behavior: Behavior::Isolated,
         invert: false,
     };
-    Pretokenizer::on_path(&[stage], Path::Portable)
+    Pretokenizer::on_level(&[stage], SimdLevel::Portable)
 }
 
 fn ends(pretokenizer: &Pretokenizer, text: &str) -> Result<Vec<usize>> {

@@ -3,7 +3,7 @@
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 use super::{PATTERNS, Reader};
@@ -19,11 +19,11 @@ pub fn paths(data: &[u8]) {
         invert: false,
     };
     let ends = |path, batch| {
-        let pretokenizer = Pretokenizer::on_path(std::slice::from_ref(&stage), path).unwrap();
+        let pretokenizer = Pretokenizer::on_level(std::slice::from_ref(&stage), path).unwrap();
         pretokenizer.pieces(&text, &mut StepBudget::default()).unwrap().ends(batch).unwrap()
     };
-    let truth = ends(Path::Portable, 1);
-    for path in Path::available() {
+    let truth = ends(SimdLevel::Portable, 1);
+    for path in SimdLevel::available() {
         assert_eq!(ends(path, batch), truth, "{pattern} on {} by {batch}", path.name());
     }
 }

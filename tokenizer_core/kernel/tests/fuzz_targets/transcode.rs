@@ -1,6 +1,6 @@
 //! Code points to UTF-8, on every path and however they come, against the standard library.
 
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::transcode::utf8::Utf8;
 
 use super::Reader;
@@ -37,25 +37,25 @@ pub fn transcode(data: &[u8]) {
         2 => bytes.iter().map(|byte| if *byte < 0x80 { (*byte).into() } else { CODES[*byte as usize % 16] }).collect(),
         _ => String::from_utf8_lossy(bytes).chars().map(u32::from).collect(),
     };
-    for path in Path::available() {
-        to_utf8(&codes, part, path);
+    for level in SimdLevel::available() {
+        to_utf8(&codes, part, level);
     }
 }
 
-fn to_utf8(codes: &[u32], part: usize, path: Path) {
+fn to_utf8(codes: &[u32], part: usize, level: SimdLevel) {
     // Too little room is made, so that more is asked for; a word beyond ASCII may be cut between two parts.
-    let mut utf8 = Utf8::with_room(part, path).unwrap();
+    let mut utf8 = Utf8::with_room(part, level).unwrap();
     let mut truth = String::new();
     for part in codes.chunks(part) {
         // Alone on the heap, so that a sanitizer sees a character read too far.
         let part: Box<[u32]> = part.into();
         let characters: Option<String> = part.iter().map(|code| char::from_u32(*code)).collect();
-        assert_eq!(utf8.push(&part).is_some(), characters.is_some(), "{} on {part:x?}", path.name());
+        assert_eq!(utf8.push(&part).is_some(), characters.is_some(), "{} on {part:x?}", level.name());
         truth.push_str(&characters.unwrap_or_default());
         if truth.len().is_multiple_of(3) {
             utf8.push_str("as it is");
             truth.push_str("as it is");
         }
-        assert_eq!(*utf8, *truth, "{}", path.name());
+        assert_eq!(*utf8, *truth, "{}", level.name());
     }
 }

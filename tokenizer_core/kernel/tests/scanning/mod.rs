@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::machine::path::Path;
+use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -25,13 +25,13 @@ const O200K: &str = concat!(
 pub const PATTERNS: [(&str, &str); 5] =
     [("gpt2", GPT2), ("cl100k_base", LLAMA3), ("llama3", LLAMA3), ("o200k_base", O200K), ("qwen2", QWEN2)];
 
-pub fn scanner(name: &str, path: Path) -> Pretokenizer {
+pub fn scanner(name: &str, level: SimdLevel) -> Pretokenizer {
     let stage = PretokenizerStage::Split {
         pattern: Pattern::Name(name.to_owned()),
         behavior: Behavior::Isolated,
         invert: false,
     };
-    Pretokenizer::on_path(&[stage], path).unwrap()
+    Pretokenizer::on_level(&[stage], level).unwrap()
 }
 
 /// Characters of every class, and those that the patterns name.

@@ -10,52 +10,59 @@ use super::ByteVector;
 /// The bit of each byte among those of its half.
 static BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
-impl ByteVector for uint8x16_t {
+/// A register of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bytes(uint8x16_t);
+
+impl Bytes {
+    #[inline(always)]
+    pub(super) fn load(bytes: &[u8; 16]) -> Self {
+        // SAFETY: there are sixteen bytes; any alignment will do.
+        Self(unsafe { vld1q_u8(bytes.as_ptr()) })
+    }
+
+    /// The same byte everywhere.
+    #[inline(always)]
+    pub(super) fn all(byte: u8) -> Self {
+        // SAFETY: every machine of this kind has NEON, as for all of these.
+        Self(unsafe { vdupq_n_u8(byte) })
+    }
+}
+
+impl ByteVector for Bytes {
     const BYTES: usize = 16;
 
     #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's promise; any alignment will do.
-        unsafe { vld1q_u8(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn all(byte: u8) -> Self {
-        // SAFETY: every machine of this kind has NEON, as for all of these.
-        unsafe { vdupq_n_u8(byte) }
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, other: Self) -> Self {
+    fn or(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { vorrq_u8(self, other) }
+        Self(unsafe { vorrq_u8(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
+    fn plus(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { vaddq_u8(self, other) }
+        Self(unsafe { vaddq_u8(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn is(self, other: Self) -> Self {
+    fn is(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { vceqq_u8(self, other) }
+        Self(unsafe { vceqq_u8(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn exceeds(self, other: Self) -> Self {
+    fn exceeds(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { vcgtq_s8(vreinterpretq_s8_u8(self), vreinterpretq_s8_u8(other)) }
+        Self(unsafe { vcgtq_s8(vreinterpretq_s8_u8(self.0), vreinterpretq_s8_u8(other.0)) })
     }
 
     #[inline(always)]
-    unsafe fn high_bits(self) -> u64 {
-        // SAFETY: as above; there are sixteen bits to load.
+    fn high_bits(self) -> u64 {
+        // SAFETY: as above.
         unsafe {
             // The highest bit fills its byte, of which the bit of the place is kept: the sum of a half holds its eight.
-            let filled = vreinterpretq_u8_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self)));
-            let bits = vandq_u8(filled, vld1q_u8(BITS.as_ptr()));
+            let filled = vreinterpretq_u8_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
+            let bits = vandq_u8(filled, Self::load(&BITS).0);
             u64::from(vaddv_u8(vget_low_u8(bits))) | u64::from(vaddv_u8(vget_high_u8(bits))) << 8
         }
     }

@@ -7,48 +7,55 @@ use core::arch::x86_64::{
 
 use super::ByteVector;
 
-impl ByteVector for __m128i {
+/// A register of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bytes(__m128i);
+
+impl Bytes {
+    #[inline(always)]
+    pub(super) fn load(bytes: &[u8; 16]) -> Self {
+        // SAFETY: there are sixteen bytes; any alignment will do.
+        Self(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+    }
+
+    /// The same byte everywhere.
+    #[inline(always)]
+    pub(super) fn all(byte: u8) -> Self {
+        // SAFETY: every machine of this kind has SSE2, as for all of these.
+        Self(unsafe { _mm_set1_epi8(byte as i8) })
+    }
+}
+
+impl ByteVector for Bytes {
     const BYTES: usize = 16;
 
     #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's promise; any alignment will do.
-        unsafe { _mm_loadu_si128(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn all(byte: u8) -> Self {
-        // SAFETY: every machine of this kind has SSE2, as for all of these.
-        unsafe { _mm_set1_epi8(byte as i8) }
-    }
-
-    #[inline(always)]
-    unsafe fn or(self, other: Self) -> Self {
+    fn or(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm_or_si128(self, other) }
+        Self(unsafe { _mm_or_si128(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
+    fn plus(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm_add_epi8(self, other) }
+        Self(unsafe { _mm_add_epi8(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn is(self, other: Self) -> Self {
+    fn is(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm_cmpeq_epi8(self, other) }
+        Self(unsafe { _mm_cmpeq_epi8(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn exceeds(self, other: Self) -> Self {
+    fn exceeds(self, other: Self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm_cmpgt_epi8(self, other) }
+        Self(unsafe { _mm_cmpgt_epi8(self.0, other.0) })
     }
 
     #[inline(always)]
-    unsafe fn high_bits(self) -> u64 {
+    fn high_bits(self) -> u64 {
         // SAFETY: as above.
-        u64::from(unsafe { _mm_movemask_epi8(self) } as u16)
+        u64::from(unsafe { _mm_movemask_epi8(self.0) } as u16)
     }
 }

@@ -31,23 +31,15 @@ impl<const N: usize> Lane<N> {
     }
 
     /// Make the first merge of a lane that has begun; `false` if there is none.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    pub(super) unsafe fn first<P: Maximum>(&mut self, table: &MergeTable) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.merge::<P>(table, P::maximum(&self.keys)) }
+    pub(super) fn first(&mut self, simd: impl Maximum, table: &MergeTable) -> bool {
+        self.merge(simd, table, simd.maximum(&self.keys))
     }
 
     /// Look up the pairs that the last merge led to.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    pub(super) unsafe fn look<P: FindTag + Maximum>(&mut self, table: &MergeTable) {
-        // SAFETY: the caller's promise.
-        let (rest, found) = unsafe { (P::maximum(&self.keys), self.precedences::<P>(table)) };
+    pub(super) fn look(&mut self, simd: impl FindTag + Maximum, table: &MergeTable) {
+        let (rest, found) = (simd.maximum(&self.keys), self.precedences(simd, table));
         let [before, at] = self.changed();
         let found = [key(found[0], before), key(found[1], at)];
         (self.keys[before], self.keys[at]) = (found[0], found[1]);
@@ -56,11 +48,8 @@ impl<const N: usize> Lane<N> {
 
     /// Make the next merge, after the pairs that the last one led to were looked up; `false` if none is left. `others`
     /// says whether so many lanes are at work that none waits for its lookups.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    pub(super) unsafe fn next<P: Maximum>(&mut self, table: &MergeTable, others: bool) -> bool {
+    pub(super) fn next(&mut self, simd: impl Maximum, table: &MergeTable, others: bool) -> bool {
         let (mut highest, last) = (self.rest, self.last);
         if others {
             highest = select_unpredictable(last > highest, last, highest);
@@ -69,8 +58,7 @@ impl<const N: usize> Lane<N> {
             cold_path();
             highest = last;
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.merge::<P>(table, highest) }
+        self.merge(simd, table, highest)
     }
 
     /// Bring the ids of the piece to the front.
@@ -90,11 +78,8 @@ impl<const N: usize> Lane<N> {
     }
 
     /// Make the leftmost merge of the lowest rank, whose key is the highest; `false` if none is left.
-    ///
-    /// # Safety
-    /// The machine has the path.
     #[inline(always)]
-    unsafe fn merge<P: Maximum>(&mut self, table: &MergeTable, mut key: u32) -> bool {
+    fn merge(&mut self, simd: impl Maximum, table: &MergeTable, mut key: u32) -> bool {
         loop {
             let Some((at, precedence)) = merge_of(key) else { return false };
             // SAFETY: only the place of a symbol has a key above `NONE`, and the last border stays taken after it.
@@ -108,8 +93,7 @@ impl<const N: usize> Lane<N> {
             }
             // The precedence is that of another pair, so this one does not merge.
             self.keys[at] = 0;
-            // SAFETY: the caller's promise.
-            key = unsafe { P::maximum(&self.keys) };
+            key = simd.maximum(&self.keys);
         }
     }
 }

@@ -6,14 +6,13 @@ use proptest::prelude::*;
 
 use super::{FindTag, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
-use crate::machine::path::{Avx2, Path};
+use crate::machine::level::Avx2;
 
 const ID_BITS: u32 = 9;
 
-/// What a pair has, by path: 0 for none, whatever was found first.
-fn looked_up<L: FindTag>(table: &PairTable, left: u32, right: u32) -> u32 {
-    // SAFETY: asked for on a path that the machine has.
-    let found = unsafe { table.look::<L>(table.address(left, right), || (left, right)) };
+/// What a pair has, by level: 0 for none, whatever was found first.
+fn looked_up(simd: impl FindTag, table: &PairTable, left: u32, right: u32) -> u32 {
+    let found = table.look(simd, table.address(left, right), || (left, right));
     if found != 0 && table.holds(found, left, right) { found } else { 0 }
 }
 
@@ -21,10 +20,10 @@ fn check(table: &PairTable, truth: &HashMap<(u32, u32), u32>, pair: (u32, u32)) 
     let (left, right) = pair;
     let expected = truth.get(&pair).copied().unwrap_or(0);
     prop_assert_eq!(table.get(left, right), expected, "{:?}", pair);
-    prop_assert_eq!(looked_up::<Portable>(table, left, right), expected, "{:?}", pair);
+    prop_assert_eq!(looked_up(Portable, table, left, right), expected, "{:?}", pair);
     #[cfg(target_arch = "x86_64")]
-    if Path::Avx2.is_available() {
-        prop_assert_eq!(looked_up::<Avx2>(table, left, right), expected, "{:?}", pair);
+    if let Some(avx2) = Avx2::detect() {
+        prop_assert_eq!(looked_up(avx2, table, left, right), expected, "{:?}", pair);
     }
     Ok(())
 }
@@ -123,8 +122,7 @@ fn a_pair_with_a_border_has_none() {
         let address = table.address_between(left, right, false);
         assert_eq!(address, table.address(left, right));
         let border = table.address_between(left, right, true);
-        // SAFETY: every machine has it.
-        assert_eq!(unsafe { table.look::<Portable>(border, || (left, right)) }, 0);
+        assert_eq!(table.look(Portable, border, || (left, right)), 0);
     }
 }
 

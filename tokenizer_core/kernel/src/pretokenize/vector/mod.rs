@@ -9,13 +9,16 @@ mod borders;
 mod compared;
 mod wide;
 
+use std::marker::PhantomData;
+
 use self::borders::{Borders, Carry, borders};
 pub(crate) use self::compared::write;
 use self::compared::{classes, shape, white_bytes};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
 use crate::machine::branch::cold_path;
-use crate::machine::byte_vector::{BaseVector, ByteVector, WINDOW};
+use crate::machine::byte_vector::{Simd, WINDOW};
+use crate::machine::level::OnLevel;
 use crate::machine::prefetch::prefetch;
 
 /// The most ends in one window: one for each byte, and one for the end of the text.
@@ -27,29 +30,32 @@ const AHEAD: usize = 1024;
 /// Bytes that are read to classify the characters that begin in the first 64.
 pub(crate) const READ: usize = WINDOW + 4;
 
-/// As [`scan::fill`].
-pub(super) fn fill_portable<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
-    // SAFETY: every machine has these vectors.
-    unsafe { fill::<R, BaseVector>(text.as_bytes(), at, ends) }
+/// As [`scan::fill`], on any level.
+pub(super) struct Fill<'a, R> {
+    text: &'a str,
+    at: usize,
+    ends: &'a mut [u32],
+    rules: PhantomData<R>,
 }
 
-/// As [`scan::fill`], with AVX2 and BMI2.
-///
-/// # Safety
-/// The machine has [`crate::machine::path::Path::Avx2`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn fill_avx2<R: Rules>(text: &str, at: usize, ends: &mut [u32]) -> usize {
-    // SAFETY: the caller's promise.
-    unsafe { fill::<R, core::arch::x86_64::__m256i>(text.as_bytes(), at, ends) }
+impl<'a, R> Fill<'a, R> {
+    pub(super) fn new(text: &'a str, at: usize, ends: &'a mut [u32]) -> Self {
+        Self { text, at, ends, rules: PhantomData }
+    }
+}
+
+impl<R: Rules, S: Simd> OnLevel<S> for Fill<'_, R> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self, simd: S) -> usize {
+        fill::<R, S>(simd, self.text.as_bytes(), self.at, self.ends)
+    }
 }
 
 /// As [`scan::fill`].
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn fill<R: Rules, V: ByteVector>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+fn fill<R: Rules, S: Simd>(simd: S, text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
     let mut count = 0;
     // Where the last piece ended: at the window, or before it if that begins inside a piece.
     let mut start = at;
@@ -58,10 +64,8 @@ unsafe fn fill<R: Rules, V: ByteVector>(text: &[u8], mut at: usize, ends: &mut [
         && let Some(room) = ends.get_mut(count..).and_then(<[u32]>::first_chunk_mut::<ROOM>)
     {
         prefetch(text, at + AHEAD);
-        // SAFETY: the caller's promise.
-        let (Borders { starts, whole, next }, length, last) = unsafe { look::<R, V>(text, at, carry) };
-        // SAFETY: as above.
-        unsafe { write::<V>(starts, at as u32, room) };
+        let (Borders { starts, whole, next }, length, last) = look::<R, S>(simd, text, at, carry);
+        write(simd, starts, at as u32, room);
         let given = starts.count_ones() as usize;
         count += given;
         if whole && at + length == text.len() {
@@ -80,8 +84,7 @@ unsafe fn fill<R: Rules, V: ByteVector>(text: &[u8], mut at: usize, ends: &mut [
         carry = Carry::default();
         // The rest of shorter runs is looked at again with what follows.
         let is_long = start < at + 3 * WINDOW / 4;
-        // SAFETY: as above.
-        if is_long && let Some(white) = unsafe { white_space::<V>(text, start) } {
+        if is_long && let Some(white) = white_space(simd, text, start) {
             // One of them has no bit: it is the first character, or one of the last.
             let newlines = R::NEWLINE_CUT && white.newline_end > start;
             if newlines {
@@ -112,16 +115,12 @@ struct WhiteSpace {
 
 /// The white space that begins with the piece at `at`, if there is more than one character of it, all of them are ASCII
 /// and so is what follows.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn white_space<V: ByteVector>(text: &[u8], at: usize) -> Option<WhiteSpace> {
+fn white_space<S: Simd>(simd: S, text: &[u8], at: usize) -> Option<WhiteSpace> {
     let mut white = WhiteSpace { end: at, newline_end: at };
     loop {
         let window = text.get(white.end..)?.first_chunk()?;
-        // SAFETY: the caller's promise.
-        let (space, newline) = unsafe { white_bytes::<V>(window) };
+        let (space, newline) = white_bytes(simd, window);
         let run = space.trailing_ones() as usize;
         let newlines = newline & lowest_bits(run);
         if newlines != 0 {
@@ -137,31 +136,23 @@ unsafe fn white_space<V: ByteVector>(text: &[u8], at: usize) -> Option<WhiteSpac
 
 /// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its
 /// last character.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn look<R: Rules, V: ByteVector>(text: &[u8], at: usize, carry: Carry) -> (Borders, usize, usize) {
+fn look<R: Rules, S: Simd>(simd: S, text: &[u8], at: usize, carry: Carry) -> (Borders, usize, usize) {
     let rest = &text[at..];
-    // SAFETY: the caller's promise.
-    unsafe {
-        if let Some(bytes) = rest.first_chunk() {
-            // Most windows are followed by more text, and knowing that makes their code shorter.
-            look_at::<R, V>(text, at, bytes, READ, carry)
-        } else {
-            let mut copy = [0; READ];
-            copy[..rest.len()].copy_from_slice(rest);
-            look_at::<R, V>(text, at, &copy, rest.len(), carry)
-        }
+    if let Some(bytes) = rest.first_chunk() {
+        // Most windows are followed by more text, and knowing that makes their code shorter.
+        look_at::<R, S>(simd, text, at, bytes, READ, carry)
+    } else {
+        let mut copy = [0; READ];
+        copy[..rest.len()].copy_from_slice(rest);
+        look_at::<R, S>(simd, text, at, &copy, rest.len(), carry)
     }
 }
 
 /// As [`look`], where `bytes` stand; of them `rest` are text.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn look_at<R: Rules, V: ByteVector>(
+fn look_at<R: Rules, S: Simd>(
+    simd: S,
     text: &[u8],
     at: usize,
     bytes: &[u8; READ],
@@ -170,20 +161,17 @@ unsafe fn look_at<R: Rules, V: ByteVector>(
 ) -> (Borders, usize, usize) {
     let Some(window) = bytes.first_chunk() else { return (Borders::default(), 0, 0) };
     let last = rest <= WINDOW;
-    // SAFETY: the caller's promise, for each call in this function.
-    let (wide, first) = unsafe { shape::<V>(window) };
+    let (wide, first) = shape(simd, window);
     if wide == 0 {
         let length = rest.min(WINDOW);
-        // SAFETY: as above.
-        let masks = unsafe { classes::<R, V>(bytes, 0, 0) };
+        let masks = classes::<R, S>(simd, bytes, 0, 0);
         let contractions = move |quotes| contractions::<R>(text, at, quotes);
         return (borders::<R>(&masks, 0, length, last, carry, contractions), length, length - 1);
     }
     let length = if last { rest } else { whole_characters(window, first) };
     let leads = first & lowest_bits(length);
     let inside = lowest_bits(length) & !first;
-    // SAFETY: as above.
-    let masks = unsafe { classes::<R, V>(bytes, leads & wide, inside) };
+    let masks = classes::<R, S>(simd, bytes, leads & wide, inside);
     let contractions = move |quotes| contractions::<R>(text, at, quotes);
     (borders::<R>(&masks, inside, length, last, carry, contractions), length, 63 - leads.leading_zeros() as usize)
 }

@@ -2,7 +2,7 @@
 
 use super::compared::{below, between, is};
 use super::{READ, WINDOW};
-use crate::machine::byte_vector::ByteVector;
+use crate::machine::byte_vector::Simd;
 use crate::unicode::utf8::decode;
 use crate::unicode::{CASELESS, LOWER, UPPER, class_of, class_of_all};
 
@@ -89,19 +89,13 @@ const fn index_of(code: usize) -> usize {
 }
 
 /// The classes of the characters at `wide`.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-pub(super) unsafe fn wide_classes<V: ByteVector>(bytes: &[u8; READ], wide: u64) -> Wide {
+pub(super) fn wide_classes<S: Simd>(simd: S, bytes: &[u8; READ], wide: u64) -> Wide {
     let mut classes = Wide::default();
-    // SAFETY: the caller's promise.
-    let classified = unsafe {
-        if wide.count_ones() >= DENSE {
-            dense::<V>(bytes, wide, &mut classes)
-        } else {
-            latin::<V>(bytes, wide, &mut classes)
-        }
+    let classified = if wide.count_ones() >= DENSE {
+        dense(simd, bytes, wide, &mut classes)
+    } else {
+        latin(simd, bytes, wide, &mut classes)
     };
     let mut left = wide & !classified;
     while left != 0 {
@@ -113,11 +107,8 @@ pub(super) unsafe fn wide_classes<V: ByteVector>(bytes: &[u8; READ], wide: u64) 
 }
 
 /// Classify characters of alphabets and ideographs, and return which they are.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide) -> u64 {
+fn dense<S: Simd>(simd: S, bytes: &[u8; READ], wide: u64, classes: &mut Wide) -> u64 {
     let Some(window) = bytes.first_chunk() else { return 0 };
     let (mut candidates, mut known) = (wide, 0);
     for _ in 0..TRIES {
@@ -126,8 +117,7 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
         }
         let first = bytes[candidates.trailing_zeros() as usize % WINDOW];
         if matches!(first, 0xE3..=0xE9) {
-            // SAFETY: the caller's promise.
-            let caseless = wide & unsafe { ideographs_and_kana::<V>(window) };
+            let caseless = wide & ideographs_and_kana(simd, window);
             classes.add(CASELESS, caseless);
             return known | caseless;
         }
@@ -135,19 +125,16 @@ unsafe fn dense<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide
         if first < 0xE0
             && let Some(alphabet) = ALPHABETS[usize::from(first % 32)]
         {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let same = wide & is::<V>(window, first);
-                let [start, middle, end] = alphabet.starts;
-                // No closure, as in `compared`.
-                let (start, middle) = (below::<V>(window, start) >> 1, below::<V>(window, middle) >> 1);
-                let end = below::<V>(window, end) >> 1;
-                let (low, high) = (same & middle & !start, same & end & !middle);
-                classes.0[alphabet.places[0] % 8] |= low;
-                classes.0[alphabet.places[1] % 8] |= high;
-                candidates &= !same;
-                known |= low | high;
-            }
+            let same = wide & is(simd, window, first);
+            let [start, middle, end] = alphabet.starts;
+            // No closure, as in `compared`.
+            let (start, middle) = (below(simd, window, start) >> 1, below(simd, window, middle) >> 1);
+            let end = below(simd, window, end) >> 1;
+            let (low, high) = (same & middle & !start, same & end & !middle);
+            classes.0[alphabet.places[0] % 8] |= low;
+            classes.0[alphabet.places[1] % 8] |= high;
+            candidates &= !same;
+            known |= low | high;
         }
     }
     known
@@ -158,22 +145,16 @@ const _: () = assert!(class_of_all(0xDF..0xF7) & class_of_all(0xF8..0x100) & LOW
 
 /// Classify the letters from U+00C0 to U+00FF, which are most of what a text in a European language has beyond ASCII,
 /// and return where they are. All at once, since their number is unpredictable.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn latin<V: ByteVector>(bytes: &[u8; READ], wide: u64, classes: &mut Wide) -> u64 {
+fn latin<S: Simd>(simd: S, bytes: &[u8; READ], wide: u64, classes: &mut Wide) -> u64 {
     let Some(window) = bytes.first_chunk() else { return 0 };
-    // SAFETY: the caller's promise, for all of this function.
-    unsafe {
-        // U+00D7 and U+00F7 differ in one bit, and are not letters.
-        let signs = between::<V>(window, 0x20, 0xB7, 0xB7) >> 1;
-        let letters = wide & is::<V>(window, 0xC3) & !signs;
-        let upper = letters & below::<V>(window, 0x9F) >> 1;
-        classes.add(UPPER, upper);
-        classes.add(LOWER, letters & !upper);
-        letters
-    }
+    // U+00D7 and U+00F7 differ in one bit, and are not letters.
+    let signs = between(simd, window, 0x20, 0xB7, 0xB7) >> 1;
+    let letters = wide & is(simd, window, 0xC3) & !signs;
+    let upper = letters & below(simd, window, 0x9F) >> 1;
+    classes.add(UPPER, upper);
+    classes.add(LOWER, letters & !upper);
+    letters
 }
 
 const _: () = assert!(class_of_all(0x4E00..0xA000) & CASELESS != 0, "ideographs");
@@ -181,24 +162,18 @@ const _: () = assert!(class_of_all(0x3041..0x3097) & CASELESS != 0, "hiragana");
 const _: () = assert!(class_of_all(0x30A1..0x30FB) & class_of_all(0x30FC..0x3100) & CASELESS != 0, "katakana");
 
 /// The first bytes of what most of Japanese and Chinese is written in.
-///
-/// # Safety
-/// The machine has `V`.
 #[inline(always)]
-unsafe fn ideographs_and_kana<V: ByteVector>(window: &[u8; WINDOW]) -> u64 {
-    // SAFETY: the caller's promise, for all of this function.
-    unsafe {
-        // U+4E00 to U+4FFF share their first byte with what is none.
-        let shared = is::<V>(window, 0xE4) & !below::<V>(window, 0xB8) >> 1;
-        let ideographs = between::<V>(window, 0, 0xE5, 0xE9) | shared;
-        let kana = is::<V>(window, 0xE3) & between::<V>(window, 0, 0x81, 0x83) >> 1;
-        if kana == 0 {
-            return ideographs;
-        }
-        // U+3040, what is between hiragana and katakana, and U+30FB.
-        let before = is::<V>(window, 0x81) >> 1 & is::<V>(window, 0x80) >> 2;
-        let amid = is::<V>(window, 0x82) >> 1 & between::<V>(window, 0, 0x97, 0xA0) >> 2;
-        let dot = is::<V>(window, 0x83) >> 1 & is::<V>(window, 0xBB) >> 2;
-        ideographs | kana & !(before | amid | dot)
+fn ideographs_and_kana<S: Simd>(simd: S, window: &[u8; WINDOW]) -> u64 {
+    // U+4E00 to U+4FFF share their first byte with what is none.
+    let shared = is(simd, window, 0xE4) & !below(simd, window, 0xB8) >> 1;
+    let ideographs = between(simd, window, 0, 0xE5, 0xE9) | shared;
+    let kana = is(simd, window, 0xE3) & between(simd, window, 0, 0x81, 0x83) >> 1;
+    if kana == 0 {
+        return ideographs;
     }
+    // U+3040, what is between hiragana and katakana, and U+30FB.
+    let before = is(simd, window, 0x81) >> 1 & is(simd, window, 0x80) >> 2;
+    let amid = is(simd, window, 0x82) >> 1 & between(simd, window, 0, 0x97, 0xA0) >> 2;
+    let dot = is(simd, window, 0x83) >> 1 & is(simd, window, 0xBB) >> 2;
+    ideographs | kana & !(before | amid | dot)
 }

@@ -1,15 +1,13 @@
 //! The same with AVX2: of eight characters at a time, the unused bytes of their words are shuffled out.
 
+use super::WINDOW;
+use super::words::WriteWindow;
+use crate::machine::level::{Avx2, Portable};
 use core::arch::x86_64::{
     __m256i, _mm_load_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm256_and_si256, _mm256_blendv_epi8,
     _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,
     _mm256_movemask_ps, _mm256_or_si256, _mm256_set1_epi32, _mm256_slli_epi32, _mm256_srli_epi32,
 };
-use std::mem::MaybeUninit;
-
-use super::WINDOW;
-use super::words::{self, WriteWindow};
-use crate::machine::path::{Avx2, Portable};
 
 /// Characters of a vector, and those whose bytes are shuffled together.
 const LANES: usize = 8;
@@ -45,30 +43,20 @@ static PLACES: Places = {
     Places(places)
 };
 
-/// As [`words::from_utf32`].
-///
-/// # Safety
-/// The machine has [`crate::machine::path::Path::Avx2`], and as there.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub unsafe fn from_utf32(characters: &[u32], bytes: &mut [MaybeUninit<u8>]) -> Option<usize> {
-    // SAFETY: the caller's promise.
-    unsafe { words::from_utf32::<Avx2>(characters, bytes) }
-}
-
 impl WriteWindow for Avx2 {
     #[inline(always)]
-    unsafe fn write<const MOST: usize>(window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
-        // SAFETY: the caller's promise, for all of this function. A window is whole vectors. Of the characters before
+    unsafe fn write<const MOST: usize>(self, window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
+        // SAFETY: the token proves AVX2, and the caller promises the room. A window is whole vectors. Of the characters before
         // and the first half of a vector, at most seven are not among the first `length`; these have one byte each, so
         // there is room for the sixteen bytes of each half.
         unsafe {
             if MOST > 3 {
-                return Portable::write::<MOST>(window, length, to);
+                return Portable.write::<MOST>(window, length, to);
             }
             let mut count = 0;
             for at in (0..length).step_by(LANES) {
                 let characters = _mm256_loadu_si256(window.as_ptr().add(at).cast());
-                let (words, [wide, three]) = words_of::<MOST>(characters);
+                let (words, [wide, three]) = words_of::<MOST>(self, characters);
                 let first = (_mm256_castsi256_si128(words), (wide & FIRST) | ((three & FIRST) << HALF));
                 let second = (_mm256_extracti128_si256::<1>(words), (wide >> HALF) | (three & !FIRST));
                 for (words, bits) in [first, second] {
@@ -85,12 +73,9 @@ impl WriteWindow for Avx2 {
 
 /// The bytes of each character, none of which has more than three or `MOST`, the first lowest, and a bit for each that
 /// has two or more, and for each that has three.
-///
-/// # Safety
-/// The machine has AVX2.
 #[inline(always)]
-unsafe fn words_of<const MOST: usize>(characters: __m256i) -> (__m256i, [u32; 2]) {
-    // SAFETY: the caller's promise.
+fn words_of<const MOST: usize>(_: Avx2, characters: __m256i) -> (__m256i, [u32; 2]) {
+    // SAFETY: the token proves AVX2.
     unsafe {
         let mark = _mm256_set1_epi32(0x80);
         let tail = _mm256_or_si256(_mm256_and_si256(characters, _mm256_set1_epi32(0x3F)), mark);
