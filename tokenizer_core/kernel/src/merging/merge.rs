@@ -1,21 +1,14 @@
-//! Byte-pair merges inside one piece: lowest rank first, leftmost first among equals. Longer pieces use a priority
-//! queue over a linked list, as SentencePiece does.
+//! Byte-pair merges inside one piece: lowest rank first, leftmost first among equals, by a priority queue over a linked
+//! list, as in SentencePiece.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::merging::LONG;
-use crate::merging::lane::Lanes;
 use crate::merging::ranks::{MergeTable, NEVER};
-
-/// Up to this many bytes, lanes are faster than the queue and than the search from left to right.
-const SCAN_LIMIT: usize = Lanes::<LONG>::LIMIT;
 
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]
 pub struct Merger {
-    /// For pieces of up to [`SCAN_LIMIT`] bytes: one of them here, several where a portion has them.
-    pub(crate) lanes: Lanes<LONG>,
     ids: Vec<u32>,
     ranks: Vec<u32>,
     links: Vec<Links>,
@@ -35,19 +28,10 @@ const NONE: u32 = u32::MAX;
 impl Merger {
     /// The ids of `piece` by merges alone. The piece is shorter than 4 GiB.
     pub fn merge(&mut self, table: &MergeTable, piece: &[u8]) -> &[u32] {
-        match piece.len() {
-            0 => self.ids.clear(),
-            1..=SCAN_LIMIT => {
-                self.lanes.merge(table, std::iter::once(piece));
-                let (ids, count) = self.lanes.ids(0);
-                self.ids.clear();
-                self.ids.extend_from_slice(&ids[..count]);
-            }
-            _ => {
-                self.ids.clear();
-                self.ids.extend(piece.iter().map(|byte| table.byte_id(*byte)));
-                self.merge_by_queue(table);
-            }
+        self.ids.clear();
+        self.ids.extend(piece.iter().map(|byte| table.byte_id(*byte)));
+        if !piece.is_empty() {
+            self.merge_by_queue(table);
         }
         &self.ids
     }
@@ -68,7 +52,7 @@ impl Merger {
     ///
     /// A queued pair may have changed since: when it is popped, it is compared with the current rank of its place.
     fn merge_by_queue(&mut self, table: &MergeTable) {
-        let Self { ids, ranks, links, queue, .. } = self;
+        let Self { ids, ranks, links, queue } = self;
         let count = ids.len() as u32;
         links.clear();
         links.extend(

@@ -6,9 +6,8 @@ pub mod lineage;
 pub mod merge;
 pub(crate) mod pair_table;
 pub mod ranks;
-pub(crate) mod run_tokens;
 pub mod token_index;
-pub(crate) mod white_space_tokens;
+pub(crate) mod token_trie;
 
 use self::backtrack::Backtracker;
 use self::lane::Lanes;
@@ -17,10 +16,9 @@ use self::merge::Merger;
 /// Places in a lane, by the length of its pieces: two more than the bytes of the longest that it takes.
 pub(crate) const SHORT: usize = 16;
 pub(crate) const MIDDLE: usize = 32;
-pub(crate) const LONG: usize = 64;
 
-/// What merges pieces, by their length: lanes, of which `queue` has the longest. What is too long for these is merged
-/// by the search from left to right where the vocabulary allows it, else by the queue.
+/// Three ways to merge a piece: lanes for short ones, the search from left to right for those of more than 30 bytes,
+/// and the queue where the search cannot tell.
 #[derive(Debug, Default)]
 pub struct Mergers {
     pub(crate) short: Lanes<SHORT>,

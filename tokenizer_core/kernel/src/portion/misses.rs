@@ -8,7 +8,7 @@ use super::piece_ids::PieceIds;
 use super::{Keys, Miss, PIECES, Pieces};
 use crate::merging::lane::{LANES, Lanes};
 use crate::merging::token_index::Candidate;
-use crate::merging::{LONG, MIDDLE, Mergers, SHORT};
+use crate::merging::{MIDDLE, Mergers, SHORT};
 use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, KEY_LIMIT, Key, LongCache, PLACE_SHIFT, WIDE_LIMIT, WideIds};
 use crate::tables::Tables;
 
@@ -34,7 +34,6 @@ pub(super) struct MissResolver {
     short: Vec<usize>,
     middle: Vec<usize>,
     long: Vec<usize>,
-    longest: Vec<usize>,
     /// By the place of its line: the last miss that was to be merged.
     unknown: [u16; BUCKETS],
     /// Misses that repeat an earlier one, and which.
@@ -53,7 +52,6 @@ impl Default for MissResolver {
             short: Vec::with_capacity(PIECES),
             middle: Vec::with_capacity(PIECES),
             long: Vec::new(),
-            longest: Vec::new(),
             unknown: [0; BUCKETS],
             repeats: Vec::with_capacity(PIECES),
         }
@@ -149,16 +147,14 @@ impl MissResolver {
                     &mut self.short
                 } else if length <= Lanes::<MIDDLE>::LIMIT {
                     &mut self.middle
-                } else if length <= Lanes::<LONG>::LIMIT {
-                    &mut self.long
                 } else {
-                    &mut self.longest
+                    &mut self.long
                 };
                 group.push(miss);
             }
         }
         self.merge_in_turns(text, tables, mergers, caches);
-        while let Some(miss) = self.longest.pop() {
+        while let Some(miss) = self.long.pop() {
             let piece = &text[self.pieces[miss].range()];
             let by_search = tables.search_tables().and_then(|search| mergers.backtracker.encode(search, piece));
             let ids = match by_search {
@@ -320,7 +316,6 @@ impl MissResolver {
         }
         self.merge_group(|all| &mut all.short, &mut mergers.short, text, tables, caches);
         self.merge_group(|all| &mut all.middle, &mut mergers.middle, text, tables, caches);
-        self.merge_group(|all| &mut all.long, &mut mergers.queue.lanes, text, tables, caches);
     }
 
     /// Merge the misses that `listed` finds, and empty the list.
