@@ -40,7 +40,9 @@ from tokenizer_core.errors import (
     UnknownTokenId,
     Unsupported,
 )
-from tokenizer_core.tokenizer import CacheStatistics, EncodedBatch, Offsets, SpecialTokens, TextRoute, Tokenizer
+from tokenizer_core.formats.recognise import FORMATS, Format
+from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
+from tokenizer_core.tokenizer import SpecialTokens, TextRoute, Tokenizer
 
 if TYPE_CHECKING:
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BASE_ARTIFACT",
     "CACHE_BYTES",
+    "FORMATS",
     "MAX_CACHE_BYTES",
     "VERSION",
     "AddedToken",
@@ -102,6 +105,7 @@ __all__ = [
     "EncodedChat",
     "Fertility",
     "Files",
+    "Format",
     "HashMismatch",
     "IdLayout",
     "InputError",

@@ -23,7 +23,7 @@ TokdError
 │   ├── ArtifactNotFound     artifact_not_found
 │   ├── HashMismatch         hash_mismatch
 │   ├── InvalidArtifact      duplicate_id, duplicate_token, id_conflict, id_out_of_range, invalid_file, invalid_name,
-│   │                        invalid_pattern, merge_out_of_vocab, missing_byte
+│   │                        invalid_pattern, merge_out_of_vocab, missing_byte, unknown_format
 │   └── Unsupported          unsupported: a feature that is refused by name
 ├── Cancelled                cancelled: a training run was stopped
 └── InternalError            internal: a bug here, reported and survived
@@ -184,6 +184,7 @@ class InvalidArtifact(ArtifactError):
         "invalid_pattern",
         "merge_out_of_vocab",
         "missing_byte",
+        "unknown_format",
     )
 
 

@@ -110,16 +110,21 @@ class Row:
 
 
 def pad_id_of(pad_token: str, added_tokens: Iterable[AddedToken]) -> int:
-    """Return the id of an added token that is to fill rows.
+    """Return the id of an added token that is to fill rows; errors as ``id_of_role``, at ``pad_token``."""
+    return id_of_role("pad", pad_token, added_tokens)
+
+
+def id_of_role(role: str, literal: str, added_tokens: Iterable[AddedToken]) -> int:
+    """Return the id of the added token that is to have a role such as ``eos``.
 
     Raises:
-        InvalidOption: at ``pad_token``; no added token has this literal.
+        InvalidOption: at ``eos_token``; no added token has this literal.
     """
     ids = {token.content: token.id for token in added_tokens}
-    if (id := ids.get(pad_token)) is None:
-        near = did_you_mean(pad_token, ids) or (f"; there is {next(iter(ids))[:80]!r}" if ids else "")
+    if (id := ids.get(literal)) is None:
+        near = did_you_mean(literal, ids) or (f"; there is {next(iter(ids))[:80]!r}" if ids else "")
         raise InvalidOption(
-            f"the pad token is an added token, which {pad_token[:80]!r} is not{near}", field="pad_token"
+            f"the {role} token is an added token, which {literal[:80]!r} is not{near}", field=f"{role}_token"
         )
     return id
 

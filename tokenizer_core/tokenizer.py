@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
-from tokenizer_core import artifact
+from tokenizer_core import artifact, loading
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
 from tokenizer_core.arguments import check_choice, check_kind, check_request, check_unicode
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 from tokenizer_core.formats.added import reserved
+from tokenizer_core.formats.recognise import Format
+from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -35,62 +36,6 @@ SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 """What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
 matches at all, special or not."""
 TextRoute = Literal["encode", "count", "offsets"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedBatch:
-    """The ids of many texts in one array.
-
-    Attributes:
-        ids: uint32, shape (total,).
-        row_offsets: int64, shape (rows + 1,); row ``i`` is ``ids[row_offsets[i]:row_offsets[i + 1]]``.
-    """
-
-    ids: Ids
-    row_offsets: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.row_offsets) - 1
-
-    def __getitem__(self, row: int) -> Ids:
-        row = index(row)
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"row {row} of a batch of {len(self)}")
-        row %= len(self)
-        return self.ids[self.row_offsets[row] : self.row_offsets[row + 1]]
-
-    def __iter__(self) -> Iterator[Ids]:
-        return (self[row] for row in range(len(self)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Offsets:
-    """The ids of a text and the half-open span of each.
-
-    Attributes:
-        ids: uint32, shape (n,).
-        spans: uint32, shape (n, 2), in the unit that was asked for; each the smallest that covers the token's bytes.
-    """
-
-    ids: Ids
-    spans: npt.NDArray[np.uint32]
-
-
-@dataclass(frozen=True, slots=True)
-class CacheStatistics:
-    """What the piece caches of a tokenizer did.
-
-    Attributes:
-        bytes: what the caches of all threads may take.
-        pieces: pieces looked up.
-        misses: pieces that no cache knew.
-        evictions: pieces forgotten for others.
-    """
-
-    bytes: int
-    pieces: int
-    misses: int
-    evictions: int
 
 
 class Tokenizer(Codec):
@@ -132,6 +77,32 @@ class Tokenizer(Codec):
             ArtifactNotFound, HashMismatch, InvalidArtifact, InvalidOption, Unsupported
         """
         return cls(artifact.read(path), cache_bytes=cache_bytes)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        format: Format | None = None,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> Self:
+        """Read what a model ships, a file or a directory, whose format is told from its content.
+
+        Of a directory, what the model's own library would read is read; ``provenance`` says what was passed over.
+
+        Args:
+            format: what the content is taken for; then nothing is told from it.
+            pattern, special_tokens: as in ``from_tiktoken``, of a format that does not hold them.
+
+        Raises:
+            ArtifactNotFound, HashMismatch, InvalidArtifact, InvalidOption, TemplateFailed, Unsupported
+        """
+        parts = loading.read(path, format=format, pattern=pattern, special_tokens=special_tokens)
+        tokenizer = cls(parts, cache_bytes=cache_bytes)
+        _ = tokenizer.templates
+        return tokenizer
 
     @classmethod
     def from_tiktoken(cls, path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None) -> Self:
@@ -375,6 +346,22 @@ class Tokenizer(Codec):
         check_unicode(source, "source")
         template.compiled(source)
         settings = replace(self.settings, chat_template=source, named_templates=())
+        return self.with_parts(replace(self._parts, settings=settings))
+
+    def with_roles(self, *, bos: str | None = None, eos: str | None = None, pad: str | None = None) -> Self:
+        """Return the same tokenizer with other roles of added tokens: equal ids, of the same class as ``with_parts``.
+
+        Raises:
+            InvalidOption: no added token has this literal.
+        """
+        from tokenizer_core.padding import id_of_role
+
+        own = self.settings
+        for role, literal in (("bos", bos), ("eos", eos), ("pad", pad)):
+            if literal is not None:
+                check_unicode(literal, f"{role}_token")
+                id_of_role(role, literal, self.added_tokens)
+        settings = replace(own, bos=bos or own.bos, eos=eos or own.eos, pad=pad or own.pad)
         return self.with_parts(replace(self._parts, settings=settings))
 
     def with_parts(self, parts: TokenizerParts) -> Self:

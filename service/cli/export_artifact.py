@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from service.cli.import_artifact import FORMATS
 from service.cli.options import Parser, place
 from service.cli.streams import create, printable, write_json, write_line
 from tokenizer_core import Beside, Tokenizer, to_huggingface, to_tiktoken, to_vocab_merges
+
+FORMATS = ("huggingface", "tiktoken", "vocab_merges")
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:

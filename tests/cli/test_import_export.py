@@ -177,8 +177,11 @@ def test_import_names_what_it_wrote(tokd, tmp_path):
         (b"hello world\n", "unknown_format", 1, "--format"),
         (b"", "unknown_format", 1, "--format"),
         (b"\x80\x04\x95pickle", "unknown_format", 1, "--format"),
-        (b"aGVsbG8= 0\n", "usage", 2, "--pattern"),
-        (b'{"!": 0, "\\"": 1}', "usage", 2, "merges.txt"),
+        (b"aGVsbG8= 0\n", "invalid_option", 1, "--pattern"),
+        (b'{"!": 0, "\\"": 1}', "unknown_format", 1, "merges.txt"),
+        (b"\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\x02", "unsupported", 1, "SentencePiece"),
+        (b"[PAD]\n[UNK]\n[CLS]\n", "unsupported", 1, "WordPiece"),
+        (b"1 '\\x00' 1\n2 '\\x01' 1\n", "unsupported", 1, "RWKV"),
         (b"{" * 200_000, "invalid_file", 1, ""),
         (b'{"a": ' * 200_000, "invalid_file", 1, ""),
         (b"{}", "", 1, ""),
@@ -199,7 +202,7 @@ def test_no_command_writes_to_an_empty_path(tokd, command):
 
 def test_import_never_waits_for_a_pipe(tokd, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert_refused(tokd("import", str(tmp_path / "pipe"), "-o", str(tmp_path / "out")), "unreadable_file", 1, "pipe")
+    assert_refused(tokd("import", str(tmp_path / "pipe"), "-o", str(tmp_path / "out")), "invalid_file", 1, "pipe")
 
 
 def test_import_names_a_place_that_cannot_be_written(tokd):
@@ -221,6 +224,26 @@ def test_import_names_the_pad_token(tokd, tmp_path):
     result = tokd("import", "hf", "-o", str(tmp_path / "wrong"), "--pad-token", "<|pad>")
     assert_refused(result, "invalid_option", 1, "did you mean '<|pad|>'?")
     assert not (tmp_path / "wrong").exists()
+
+
+def test_import_names_the_ends_and_takes_a_template(tokd, tmp_path):
+    (tmp_path / "template").write_text("{{ bos_token }}{{ messages[0].content }}{{ eos_token }}")
+    roles = ["--bos-token", "<|im_start|>", "--eos-token", "<|im_end|>", "--chat-template", str(tmp_path / "template")]
+    succeed(tokd("import", "hf", "-o", str(tmp_path / "out"), "--name", "llama3.1", *roles))
+    made = Tokenizer.open(tmp_path / "out")
+    assert made.name == "llama3.1"
+    assert made.render_chat([{"role": "user", "content": "x"}]).text == "<|im_start|>x<|im_end|>"
+    result = tokd("import", "hf", "-o", str(tmp_path / "wrong"), "--eos-token", "<|im_ends|>")
+    assert_refused(result, "invalid_option", 1, "eos_token", "did you mean '<|im_end|>'?")
+
+
+def test_import_says_what_it_passed_over(tokd, tmp_path):
+    layout = write_plain(tmp_path / "both")
+    for name in ("vocab.json", "merges.txt"):
+        (layout / name).write_text("not read")
+    said = succeed(tokd("import", str(layout), "-o", str(tmp_path / "out"))).decode()
+    assert "passed over vocab.json" in said
+    assert Tokenizer.open(tmp_path / "out").provenance["imported_from"]["passed_over"] == ["vocab.json"]
 
 
 def test_import_gives_a_rank_file_a_pad_token(tokd, tmp_path):

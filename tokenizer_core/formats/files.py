@@ -9,8 +9,10 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, shown
 
@@ -20,15 +22,16 @@ MAX_FILE_BYTES = 256 << 20
 _ENDINGS = (".json", ".tiktoken", ".txt", ".model", ".bpe")
 """Of files that hold a tokenizer; any other dot is part of a name, such as ``llama3.1``."""
 
-_ALWAYS_CALLED = ("tokenizer.json", "vocab.json")
+_ALWAYS_CALLED = ("tokenizer.json", "vocab.json", "tekken.json", "tokenizer.model", "tiktoken.model")
 """Names that say nothing of the tokenizer: its directory's does."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10)}
 
 
-def read(path: Path, *, follow_links: bool = True, directory: int | None = None) -> bytes:
-    """Read a regular file.
+@contextmanager
+def opened(path: Path, *, follow_links: bool = True, directory: int | None = None) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a regular file; yield it and its size.
 
     Args:
         directory: the descriptor that ``path`` is relative to.
@@ -37,7 +40,7 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
 
     Raises:
         ArtifactNotFound: there is no such file.
-        InvalidArtifact: it is a directory, a pipe, a link, too large, or cannot be read.
+        InvalidArtifact: it is a directory, a pipe, a link, or cannot be read.
     """
     # O_NONBLOCK: opening a pipe must not wait for its other end.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
@@ -52,20 +55,34 @@ def read(path: Path, *, follow_links: bool = True, directory: int | None = None)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise InvalidArtifact(f"{path.name} is not a regular file", field=path.name)
-        if status.st_size > MAX_FILE_BYTES:
-            raise InvalidArtifact(
-                f"{path.name} has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read", field=path.name
-            )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            # A file may change after it was measured: not more than one byte too many is read.
-            data = file.read(status.st_size + 1)
+            yield file, status.st_size
     except OSError as error:
         raise InvalidArtifact(f"{path.name} cannot be read: {reason(error)}", field=path.name) from None
     finally:
         os.close(descriptor)
-    if len(data) != status.st_size:
+
+
+def read(path: Path, *, follow_links: bool = True, directory: int | None = None) -> bytes:
+    """Read a regular file whole; the arguments and errors are those of ``opened``.
+
+    Raises:
+        InvalidArtifact: also where it is too large, or changes meanwhile.
+    """
+    with opened(path, follow_links=follow_links, directory=directory) as (file, size):
+        if size > MAX_FILE_BYTES:
+            raise InvalidArtifact(f"{path.name} has {size} bytes; at most {MAX_FILE_BYTES} are read", field=path.name)
+        # A file may change after it was measured: not more than one byte too many is read.
+        data = file.read(size + 1)
+    if len(data) != size:
         raise InvalidArtifact(f"{path.name} changed while it was read; try again", field=path.name)
     return data
+
+
+def read_start(path: Path, size: int) -> bytes:
+    """Read at most the first ``size`` bytes of a regular file, however large it is."""
+    with opened(path) as (file, _):
+        return file.read(size)
 
 
 def reason(error: OSError | ValueError) -> str:

@@ -40,7 +40,7 @@ def read(
     return dataclasses.replace(
         parts,
         name=files.name_of_file(paths[0]),
-        provenance={"imported_from": {"format": "vocab_merges", "files": hashes}},
+        provenance={"imported_from": {"format": "vocab_merges", "files": hashes, "pattern": pattern}},
     )
 
 

@@ -1,0 +1,114 @@
+"""Tell formats apart by content: which file of a directory is read, by which reader, and what a foreign file is."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from tokenizer_core.errors import InvalidArtifact, Unsupported
+from tokenizer_core.formats import files
+
+Format = Literal["huggingface", "tiktoken", "vocab_merges"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_START = 4096
+"""Bytes of a file that are looked at."""
+
+_VOCAB_JSON = re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[0-9]')
+"""An object whose first value is an id."""
+
+_RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n?")
+
+_SENTENCEPIECE = re.compile(rb"\x0a.\x0a.", re.DOTALL)
+"""A message whose first field is a message whose first field is text: the first piece of a SentencePiece model."""
+
+_WORDPIECE = re.compile(rb"(?:^|\n)\[(?:UNK|PAD)\]\r?\n")
+_RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
+
+_FOREIGN = (
+    (_SENTENCEPIECE, "a SentencePiece model (Llama 2, Gemma, T5, XLM-R)"),
+    (_WORDPIECE, "a WordPiece vocabulary (BERT)"),
+    (_RWKV, "the vocabulary of RWKV World"),
+)
+"""Families that are told apart, so that the refusal has a name."""
+
+_FOREIGN_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a path holds.
+
+    Attributes:
+        format: an artifact, or which reader takes it.
+        path: what the reader is given.
+        passed_over: names of files in the same directory that hold a tokenizer too and were not read.
+    """
+
+    format: Format | Literal["artifact"]
+    path: Path
+    passed_over: tuple[str, ...] = ()
+
+
+def recognise(path: Path) -> Source:
+    """Tell the format of a file or directory; what is not certain is an error, never a guess.
+
+    Raises:
+        ArtifactNotFound: there is nothing at this place.
+        InvalidArtifact: ``unknown_format``; or the file cannot be read.
+        Unsupported: a family of tokenizers that is known and not supported, by name.
+    """
+    # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.
+    return _in_directory(path) if os.path.isdir(path) else Source(_of_file(path), path)  # noqa: PTH112
+
+
+def _in_directory(path: Path) -> Source:
+    """Choose what the model's own library would read; conversions of it for other libraries come behind."""
+    if (path / "manifest.json").exists():
+        return Source("artifact", path)
+    found: list[tuple[str, Source]] = []
+    if (path / "tokenizer.json").exists():
+        found.append(("tokenizer.json", Source("huggingface", path)))
+    if (path / "vocab.json").exists() and (path / "merges.txt").exists():
+        # What lies beside them says which entries are special: it is not passed over.
+        described = any((path / name).exists() for name in ("tokenizer_config.json", "special_tokens_map.json"))
+        found.append(("vocab.json", Source("huggingface" if described else "vocab_merges", path)))
+    if found:
+        names = tuple(name for name, _ in found[1:])
+        return Source(found[0][1].format, found[0][1].path, names)
+    for name in _FOREIGN_FILES:
+        if (path / name).exists():
+            return Source(_of_file(path / name), path / name)
+    raise InvalidArtifact(
+        f"{path} holds none of tokenizer.json, and vocab.json with merges.txt; name the file",
+        code="unknown_format",
+        field=path.name,
+    )
+
+
+def _of_file(path: Path) -> Format:
+    start = files.read_start(path, _START)
+    if _VOCAB_JSON.match(start):
+        raise InvalidArtifact(
+            f"{path} is a vocabulary without its merges; name its directory, or vocab.json and merges.txt",
+            code="unknown_format",
+            field=path.name,
+        )
+    if start.lstrip().startswith(b"{"):
+        return "huggingface"
+    if _RANK_LINE.fullmatch(start.splitlines(keepends=True)[0] if start else b""):
+        return "tiktoken"
+    for sign, family in _FOREIGN:
+        if sign.match(start) or (sign is _WORDPIECE and sign.search(start)):
+            raise Unsupported(
+                f"{path} is {family}, which is not supported yet; use its tokenizer.json if that is byte-level BPE",
+                field=path.name,
+            )
+    raise InvalidArtifact(
+        f"{path} is neither JSON nor a rank file; say what it is with --format {'|'.join(FORMATS)}",
+        code="unknown_format",
+        field=path.name,
+    )

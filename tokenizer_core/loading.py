@@ -1,0 +1,63 @@
+"""Read whatever a model ships: the one place that goes from a path to the reader of its format."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from tokenizer_core import artifact
+from tokenizer_core.arguments import path_of
+from tokenizer_core.config import TokenizerParts
+from tokenizer_core.errors import InvalidOption
+from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
+from tokenizer_core.formats.recognise import Format, Source, recognise
+
+
+def read(
+    path: str | Path,
+    *,
+    format: Format | None = None,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+) -> TokenizerParts:
+    """Read a file or directory, whose format is told from its content unless it is given.
+
+    Args:
+        pattern: of a format that does not hold it: a rank file, or ``vocab.json`` with ``merges.txt``.
+        special_tokens: ids by literal, of the same formats.
+
+    Raises:
+        ArtifactNotFound, HashMismatch, InvalidArtifact, Unsupported
+        InvalidOption: the format holds what was given, or does not hold what was not.
+    """
+    path = path_of(path)
+    source = recognise(path) if format is None else Source(format, path)
+    parts = _read(source, pattern, special_tokens)
+    if source.passed_over:
+        origin = {**parts.provenance["imported_from"], "passed_over": list(source.passed_over)}
+        parts = dataclasses.replace(parts, provenance={**parts.provenance, "imported_from": origin})
+    return parts
+
+
+def _read(source: Source, pattern: str | None, special_tokens: Mapping[str, int] | None) -> TokenizerParts:
+    path = source.path
+    match source.format:
+        case "tiktoken":
+            if pattern is None:
+                raise InvalidOption(
+                    "a rank file does not hold its pattern; give it (--pattern), such as cl100k_base", field="pattern"
+                )
+            return tiktoken.read(path, pattern=pattern, special_tokens=special_tokens)
+        case "vocab_merges":
+            vocab, merges = path / "vocab.json", path / "merges.txt"
+            return vocab_merges.read(vocab, merges, pattern=pattern or "gpt2", special_tokens=special_tokens)
+        case _ if pattern is not None or special_tokens:
+            raise InvalidOption(
+                f"{path.name} names its own pattern and special tokens; leave the options out",
+                field="special_tokens" if pattern is None else "pattern",
+            )
+        case "huggingface":
+            return hf_json.read(path)
+        case "artifact":
+            return artifact.read(path)

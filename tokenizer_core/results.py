@@ -1,0 +1,70 @@
+"""What encoding returns beside plain arrays: batches, offsets, and the statistics of the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import index
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ids = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedBatch:
+    """The ids of many texts in one array.
+
+    Attributes:
+        ids: uint32, shape (total,).
+        row_offsets: int64, shape (rows + 1,); row ``i`` is ``ids[row_offsets[i]:row_offsets[i + 1]]``.
+    """
+
+    ids: Ids
+    row_offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.row_offsets) - 1
+
+    def __getitem__(self, row: int) -> Ids:
+        row = index(row)
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of a batch of {len(self)}")
+        row %= len(self)
+        return self.ids[self.row_offsets[row] : self.row_offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[Ids]:
+        return (self[row] for row in range(len(self)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offsets:
+    """The ids of a text and the half-open span of each.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        spans: uint32, shape (n, 2), in the unit that was asked for; each the smallest that covers the token's bytes.
+    """
+
+    ids: Ids
+    spans: npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStatistics:
+    """What the piece caches of a tokenizer did.
+
+    Attributes:
+        bytes: what the caches of all threads may take.
+        pieces: pieces looked up.
+        misses: pieces that no cache knew.
+        evictions: pieces forgotten for others.
+    """
+
+    bytes: int
+    pieces: int
+    misses: int
+    evictions: int
