@@ -18,13 +18,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.answers.writing import Answer
 from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
 from service.capacity.limits import Limits
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.exchange import Exchange, Headers
 from service.http.direct import AnswerNow, Tried, Whole
 from service.http.protocol import REFUSED
+from service.http.response_json import Answer
 from service.jobs import JobStore
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm

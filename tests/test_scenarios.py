@@ -19,10 +19,10 @@ TESTS = Path(__file__).parent
 SCENARIOS = {
     "art-template-drift": "formats/test_hf_settings.py::test_two_different_templates_are_refused",
     "art-vocab-hash": "test_artifact.py::test_one_changed_byte_is_a_hash_mismatch_before_anything_is_parsed",
-    "inj-unknown-kwarg": "service/bodies/test_bad_input.py::test_bad_body_is_refused_with_its_place",
-    "svc-422-amplification": "service/bodies/test_bad_input.py::test_error_is_small_however_many_entries_are_wrong",
+    "inj-unknown-kwarg": "service/http/test_bad_input.py::test_bad_body_is_refused_with_its_place",
+    "svc-422-amplification": "service/http/test_bad_input.py::test_error_is_small_however_many_entries_are_wrong",
     "svc-fork-after-threads": "test_concurrency.py::test_a_fork_after_a_batch_finishes",
-    "svc-gzip-bomb": "service/bodies/test_bad_input.py::test_bad_header_is_refused",
+    "svc-gzip-bomb": "service/http/test_bad_input.py::test_bad_header_is_refused",
     "svc-health-under-load": (
         "service/http/test_server.py::test_small_requests_are_answered_while_large_ones_are_worked_on"
     ),
@@ -33,7 +33,7 @@ SCENARIOS = {
     "svc-job-idempotency": (
         "jobs/test_store.py::test_the_same_key_and_request_are_one_job_and_another_request_is_refused"
     ),
-    "svc-zstd-bomb": "service/bodies/test_bad_input.py::test_bad_header_is_refused",
+    "svc-zstd-bomb": "service/http/test_bad_input.py::test_bad_header_is_refused",
     "trainsvc-chunk-boundary": ("training/test_corpus.py::test_a_document_counts_the_same_wherever_its_bytes_are_cut"),
     "trainsvc-determinism": "training/test_train.py::test_nothing_but_the_documents_changes_a_byte",
     "trainsvc-dup-special": "training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field",

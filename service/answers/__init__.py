@@ -1,2 +1,1 @@
-"""Work out what a request asks for and write the answer: ``writing`` turns answers into bytes, every other module makes
-those of one kind. ``shortcut`` gives those of the hot routes without a Python object for what is in them."""
+"""Work out what a request asks for. ``shortcut`` has the kernel do it, without a Python object for what is in it."""

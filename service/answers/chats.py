@@ -11,8 +11,8 @@ import numpy as np
 
 from service.answers import encoding
 from service.answers.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
-from service.answers.writing import Answer, Rows, Writer, report_bytes, write
 from service.errors import ServiceError, from_core, quote
+from service.http.response_json import Answer, Rows, Writer, report_bytes, write
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.answers.writing import Answer
 from service.errors import ServiceError, from_core
+from service.http.response_json import Answer
 from service.schemas.requests import DecodeRequest
 from service.tokenizers.loaded import Loaded
 from tokenizer_core import TokdError

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.answers.writing import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, report_bytes, write
 from service.errors import ServiceError, from_core
+from service.http.response_json import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, report_bytes, write
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
 from service.tokenizers.loaded import Loaded

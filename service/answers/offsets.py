@@ -9,8 +9,8 @@ import numpy as np
 
 from service.answers import chats
 from service.answers.encoding import Array, offsets_of, require_text, texts_of, token_texts
-from service.answers.writing import Answer, write
 from service.errors import ServiceError
+from service.http.response_json import Answer, write
 from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.answers.writing import Answer, Block
-from service.bodies.json_body import MAX_COST, VALUE_COST
 from service.errors import ServiceError
+from service.http.json_body import MAX_COST, VALUE_COST
+from service.http.response_json import Answer, Block
 from service.schemas.requests import INLINE_ITEMS
 from service.settings import Settings
 from service.tokenizers.loaded import Loaded

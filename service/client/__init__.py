@@ -23,7 +23,6 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 import orjson
 
-from service.bodies.media import JSON
 from service.client import calls
 from service.client import jobs as job_calls
 from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
@@ -44,6 +43,7 @@ from service.client.errors import (
 )
 from service.client.jobs import EventReader
 from service.client.pauses import pause_after
+from service.http.media import JSON
 from tokenizer_core import InvalidOption
 
 __all__ = [

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.bodies.media import ARROW, JSON, OCTETS, ROW_LENGTHS
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
+from service.http.media import ARROW, JSON, OCTETS, ROW_LENGTHS
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
 

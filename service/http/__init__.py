@@ -1,1 +1,1 @@
-"""How bytes of a connection become requests: uvicorn's HTTP/1.1 with bounds, and hot requests answered as they come."""
+"""HTTP: bytes of a connection to requests, within bounds; bodies to checked models; answers to bytes."""

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from service.answers import decoding
 from service.answers.shortcut import to_ids
-from service.answers.writing import Answer
+from service.http.response_json import Answer
 from service.routes.json_route import post
 from service.schemas.answers import DecodeAnswer
 from service.schemas.requests import DecodeRequest

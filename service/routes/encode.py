@@ -7,13 +7,13 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from service.answers import arrow, chats, encoding, octets
+from service.answers import chats, encoding
 from service.answers.shortcut import to_texts
-from service.answers.writing import Answer, Writer, write
-from service.bodies import media
-from service.bodies.json_body import parser, require_json
 from service.errors import ServiceError
 from service.exchange import Headers
+from service.http import media, response_arrow, response_binary
+from service.http.json_body import parser, require_json
+from service.http.response_json import Answer, Writer, write
 from service.routes.json_route import PROBLEM_RESPONSES, FormatHandler, Negotiate, Responses, post
 from service.schemas.answers import EncodeAnswer
 from service.schemas.requests import EncodeRequest
@@ -24,7 +24,11 @@ RESPONSES: Responses = {
     200: {"description": "As `accept` asks for.", "content": {media.OCTETS: _BYTES, media.ARROW: _BYTES}},
     **PROBLEM_RESPONSES,
 }
-_WRITERS: dict[str, Writer] = {media.JSON: write, media.OCTETS: octets.write, media.ARROW: arrow.write}
+_WRITERS: dict[str, Writer] = {
+    media.JSON: write,
+    media.OCTETS: response_binary.write,
+    media.ARROW: response_arrow.write,
+}
 
 
 def _require_nothing(_: bytes) -> None:
@@ -63,11 +67,11 @@ def negotiator(state: State, answer_as: Any) -> Negotiate:
     """Return what finds the handler of a request by the formats of its body and of the answer that it accepts."""
     parse = parser(state.requests.to_encode)
     max_items = state.settings.max_items
-    has_arrow = arrow.is_there()
+    has_arrow = response_arrow.is_there()
     offers = (media.JSON, media.OCTETS, media.ARROW) if has_arrow else (media.JSON, media.OCTETS)
     handlers: dict[tuple[str, str], FormatHandler | None] = {
         (sent, wanted): FormatHandler(
-            partial(arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
+            partial(response_arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
             partial(answer_as, _WRITERS[wanted]),
             _require_nothing if sent == media.ARROW else require_json,
             media.ARROW in (sent, wanted),

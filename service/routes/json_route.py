@@ -21,16 +21,16 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from service.answers.shortcut import Shortcut
-from service.answers.writing import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.auth import NEEDS
-from service.bodies.json_body import declared_length, parser
-from service.bodies.media import is_plain
 from service.capacity.limits import Disconnected, Limits
 from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.exchange import Exchange, Headers
 from service.http.direct import COPIED_BYTES, TRIED, Tried
+from service.http.json_body import declared_length, parser
+from service.http.media import is_plain
 from service.http.protocol import IS_GONE, WRITE_WHOLE
+from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.schemas.requests import RequestBody
 from service.state import State
 from service.tokenizers.registry import Unopened

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from service.answers.offsets import offsets_of_chats, offsets_of_texts
 from service.answers.shortcut import to_texts
-from service.answers.writing import Answer
+from service.http.response_json import Answer
 from service.routes.json_route import post
 from service.schemas.answers import OffsetsAnswer
 from service.schemas.requests import OffsetsRequest

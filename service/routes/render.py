@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from service.answers import chats
-from service.answers.writing import Answer
+from service.http.response_json import Answer
 from service.routes.json_route import post
 from service.schemas.answers import RenderAnswer
 from service.schemas.requests import RenderRequest

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.bodies import media
+from service.http import media
 from service.routes.compat import anthropic, openai, sglang, vllm
 from service.schemas.answers import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
 from tests.service.conftest import MakeClient

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, Field
 
-from service.answers.writing import Answer
+from service.http.response_json import Answer
 from service.routes.compat import prompts
 from service.routes.compat.parts import Uncountable
 from service.tokenizers.loaded import Loaded

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from service.answers.writing import Answer
 from service.errors import ServiceError
+from service.http.response_json import Answer
 from service.routes.compat import openai_items
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of

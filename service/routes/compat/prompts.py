@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from service.answers.encoding import Ids
-from service.answers.writing import Answer, Blocks, TokenStrings
 from service.errors import ServiceError, from_core
+from service.http.response_json import Answer, Blocks, TokenStrings
 from service.tokenizers.loaded import Loaded
 from tokenizer_core import TokdError
 

@@ -9,8 +9,8 @@ import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from service.answers.writing import Answer
 from service.errors import ServiceError
+from service.http.response_json import Answer
 from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from service.bodies.json_body import refuse_many_values
 from service.errors import ServiceError
+from service.http.json_body import refuse_many_values
 from service.routes.compat.parts import Uncountable, kind_of, objects_of, text_of
 from service.schemas.fields import Object
 

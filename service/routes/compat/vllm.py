@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from service.answers import chats
 from service.answers.encoding import Ids
-from service.answers.writing import Answer, TokenStrings
 from service.errors import ServiceError
+from service.http.response_json import Answer, TokenStrings
 from service.routes.compat import prompts, vllm_messages
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post

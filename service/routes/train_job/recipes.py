@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from service.bodies.json_body import parser
 from service.errors import ServiceError
+from service.http.json_body import parser
 from service.jobs import EXTENDS_AS
 from service.schemas.training import TrainingSettings
 from service.state import State

@@ -14,12 +14,12 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive
 
 from service.auth import Identity
-from service.bodies.json_body import declared_length, parser, require_json
-from service.bodies.multipart import boundary_of
 from service.capacity.limits import Disconnected
 from service.capacity.threads import saturated
 from service.errors import ServiceError
 from service.exchange import Exchange
+from service.http.json_body import declared_length, parser, require_json
+from service.http.multipart import boundary_of
 from service.jobs import Job, JobRequest, Prepared
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job import corpora

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 from starlette.types import Receive
 
-from service.bodies.multipart import Form, Part
 from service.capacity.limits import Disconnected
 from service.errors import ServiceError, quote
 from service.exchange import Exchange
+from service.http.multipart import Form, Part
 from service.routes.train_job.access import JobAccess
 from service.settings import Settings
 

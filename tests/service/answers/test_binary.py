@@ -15,11 +15,11 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.answers.arrow import OPTIONS, _field
-from service.answers.octets import MAX_ROWS, TEMPLATE, TOKENIZER
-from service.bodies import media
-from service.bodies.media import ROW_LENGTHS
 from service.errors import ServiceError
+from service.http import media
+from service.http.media import ROW_LENGTHS
+from service.http.response_arrow import OPTIONS, _field
+from service.http.response_binary import MAX_ROWS, TEMPLATE, TOKENIZER
 from tests.service.conftest import TEXTS, MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
@@ -340,7 +340,7 @@ def test_damaged_streams_are_read_or_refused(client: TestClient, data: st.DataOb
 
 
 def test_without_pyarrow_arrow_is_refused_by_name(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.answers.arrow.is_there", lambda: False)
+    monkeypatch.setattr("service.http.response_arrow.is_there", lambda: False)
     client = make_client()
     assert_problem(post(client, stream(["a"])), "unsupported_media_type", "header content-type")
     assert_problem(post(client, {"text": "a"}, media.ARROW), "not_acceptable", "header accept")

@@ -225,8 +225,8 @@ def test_answer_is_the_same_however_it_is_cut(
 ) -> None:
     bodies = [{"text": TEXTS, "return": PARTS}, {"text": TEXTS[2], "return": PARTS}, {"text": TEXTS[2]}, {"text": []}]
     whole = [client.post("/encode", json=body) for body in bodies]
-    monkeypatch.setattr("service.answers.writing.BLOCK_BYTES", block)
-    monkeypatch.setattr("service.answers.writing.SLICE", piece)
+    monkeypatch.setattr("service.http.response_json.BLOCK_BYTES", block)
+    monkeypatch.setattr("service.http.response_json.SLICE", piece)
     monkeypatch.setattr("service.routes.json_route.BLOCK_BYTES", block)
     monkeypatch.setattr("service.answers.encoding.BLOCK_BYTES", block)
     for body, expected in zip(bodies, whole, strict=True):

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from service.bodies.json_body import UNCHECKED_BYTES
+from service.http.json_body import UNCHECKED_BYTES
 from service.routes.json_route import JsonRoute
 from tests.service.conftest import TEXTS, MakeClient, RunServer, app_of
 from tests.support.connection import COMMON, LIMITS, exchange

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from service.bodies import media
 from service.client import Call, Client, ServerFault, calls
+from service.http import media
 
 TEXTS = ["one", "two", ""]
 NOT_TOKD = "something else than tokd answers; check the address"

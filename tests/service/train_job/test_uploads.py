@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.bodies.multipart import Form, Part
 from service.errors import ServiceError
+from service.http.multipart import Form, Part
 from service.routes.train_job.uploads import MAX_FIELD_BYTES, MAX_FILES
 from tests.service.problems import assert_problem
 from tests.service.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.bodies.json_errors import explain
 from service.errors import ServiceError
 from service.exchange import Headers
+from service.http.json_errors import explain
 
 UNCHECKED_BYTES = 128 << 10
 MAX_COST = 256 << 20

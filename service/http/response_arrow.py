@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from service.answers.writing import Answer, Rows
-from service.bodies import media
 from service.errors import ServiceError, quote
+from service.http import media
+from service.http.response_json import Answer, Rows
 from service.schemas.requests import EncodeRequest
 from service.tokenizers.loaded import Loaded
 

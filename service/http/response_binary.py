@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from service.answers.writing import Answer, Rows
-from service.bodies import media
 from service.errors import ServiceError
+from service.http import media
+from service.http.response_json import Answer, Rows
 from service.tokenizers.loaded import Loaded
 
 TOKENIZER = "tokd-tokenizer"

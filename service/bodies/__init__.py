@@ -1,1 +1,0 @@
-"""What callers send: which form it has, what it says, and what is wrong with it."""
