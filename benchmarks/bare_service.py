@@ -21,8 +21,8 @@ App = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
 def _with_bytes(text: str) -> bytes:
-    ids, count = _tokenizer.encode_json(text, special_tokens="text", add_special_tokens=True)
-    return b'{"ids":%b,"count":%d}' % (ids, count)
+    ids = _tokenizer.encode(text, special_tokens="text", add_special_tokens=True)
+    return orjson.dumps({"ids": ids, "count": len(ids)}, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _with_lists(text: str) -> bytes:

@@ -21,10 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
 from service.capacity.limits import Limits
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
-from service.exchange import Exchange, Headers
-from service.http.direct import AnswerNow, Tried, Whole
+from service.exchange import Exchange
+from service.http.fast_path import FastPath
 from service.http.protocol import REFUSED
-from service.http.response_json import Answer
 from service.jobs import JobStore
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm
@@ -109,11 +108,10 @@ class App(FastAPI):
                 guard = None if each.path in ANY_HOST else state.guard
                 each.app = _Guarded(each.app, guard, NEEDS[each.path], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
-        # What DirectProtocol asks, by request target.
-        self.direct_answers = {
-            path.encode("ascii"): self._answer_now(route)
+        self.fast_paths = {
+            path.encode("ascii"): FastPath(path, route.plain, state.limits, state.guard, self._note)
             for path, route in self._hot.items()
-            if route.shortcut is not None
+            if route.plain is not None
         }
 
     def dialect(self, path: str) -> Dialect | None:
@@ -140,25 +138,6 @@ class App(FastAPI):
                 for operation in operations.values():
                     operation["security"] = [{"key": []}] if NEEDS[path] else []
         return document
-
-    def _answer_now(self, route: JsonRoute) -> AnswerNow:
-        """Return the function that answers a whole request to a route at once, or leaves it to ``__call__``."""
-
-        def answer_now(headers: Headers, body: bytes) -> Whole | Tried | None:
-            started = perf_counter()
-            try:
-                answer = route.answer_now(headers, body)
-            except Exception:
-                # ``__call__`` meets the same error again, and answers it.
-                return None
-            if not isinstance(answer, Answer):
-                return answer
-            (block,) = answer.blocks
-            counted = len(body), len(block), 0, 0, False, answer.tokens, answer.tokenizer
-            self._note(Exchange("POST", route.path, 200, "", *counted), perf_counter() - started)
-            return answer.media_type, block if isinstance(block, bytes) else block.data
-
-        return answer_now
 
     def note_refused(self, refused: Refusal) -> None:
         """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""

@@ -25,7 +25,6 @@ from tokenizer_core.errors import (
 
 READERS: dict[str, Callable[[Tokenizer, str], object]] = {
     "encode": lambda tokenizer, text: tokenizer.encode(text),
-    "encode_json": lambda tokenizer, text: tokenizer.encode_json(text),
     "encode_batch": lambda tokenizer, text: tokenizer.encode_batch(["fine", text]),
     "count": lambda tokenizer, text: tokenizer.count(text),
     "offsets": lambda tokenizer, text: tokenizer.offsets(text),
@@ -157,7 +156,6 @@ def test_what_is_no_text_is_refused(tiny: Tokenizer, reader: str, bad: Any) -> N
 OPTIONS: dict[str, dict[str, Callable[[Tokenizer, Any], object]]] = {
     "special_tokens": {
         "encode": lambda tokenizer, value: tokenizer.encode("text", special_tokens=value),
-        "encode_json": lambda tokenizer, value: tokenizer.encode_json("text", special_tokens=value),
         "encode_batch": lambda tokenizer, value: tokenizer.encode_batch(["text"], special_tokens=value),
         "count": lambda tokenizer, value: tokenizer.count("text", special_tokens=value),
         "offsets": lambda tokenizer, value: tokenizer.offsets("text", special_tokens=value),
@@ -165,7 +163,6 @@ OPTIONS: dict[str, dict[str, Callable[[Tokenizer, Any], object]]] = {
     "unit": {"offsets": lambda tokenizer, value: tokenizer.offsets("text", value)},
     "add_special_tokens": {
         "encode": lambda tokenizer, value: tokenizer.encode("text", add_special_tokens=value),
-        "encode_json": lambda tokenizer, value: tokenizer.encode_json("text", add_special_tokens=value),
         "encode_batch": lambda tokenizer, value: tokenizer.encode_batch(["text"], add_special_tokens=value),
         "count": lambda tokenizer, value: tokenizer.count("text", add_special_tokens=value),
         "offsets": lambda tokenizer, value: tokenizer.offsets("text", add_special_tokens=value),

@@ -22,7 +22,7 @@ from typing import get_type_hints
 from tokenizer_core import EncodedBatch, Offsets, Tokenizer
 assert get_type_hints(Tokenizer.encode_batch)["return"] is EncodedBatch
 assert get_type_hints(Tokenizer.offsets)["return"] is Offsets
-for name in ("__init__", "open", "from_tiktoken", "save", "token_bytes", "encode_json", "pieces", "stream_decoder"):
+for name in ("__init__", "open", "from_tiktoken", "save", "token_bytes", "encode_batch", "pieces", "stream_decoder"):
     assert get_type_hints(getattr(Tokenizer, name)), name
 for name in ("config", "parts", "settings", "added_tokens", "vocab_size"):
     assert get_type_hints(vars(Tokenizer)[name].fget), name

@@ -81,10 +81,8 @@ def test_every_way_to_encode_gives_the_same_ids(name: str, text: str) -> None:
     ids = ours.encode(text, special_tokens="parse")
     assert ours.encode(text, special_tokens="parse").tolist() == ids.tolist(), "a second time, from the cache"
     assert ours.count(text, special_tokens="parse") == len(ids)
-    assert ours.encode_json(text, special_tokens="parse") == (
-        json.dumps(ids.tolist(), separators=(",", ":")).encode(),
-        len(ids),
-    )
+    written = json.dumps(ids.tolist(), separators=(",", ":")).encode()
+    assert vocabularies.answered(ours, text) == (b'{"ids":%b,"count":%d}' % (written, len(ids)), len(ids))
     assert ours.offsets(text, special_tokens="parse").ids.tolist() == ids.tolist()
     assert ours.encode_batch([text], special_tokens="parse")[0].tolist() == ids.tolist()
 

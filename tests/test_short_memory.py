@@ -26,7 +26,6 @@ calls = {
     "encode": lambda: len(tokenizer.encode(words)),
     "encode on threads": lambda: len(tokenizer.encode(words, threads=2)),
     "encode, not ASCII": lambda: len(tokenizer.encode("é" + words)),
-    "encode_json": lambda: len(tokenizer.encode_json(words)[0]),
     "encode_batch": lambda: len(tokenizer.encode_batch([words, words]).ids),
     "offsets": lambda: len(tokenizer.offsets(words).spans),
     "decode": lambda: len(tokenizer.decode(broken)),

@@ -15,7 +15,7 @@ import tokenizers
 
 from tests import tiny
 from tests.data import shared
-from tokenizer_core import Tokenizer
+from tokenizer_core import Responder, Tokenizer
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import (
     AddedToken,
@@ -139,3 +139,11 @@ def split(text: str, behavior: Any = "isolated", invert: bool = False) -> Split:
 
 
 __all__ = ["AddedToken", "Digits", "Prepend", "Replace", "Rewrite", "Strip"]
+
+
+def answered(tokenizer: Tokenizer, text: str) -> tuple[bytes, int]:
+    """Return what the kernel answers to ``POST /encode`` of a text, without the tokenizer's hash."""
+    body = json.dumps({"text": text, "special_tokens": "parse", "add_special_tokens": False}).encode()
+    given = Responder(tokenizer, b"{").answer_texts("encode", body, None, max_items=1, threads=1)
+    assert isinstance(given, tuple)
+    return bytes(given[0]), given[1]

@@ -9,7 +9,7 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION
+from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, Responder
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Rewriting, Settings, Side, Unit
 from tokenizer_core.errors import (
@@ -42,7 +42,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats.recognise import FORMATS, Format
 from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
-from tokenizer_core.tokenizer import SpecialTokens, TextRoute, Tokenizer
+from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
 if TYPE_CHECKING:
     from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
@@ -127,6 +127,7 @@ __all__ = [
     "RenderingOptions",
     "ReservedLiteral",
     "ReservedSpan",
+    "Responder",
     "Rewriting",
     "Row",
     "Settings",
@@ -139,7 +140,6 @@ __all__ = [
     "TemplateLimit",
     "TemplateMissing",
     "TemplateUntrackable",
-    "TextRoute",
     "TieBreak",
     "TokdError",
     "Tokenizer",

@@ -111,39 +111,6 @@ class Pipeline:
         A call is counted when it ends.
         """
 
-    def encode_json(
-        self, text: str, special_tokens: str = "reject", add_special_tokens: bool = False
-    ) -> tuple[bytes, int]:
-        """Encode a text into a JSON array of ids, such as ``b"[15339,1917]"``, and count them."""
-
-    def answer_texts(
-        self, route: str, body: bytes, head: bytes, reference: str | None, *, max_items: int, threads: int
-    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
-        """Answer the JSON body of a request with texts, from bytes to bytes.
-
-        Args:
-            route: ``"encode"``, ``"count"`` or ``"offsets"``.
-            head: how the answer begins: the brace and the first fields, each with a comma after it.
-            reference: the name by which the caller found this pipeline; ``None`` if the body need not name any.
-            max_items: the most texts.
-            threads: how many work on a list of texts.
-
-        Returns:
-            The answer (an array if it is long) and the number of its ids; or the reference of another tokenizer, which
-            the body names; or ``None`` if the body is unusual or holds an error.
-        """
-
-    def answer_ids(
-        self, body: bytes, head: bytes, reference: str | None, *, max_ids: int, max_rows: int, max_values: int
-    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
-        """Answer the JSON body of a request with ids; returns as ``answer_texts`` does.
-
-        Args:
-            max_ids: the most ids of all lists together.
-            max_rows: the most lists.
-            max_values: the most ids when every list is counted as ten more.
-        """
-
     def encode_batch(
         self, texts: Sequence[str], special_tokens: str = "reject", add_special_tokens: bool = False, threads: int = 0
     ) -> tuple[Ids, npt.NDArray[np.int64]]:
@@ -222,6 +189,49 @@ class Codec:
 
     def decode_bytes(self, ids: Ids | Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
         """Join the bytes of all ids: nothing is lost; arguments and errors are those of ``decode``."""
+
+@final
+class Responder:
+    """Answer the plain JSON requests of the service's hot routes, from the bytes of a body to those of an answer.
+
+    Args:
+        tokenizer: a ``Tokenizer``.
+        head: how every answer begins: the brace and the first fields, each with a comma after it.
+    """
+
+    def __new__(cls, tokenizer: Codec, head: bytes) -> Responder: ...
+    def answer_texts(
+        self,
+        route: Literal["encode", "count", "offsets"],
+        body: bytes,
+        reference: str | None,
+        *,
+        max_items: int,
+        threads: int,
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
+        """Answer a request with texts.
+
+        Args:
+            route: what is asked for: ids with their number, the number alone, or ids with spans.
+            reference: the name by which the caller found this tokenizer; ``None`` if the body need not name any.
+            max_items: the most texts.
+            threads: how many work on a list of texts.
+
+        Returns:
+            The answer (an array if it is long) and the number of its ids; or the reference of another tokenizer, which
+            the body names; or ``None`` if the body is unusual or holds an error.
+        """
+
+    def answer_ids(
+        self, body: bytes, reference: str | None, *, max_ids: int, max_rows: int, max_values: int
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
+        """Answer a request with ids; returns as ``answer_texts`` does.
+
+        Args:
+            max_ids: the most ids of all lists together.
+            max_rows: the most lists.
+            max_values: the most ids when every list is counted as ten more.
+        """
 
 @final
 class StreamDecoder:

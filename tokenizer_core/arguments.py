@@ -118,21 +118,6 @@ def check_call(value: object, field: str) -> None:
         raise InvalidOption(f"{field} is a function, not {shown(value)}", field=field)
 
 
-def check_request(body: object, head: object, reference: object, **bounds: object) -> None:
-    """Name the argument that the kernel refused beside the body of a request; called only after it did.
-
-    Raises:
-        InvalidOption
-    """
-    for field, value in (("body", body), ("head", head)):
-        check_kind(value, bytes, field)
-    if reference is not None:
-        check_unicode(reference, "reference")
-    for field, value in bounds.items():
-        if integer_of(value, field, 0) >> 64:
-            raise InvalidOption(f"{field} is below 2 ** 64, not {shown(value)}", field=field)
-
-
 def path_of(value: object, field: str = "path") -> Path:
     """Return a path as a ``Path``.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from tokenizer_core import artifact, loading
 from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
-from tokenizer_core.arguments import check_choice, check_kind, check_request, check_unicode
+from tokenizer_core.arguments import check_kind, check_unicode
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
@@ -29,13 +29,10 @@ if TYPE_CHECKING:
     from tokenizer_core.chat_rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
 
     Ids = npt.NDArray[np.uint32]
-    JsonAnswer = tuple[bytes | npt.NDArray[np.uint8], int]
-    """JSON, as an array if it is long, and the number of ids in it."""
 
 SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 """What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
 matches at all, special or not."""
-TextRoute = Literal["encode", "count", "offsets"]
 
 
 class Tokenizer(Codec):
@@ -256,55 +253,6 @@ class Tokenizer(Codec):
     def cache_statistics(self) -> CacheStatistics:
         """What the piece caches did until now, but for calls that have not ended."""
         return CacheStatistics(*self._pipeline.cache_statistics)
-
-    def encode_json(
-        self, text: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False
-    ) -> tuple[bytes, int]:
-        """Encode a text into a JSON array, such as ``b"[15339,1917]"``, and count its ids."""
-        return self._pipeline.encode_json(text, special_tokens, add_special_tokens)
-
-    def answer_texts(
-        self, route: TextRoute, body: bytes, head: bytes, reference: str | None, *, max_items: int, threads: int = 0
-    ) -> JsonAnswer | str | None:
-        """Answer the JSON body of a request with texts, from bytes to bytes, if there is nothing unusual in it.
-
-        Args:
-            route: what is asked for: ids with their number, the number alone, or ids with spans.
-            head: how the answer begins: ``{`` and fields, with a comma after each.
-            reference: the name by which the caller found this tokenizer, if the body names one.
-            max_items: the most texts.
-
-        Returns:
-            The answer and the number of its ids; the reference of another tokenizer that the body names; or ``None``:
-            unusual, or wrong.
-
-        Raises:
-            InvalidOption: an argument is of another type.
-        """
-        try:
-            return self._pipeline.answer_texts(route, body, head, reference, max_items=max_items, threads=threads)
-        except (TypeError, UnicodeEncodeError, OverflowError):
-            check_choice(route, TextRoute, "route")
-            check_request(body, head, reference, max_items=max_items, threads=threads)
-            raise
-
-    def answer_ids(
-        self, body: bytes, head: bytes, reference: str | None, *, max_ids: int, max_rows: int, max_values: int
-    ) -> JsonAnswer | str | None:
-        """Answer the JSON body of a request with ids to decode, as ``answer_texts`` does.
-
-        Args:
-            max_ids: the most ids of all lists together.
-            max_rows: the most lists.
-            max_values: the most ids when every list is counted as ten more.
-        """
-        try:
-            return self._pipeline.answer_ids(
-                body, head, reference, max_ids=max_ids, max_rows=max_rows, max_values=max_values
-            )
-        except (TypeError, UnicodeEncodeError, OverflowError):
-            check_request(body, head, reference, max_ids=max_ids, max_rows=max_rows, max_values=max_values)
-            raise
 
     def encode_batch(
         self,

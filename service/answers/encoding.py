@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.errors import ServiceError, from_core
-from service.http.response_json import BLOCK_BYTES, Answer, Rows, TokenStrings, Writer, report_bytes, write
+from service.http.response_json import Answer, Rows, TokenStrings, Writer, report_bytes, write
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
 from service.tokenizers.loaded import Loaded
@@ -29,23 +29,11 @@ def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int
         max_ids: what padding may bring the request to.
         threads: how many may work on a list of texts.
     """
-    text = request.text
     require_text(request)
-    is_plain = request.parts == _PLAIN and _is_unshaped(request)
-    if is_plain and isinstance(text, str) and writer is write:
-        try:
-            ids, total = loaded.tokenizer.encode_json(
-                text, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
-            )
-        except TokdError as error:
-            raise _about_text(error, request) from error
-        if len(ids) > BLOCK_BYTES:
-            return Answer([loaded.head + b'"ids":', ids, b',"count":%d}' % total], total, loaded.hash)
-        return Answer([b'%b"ids":%b,"count":%d}' % (loaded.head, ids, total)], total, loaded.hash)
-    if is_plain:
+    if request.parts == _PLAIN and _is_unshaped(request):
         rows = _encode_rows(loaded.tokenizer, request, threads)
         counts = [len(row) for row in rows]
-        return writer(loaded, text, {"ids": rows, "count": counts}, sum(counts))
+        return writer(loaded, request.text, {"ids": rows, "count": counts}, sum(counts))
     return _encode_shaped(loaded, request, max_ids, threads, writer)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
+import orjson
+
 from service.cli.options import Parser, add_policy, add_tokenizer
 from service.cli.streams import (
     CommandError,
@@ -70,11 +72,12 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
     elif args.offsets:
         _write_offsets(tokenizer, text, args.unit or "char", policy, as_json=args.json)
     else:
-        ids, count = tokenizer.encode_json(text, **policy)
+        ids = tokenizer.encode(text, **policy)
+        written = orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY)
         if args.json:
-            write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (ids, count, tokenizer.hash.encode()))
+            write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (written, len(ids), tokenizer.hash.encode()))
         else:
-            write(ids[1:-1].replace(b",", b" ") + b"\n")
+            write(written[1:-1].replace(b",", b" ") + b"\n")
 
 
 def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, as_json: bool) -> None:

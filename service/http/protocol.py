@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
-from service.http.direct import DirectProtocol
+from service.http.fast_path import FastPathProtocol
 from service.http.unframed import unframed
 
 MAX_HEAD_BYTES = 64 << 10
@@ -92,7 +92,7 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class BoundedProtocol(DirectProtocol):
+class BoundedProtocol(FastPathProtocol):
     """One connection."""
 
     _is_over = False
@@ -326,7 +326,7 @@ class BoundedProtocol(DirectProtocol):
         if self._is_over:
             return
         self._is_over = True
-        if self._answer is not None:
+        if self._fast_path is not None:
             # However its bytes are cut, a request whose body breaks off is counted as its task.
             self._become_a_task()
         refused, broken = refusal(error, root=getattr(self.app, "link_root", "")), self._broken()

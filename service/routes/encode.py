@@ -8,10 +8,10 @@ from typing import Any
 from fastapi import FastAPI
 
 from service.answers import chats, encoding
-from service.answers.shortcut import to_texts
 from service.errors import ServiceError
 from service.exchange import Headers
 from service.http import media, response_arrow, response_binary
+from service.http.fast_path import PlainTexts
 from service.http.json_body import parser, require_json
 from service.http.response_json import Answer, Writer, write
 from service.routes.json_route import PROBLEM_RESPONSES, FormatHandler, Negotiate, Responses, post
@@ -38,7 +38,7 @@ def _require_nothing(_: bytes) -> None:
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
     registry, max_ids, threads = state.registry, state.settings.max_ids, state.limits.threads
-    shortcut = to_texts("encode", registry, state.settings, threads)
+    plain = PlainTexts("encode", registry, state.settings, threads)
 
     def answer_as(writer: Writer, body: EncodeRequest) -> Answer:
         if body.messages is not None:
@@ -54,7 +54,7 @@ def mount(app: FastAPI, state: State) -> None:
         EncodeAnswer,
         state,
         responses=RESPONSES,
-        shortcut=shortcut,
+        plain=plain,
         negotiate=negotiate,
         other_bodies={media.ARROW: _BYTES},
     )

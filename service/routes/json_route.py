@@ -2,7 +2,7 @@
 
 They are declared like all others, so that models and documentation are FastAPI's. At run time they skip solving
 dependencies, ``await request.json()`` and building an answer from models; for common requests also the model of the
-body (``service.answers.shortcut``). Large work leaves the event loop, and the kernel releases the GIL.
+body (``service.http.fast_path``). Large work leaves the event loop, and the kernel releases the GIL.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.answers.shortcut import Shortcut
 from service.auth import NEEDS
 from service.capacity.limits import Disconnected, Limits
 from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.exchange import Exchange, Headers
-from service.http.direct import COPIED_BYTES, TRIED, Tried
+from service.http.fast_path import COPIED_BYTES, PlainRequests
 from service.http.json_body import declared_length, parser
-from service.http.media import is_plain
 from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.schemas.requests import RequestBody
@@ -89,7 +87,7 @@ class JsonRoute(APIRoute):
 
     Args:
         endpoint: turns a checked body of ``model`` into an answer.
-        dialect, shortcut, negotiate: those of ``post``.
+        dialect, plain, negotiate: those of ``post``.
         declared: what FastAPI knows of the route.
     """
 
@@ -101,50 +99,31 @@ class JsonRoute(APIRoute):
         model: type[RequestBody],
         state: State,
         dialect: Dialect | None,
-        shortcut: Shortcut | None,
+        plain: PlainRequests | None,
         negotiate: Negotiate | None,
         **declared: Any,
     ) -> None:
         super().__init__(path, endpoint, **declared)
         self.answer, self.parse, self.limits, self.dialect = endpoint, parser(model), state.limits, dialect
-        self.shortcut, self.negotiate = shortcut, negotiate
+        self.plain, self.negotiate = plain, negotiate
         self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
         self.takes_long, self.link_root = state.registry.takes_long, state.settings.link_root
 
     def work(self, chunks: list[bytes]) -> Answer | RequestBody:
         """Answer a large body; one with chats is only checked and returned, to be answered in its turn."""
         body = b"".join(chunks)
-        taken = self._taken(body)
-        if taken is not None:
-            return taken
+        answer = self._plainly(body, may_take_long=True)
+        if answer is not None:
+            return answer
         request: RequestBody = self.parse(body)
         return request if request.renders() else self.answer(request)
 
     def work_heavy(self, body: bytes, request: RequestBody) -> Answer:
         """Answer a small body that asks for much."""
-        return self._taken(body) or self.answer(request)
+        return self._plainly(body, may_take_long=True) or self.answer(request)
 
-    def _taken(self, body: bytes) -> Answer | None:
-        return None if self.shortcut is None else self.shortcut(body, True)
-
-    def answer_now(self, headers: Headers, body: bytes) -> Answer | Tried | None:
-        """Answer a small and common request, unless a limit is near; ``handle`` answers all others."""
-        limits, size = self.limits, len(body)
-        settings = limits.settings
-        if (
-            self.shortcut is None
-            or size > settings.inline_bytes
-            or size > settings.max_body_bytes
-            or limits.held_bytes + size > settings.max_held_bytes
-            or limits.requests >= settings.max_requests
-            or not is_plain(headers)
-        ):
-            return None
-        if self.guard is not None:
-            self.guard.require(self.need, headers)
-        answer = self.shortcut(body, False)
-        # A larger answer is sent by the task, in blocks and no faster than it is read.
-        return Tried(answer) if answer is None or len(answer.blocks[0]) > BLOCK_BYTES else answer
+    def _plainly(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+        return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""
@@ -191,8 +170,6 @@ class JsonRoute(APIRoute):
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
         limits = self.limits
-        # A connection keeps the scope of its last request, which must not keep an answer.
-        tried: Tried | None = scope.pop(TRIED, None)
         if self.guard is not None:
             self.guard.require(self.need, scope["headers"])
         if scope["query_string"] and self.dialect is None:
@@ -204,10 +181,9 @@ class JsonRoute(APIRoute):
         if exchange.bytes_in > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(chunks, exchange))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        if self.shortcut is not None:
-            answer = self.shortcut(body, False) if tried is None else tried.made
-            if answer is not None:
-                return answer
+        answer = self._plainly(body, may_take_long=False)
+        if answer is not None:
+            return answer
         return await when_opened(limits, lambda: self._answer_small(body, exchange))
 
     async def _answer_large(self, chunks: list[bytes], exchange: Exchange) -> Answer:
@@ -337,7 +313,7 @@ def post(
     *,
     dialect: Dialect | None = None,
     responses: Responses = PROBLEM_RESPONSES,
-    shortcut: Shortcut | None = None,
+    plain: PlainRequests | None = None,
     negotiate: Negotiate | None = None,
     other_bodies: Mapping[str, Any] | None = None,
 ) -> Callable[[Endpoint], None]:
@@ -345,7 +321,7 @@ def post(
 
     Args:
         dialect: how errors are said, if not as problems; ``responses`` documents them.
-        shortcut: answers what is common without the model.
+        plain: answers what is common without the model.
         negotiate: finds what handles a request whose body or answer is not JSON.
         other_bodies: documents, by media type, the bodies that are not JSON.
     """
@@ -354,7 +330,7 @@ def post(
         for name, example in model.EXAMPLES.items()
     }
 
-    route = partial(JsonRoute, model=model, state=state, dialect=dialect, shortcut=shortcut, negotiate=negotiate)
+    route = partial(JsonRoute, model=model, state=state, dialect=dialect, plain=plain, negotiate=negotiate)
 
     def declare(endpoint: Endpoint) -> None:
         # The limits of this server stand in the model, so the annotation is known only now.

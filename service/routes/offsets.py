@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from service.answers.offsets import offsets_of_chats, offsets_of_texts
-from service.answers.shortcut import to_texts
+from service.http.fast_path import PlainTexts
 from service.http.response_json import Answer
 from service.routes.json_route import post
 from service.schemas.answers import OffsetsAnswer
@@ -16,9 +16,9 @@ from service.state import State
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
     registry = state.registry
-    shortcut = to_texts("offsets", registry, state.settings, state.limits.threads)
+    plain = PlainTexts("offsets", registry, state.settings, state.limits.threads)
 
-    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state, shortcut=shortcut)
+    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state, plain=plain)
     def offsets(body: OffsetsRequest) -> Answer:
         """Say where every token stands in the text, and which tokens overlap given spans."""
         if body.messages is not None:

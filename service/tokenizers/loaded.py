@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizer_core import Tokenizer
+from tokenizer_core import Responder, Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
 """Longer texts leave the event loop where a regular expression of the artifact's own cuts them: a quadratic one takes
@@ -26,6 +26,8 @@ class Loaded:
     """The template's hash."""
     head: bytes = field(init=False)
     """``{"tokenizer":"sha256:...",``"""
+    responder: Responder = field(init=False)
+    """The kernel's answers to plain requests."""
     _has_expressions: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,6 +37,7 @@ class Loaded:
         object.__setattr__(self, "hash", self.tokenizer.hash)
         object.__setattr__(self, "template", self.tokenizer.template_hash)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
+        object.__setattr__(self, "responder", Responder(self.tokenizer, self.head))
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
 
     def takes_long(self, size: int) -> bool:

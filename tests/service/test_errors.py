@@ -64,7 +64,7 @@ def test_unexpected_exception_says_nothing(
 
     monkeypatch.setattr("service.answers.encoding.encode", broken)
     monkeypatch.setattr("service.tokenizers.registry.Loaded.info", broken)
-    monkeypatch.setattr("tokenizer_core.Tokenizer.answer_texts", broken)
+    monkeypatch.setattr("tokenizer_core.Responder.answer_texts", broken)
     modelled = client.post("/encode", json={"text": "SECRET", "return": ["tokens"]})
     for answer in (modelled, client.post("/count", json={"text": "SECRET"}), client.get("/tokenizers")):
         assert_problem(answer, "internal")
@@ -107,7 +107,7 @@ def test_too_little_memory_is_no_bug(
     def refused(*_: object, **__: object) -> None:
         raise MemoryError("secret")
 
-    monkeypatch.setattr("tokenizer_core.Tokenizer.answer_texts", refused)
+    monkeypatch.setattr("tokenizer_core.Responder.answer_texts", refused)
     answer = client.post("/encode", json={"text": "a"})
     assert_problem(answer, "saturated")
     assert answer.headers["retry-after"] == "1"

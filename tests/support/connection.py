@@ -74,14 +74,14 @@ def connected(app: Any = app, state: ServerState | None = None) -> tuple[Bounded
 
 
 class Caller:
-    """One connection to an application in this process, with the shortcut of its protocol or without."""
+    """One connection to an application in this process, with the fast path or without."""
 
     def __init__(self, app: Any, *, at_once: bool = True) -> None:
         self.state = ServerState()
         config = Config(app, log_config=None, timeout_keep_alive=1000, access_log=False, proxy_headers=False)
         self.protocol = BoundedProtocol(config, self.state, {})
         if not at_once:
-            self.protocol._direct_answers = {}
+            self.protocol._fast_paths = {}
         self.transport = Transport()
         self.protocol.connection_made(self.transport)
 

@@ -26,20 +26,12 @@ def max_model_len(loaded: Loaded) -> int:
     return UNKNOWN_LENGTH if length is None else length
 
 
-def encode_json(loaded: Loaded, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> tuple[bytes, int]:
-    """Return the ids of a prompt as JSON, and how many they are."""
-    try:
-        return loaded.tokenizer.encode_json(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
-    except TokdError as error:
-        raise from_core(error, path) from error
-
-
-def encode(loaded: Loaded, prompt: str, *, add_special_tokens: bool) -> Ids:
+def encode(loaded: Loaded, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> Ids:
     """Return the ids of a prompt."""
     try:
         return loaded.tokenizer.encode(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
     except TokdError as error:
-        raise from_core(error, "prompt") from error
+        raise from_core(error, path) from error
 
 
 def decode(loaded: Loaded, tokens: Sequence[int], *, skip_special_tokens: bool, path: str = "tokens") -> str:

@@ -112,15 +112,15 @@ def tokenize_prompts(loaded: Loaded, texts: str | list[str], *, add_special_toke
     """Answer one prompt, or many with a list for each."""
     many = isinstance(texts, list)
     rows = [
-        prompts.encode_json(
+        prompts.encode(
             loaded, text, add_special_tokens=add_special_tokens, path=f"prompt[{index}]" if many else "prompt"
         )
         for index, text in enumerate(texts if isinstance(texts, list) else [texts])
     ]
-    parts = [b'{"tokens":', b"[" if many else b""]
-    for index, (ids, _) in enumerate(rows):
+    parts: list[Any] = [b'{"tokens":', b"[" if many else b""]
+    for index, ids in enumerate(rows):
         parts += [b"," if index else b"", ids]
-    counts = [count for _, count in rows]
+    counts = list(map(len, rows))
     tail = (orjson.dumps(counts if many else counts[0]), prompts.max_model_len(loaded))
     return prompts.written(
         loaded, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail

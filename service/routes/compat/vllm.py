@@ -135,11 +135,9 @@ def token_strings(loaded: Loaded, ids: Ids) -> TokenStrings:
 
 
 def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> Answer:
-    """Answer a prompt; without strings no Python integer is made for an id."""
+    """Answer a prompt."""
     framed = body.add_special_tokens is not False
-    if body.return_token_strs:
-        return _answer(loaded, body, prompts.encode(loaded, prompt, add_special_tokens=framed))
-    return _write(loaded, *prompts.encode_json(loaded, prompt, add_special_tokens=framed))
+    return _answer(loaded, body, prompts.encode(loaded, prompt, add_special_tokens=framed))
 
 
 def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object], settings: Settings) -> Answer:
@@ -169,12 +167,9 @@ def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object],
 
 
 def _answer(loaded: Loaded, body: VllmTokenizeRequest, ids: Ids) -> Answer:
-    return _write(loaded, ids, len(ids), token_strings(loaded, ids) if body.return_token_strs else b"null")
-
-
-def _write(loaded: Loaded, tokens: Ids | bytes, count: int, strings: TokenStrings | bytes = b"null") -> Answer:
-    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (count, prompts.max_model_len(loaded))
-    return prompts.written(loaded, count, head, tokens, b',"token_strs":', strings, b"}")
+    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), prompts.max_model_len(loaded))
+    strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
+    return prompts.written(loaded, len(ids), head, ids, b',"token_strs":', strings, b"}")
 
 
 def mount(app: FastAPI, state: State) -> None:

@@ -228,7 +228,6 @@ def test_answer_is_the_same_however_it_is_cut(
     monkeypatch.setattr("service.http.response_json.BLOCK_BYTES", block)
     monkeypatch.setattr("service.http.response_json.SLICE", piece)
     monkeypatch.setattr("service.routes.json_route.BLOCK_BYTES", block)
-    monkeypatch.setattr("service.answers.encoding.BLOCK_BYTES", block)
     for body, expected in zip(bodies, whole, strict=True):
         answer = client.post("/encode", json=body)
         assert answer.content == expected.content

@@ -18,7 +18,7 @@ from service.schemas.requests import INLINE_ITEMS, INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
-from tokenizer_core import Tokenizer
+from tokenizer_core import Responder
 
 
 class Gate:
@@ -39,7 +39,7 @@ class Gate:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     """Hold texts that are worked on."""
     gate = Gate()
-    monkeypatch.setattr(Tokenizer, "answer_texts", gate.wrap(Tokenizer.answer_texts))
+    monkeypatch.setattr(Responder, "answer_texts", gate.wrap(Responder.answer_texts))
     return gate
 
 

@@ -13,7 +13,7 @@ from service.schemas.requests import INLINE_SHAPED
 from service.tokenizers.loaded import OWN_EXPRESSION_BYTES
 from tests.service.conftest import MakeClient
 from tests.tiny_ranks import BYTES, write_ranks
-from tokenizer_core import Tokenizer, train
+from tokenizer_core import Responder, Tokenizer, train
 
 OWN = r"\p{L}+|\s+|[^\p{L}\s]+"
 LONG = "a b " * (OWN_EXPRESSION_BYTES // 4)
@@ -32,8 +32,8 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each text, or list of texts, was encoded by a thread for large work."""
     seen: list[bool] = []
 
-    def watch(name: str) -> None:
-        work = getattr(Tokenizer, name)
+    def watch(kind: type, name: str) -> None:
+        work = getattr(kind, name)
 
         def watched(*arguments: Any, **options: Any) -> Any:
             answer = work(*arguments, **options)
@@ -41,10 +41,11 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
                 seen.append(threading.current_thread().name.startswith("tokd-work"))
             return answer
 
-        monkeypatch.setattr(Tokenizer, name, watched)
+        monkeypatch.setattr(kind, name, watched)
 
-    for name in ("answer_texts", "count", "encode", "encode_json", "encode_batch", "offsets"):
-        watch(name)
+    watch(Responder, "answer_texts")
+    for name in ("count", "encode", "encode_batch", "offsets"):
+        watch(Tokenizer, name)
     return seen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -199,7 +200,7 @@ def test_request_that_is_on_its_way_when_the_server_ends_is_answered(
         monkeypatch.setattr(http_protocol, name, 1000)
 
     class Direct:
-        direct_answers: ClassVar = {b"/encode": lambda *_: (b"application/json", b"{}")}
+        fast_paths: ClassVar = {b"/encode": SimpleNamespace(answer=lambda *_: (b"application/json", b"{}"))}
         __call__ = staticmethod(app)
 
     async def story() -> None:

@@ -1,10 +1,13 @@
 //! Request bodies to answers: bytes in, bytes out, and no Python object between.
 
+use std::sync::Arc;
+
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use super::codec::PyCodec;
 use super::raise::{invalid_option, run, run_on};
 use crate::body::{Answer, IdsLimits, IdsRequest, Route, TextRequest};
 use crate::encode::Pipeline;
@@ -23,27 +26,30 @@ pub enum Outcome {
     Answered(Answer),
 }
 
-/// Answers bodies with one tokenizer: `head` is how each answer begins, `reference` the name that the body may use.
-pub struct Responder<'a> {
-    pub pipeline: &'a Pipeline,
-    pub head: &'a [u8],
-    pub reference: Option<&'a str>,
+/// See `_kernel.pyi`.
+#[pyclass(name = "Responder", module = "tokenizer_core._kernel", frozen)]
+pub struct PyResponder {
+    pipeline: Arc<Pipeline>,
+    head: Vec<u8>,
 }
 
-impl Responder<'_> {
-    fn other_tokenizer(&self, tokenizer: Option<&str>) -> Option<Outcome> {
-        tokenizer.filter(|name| Some(*name) != self.reference).map(|name| Outcome::OtherTokenizer(name.to_owned()))
+#[pymethods]
+impl PyResponder {
+    #[new]
+    fn new(tokenizer: &PyCodec, head: &[u8]) -> PyResult<Self> {
+        Ok(Self { pipeline: Arc::clone(tokenizer.pipeline()?), head: head.to_vec() })
     }
 
-    /// Answer a request with texts.
-    pub fn texts(
+    #[pyo3(signature = (route, body, reference, *, max_items, threads))]
+    fn answer_texts(
         &self,
-        py: Python<'_>,
         route: &str,
-        body: &[u8],
+        body: &Bound<'_, PyBytes>,
+        reference: Option<&str>,
         max_items: usize,
         threads: usize,
     ) -> PyResult<Outcome> {
+        let (py, body) = (body.py(), body.as_bytes());
         let route = match route {
             "encode" => Route::Encode,
             "count" => Route::Count,
@@ -53,25 +59,39 @@ impl Responder<'_> {
                 return Err(invalid_option(py, message, "route"));
             }
         };
-        Ok(outcome(run_on(py, self.pipeline, body.len(), || {
+        Ok(outcome(run_on(py, &self.pipeline, body.len(), || {
             let Some(request) = TextRequest::read(body, route, max_items) else { return Ok(Outcome::Unhandled) };
-            if let Some(other_tokenizer) = self.other_tokenizer(request.tokenizer()) {
-                return Ok(other_tokenizer);
+            if let Some(other) = other_tokenizer(request.tokenizer(), reference) {
+                return Ok(other);
             }
-            Ok(request.answer(self.pipeline, self.head, threads)?.map_or(Outcome::Unhandled, Outcome::Answered))
+            Ok(request.answer(&self.pipeline, &self.head, threads)?.map_or(Outcome::Unhandled, Outcome::Answered))
         })))
     }
 
-    /// Answer a request with ids.
-    pub fn ids(&self, py: Python<'_>, body: &[u8], limits: IdsLimits) -> Outcome {
+    #[pyo3(signature = (body, reference, *, max_ids, max_rows, max_values))]
+    fn answer_ids(
+        &self,
+        body: &Bound<'_, PyBytes>,
+        reference: Option<&str>,
+        max_ids: usize,
+        max_rows: usize,
+        max_values: usize,
+    ) -> Outcome {
+        let (py, body) = (body.py(), body.as_bytes());
+        let limits = IdsLimits { ids: max_ids, rows: max_rows, values: max_values };
         outcome(run(py, body.len(), || {
             let Some(request) = IdsRequest::read(body, limits) else { return Ok(Outcome::Unhandled) };
-            if let Some(other_tokenizer) = self.other_tokenizer(request.tokenizer()) {
-                return Ok(other_tokenizer);
+            if let Some(other) = other_tokenizer(request.tokenizer(), reference) {
+                return Ok(other);
             }
-            request.answer(self.pipeline, self.head).map(Outcome::Answered)
+            request.answer(&self.pipeline, &self.head).map(Outcome::Answered)
         }))
     }
+}
+
+/// What a body that names a tokenizer by another name than `reference` comes to.
+fn other_tokenizer(tokenizer: Option<&str>, reference: Option<&str>) -> Option<Outcome> {
+    tokenizer.filter(|name| Some(*name) != reference).map(|name| Outcome::OtherTokenizer(name.to_owned()))
 }
 
 /// Leave errors to the models, which know the place in the request.

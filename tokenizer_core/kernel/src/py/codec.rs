@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use super::array::Array;
-use super::pipeline::{PyPipeline, encoded, options};
+use super::pipeline::{PyPipeline, options};
 use super::raise::{exception, run_on};
 use super::text::utf8;
 use super::{arguments, array, decode};
 use crate::encode::Pipeline;
+use crate::machine::room::for_ids;
 use crate::sink::count::Count;
 use crate::sink::inline::InlineIds;
 
@@ -25,9 +26,8 @@ const SHORT: usize = 2048;
 pub struct PyCodec(OnceLock<Arc<Pipeline>>);
 
 impl PyCodec {
-    fn pipeline(&self) -> PyResult<&Pipeline> {
-        let pipeline = self.0.get().map(Arc::as_ref);
-        pipeline.ok_or_else(|| PyRuntimeError::new_err("Tokenizer.__init__ has not been called"))
+    pub(super) fn pipeline(&self) -> PyResult<&Arc<Pipeline>> {
+        self.0.get().ok_or_else(|| PyRuntimeError::new_err("Tokenizer.__init__ has not been called"))
     }
 }
 
@@ -69,7 +69,12 @@ impl PyCodec {
         let pipeline = self.pipeline()?;
         let text = &utf8(text, pipeline.level())?;
         if text.len() > SHORT {
-            return Ok(array::of_ids(py, encoded(py, pipeline, text, options, threads, |ids| ids)?));
+            let ids = run_on(py, pipeline, text.len(), || {
+                let mut ids = for_ids(text.len());
+                pipeline.encode_with_threads(text, options, threads, &mut ids)?;
+                Ok(ids)
+            });
+            return Ok(array::of_ids(py, ids.map_err(|error| exception(py, &error, Some(text)))?));
         }
         let mut ids = InlineIds::new();
         match run_on(py, pipeline, text.len(), || pipeline.encode(text, options, &mut ids)) {

@@ -38,6 +38,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocabulary::PyVocabulary>()?;
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<codec::PyCodec>()?;
+    module.add_class::<body::PyResponder>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;

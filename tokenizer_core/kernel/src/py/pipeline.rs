@@ -7,18 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::array::{self, Array};
-use super::body::{Outcome, Responder};
 use super::raise::{exception, invalid_option, run, run_on};
 use super::text::{self, utf8};
 use super::{arguments, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
-use crate::body::IdsLimits;
 use crate::config::Config;
 use crate::decode::StreamDecoder;
 use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
-use crate::json::numbers::write_ids;
-use crate::machine::room::for_ids;
 use crate::piece_cache::CacheStatistics;
 use crate::scratch::CACHE_BYTES;
 use crate::sink::offsets::Offsets;
@@ -81,56 +77,6 @@ impl PyPipeline {
     fn cache_statistics(&self) -> (u64, u64, u64, u64) {
         let CacheStatistics { bytes, pieces, misses, evictions } = self.0.cache_statistics();
         (bytes, pieces, misses, evictions)
-    }
-
-    #[pyo3(signature = (text, special_tokens="reject", add_special_tokens=false))]
-    fn encode_json<'py>(
-        &self,
-        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
-        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
-        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
-    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let py = text.py();
-        let options = options(py, special_tokens, add_special_tokens)?;
-        let text = &utf8(text, self.0.level())?;
-        let (json, count) = encoded(py, &self.0, text, options, 1, |ids| {
-            let mut json = Vec::new();
-            write_ids(&ids, &mut json);
-            (json, ids.len())
-        })?;
-        let bytes = PyBytes::new_with(py, json.len(), |room| {
-            room.copy_from_slice(&json);
-            Ok(())
-        })?;
-        Ok((bytes, count))
-    }
-
-    #[pyo3(signature = (route, body, head, reference, *, max_items, threads))]
-    fn answer_texts(
-        &self,
-        route: &str,
-        body: &Bound<'_, PyBytes>,
-        head: &[u8],
-        reference: Option<&str>,
-        max_items: usize,
-        threads: usize,
-    ) -> PyResult<Outcome> {
-        let responder = Responder { pipeline: &self.0, head, reference };
-        responder.texts(body.py(), route, body.as_bytes(), max_items, threads)
-    }
-
-    #[pyo3(signature = (body, head, reference, *, max_ids, max_rows, max_values))]
-    fn answer_ids(
-        &self,
-        body: &Bound<'_, PyBytes>,
-        head: &[u8],
-        reference: Option<&str>,
-        max_ids: usize,
-        max_rows: usize,
-        max_values: usize,
-    ) -> Outcome {
-        let limits = IdsLimits { ids: max_ids, rows: max_rows, values: max_values };
-        Responder { pipeline: &self.0, head, reference }.ids(body.py(), body.as_bytes(), limits)
     }
 
     #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]
@@ -199,23 +145,6 @@ impl PyPipeline {
         let state = Mutex::new(StreamDecoder::default());
         PyStreamDecoder { pipeline: Arc::clone(&self.0), skip_special_tokens, state }
     }
-}
-
-/// Encode and make `output` of the ids, all of it without the GIL.
-pub(super) fn encoded<T: Send>(
-    py: Python<'_>,
-    pipeline: &Pipeline,
-    text: &str,
-    options: EncodeOptions,
-    threads: usize,
-    output: impl FnOnce(Vec<u32>) -> T + Send,
-) -> PyResult<T> {
-    run_on(py, pipeline, text.len(), || {
-        let mut ids = for_ids(text.len());
-        pipeline.encode_with_threads(text, options, threads, &mut ids)?;
-        Ok(output(ids))
-    })
-    .map_err(|error| exception(py, &error, Some(text)))
 }
 
 /// The texts of a batch, or an error for the first that is not a string.

@@ -28,10 +28,10 @@ def route_of(client: TestClient, path: str) -> JsonRoute:
 
 @pytest.fixture(scope="module")
 def ask(make_client: MakeClient) -> Ask:
-    """Post a body to a server with shortcuts and to one without."""
+    """Post a body to a server whose kernel answers plain requests and to one whose models answer all."""
     fast, modelled = make_client(**LIMITS), make_client(**LIMITS)
     for path in ROUTES:
-        route_of(modelled, path).shortcut = None
+        route_of(modelled, path).plain = None
 
     def post(path: str, body: bytes) -> tuple[Any, Any]:
         answers = []
@@ -150,7 +150,7 @@ def _bodies(draw: Any) -> tuple[str, bytes]:
 @example(("/decode", b'{"ids":[[],[]]}'))
 @example(("/decode", b'{"ids":[[' + b"1," * 39 + b"1],[2]]}"))
 @example(("/decode", b'{"ids":[300],"ids":[1]}'))
-def test_shortcut_answers_as_the_models_do(ask: Ask, asked: tuple[str, bytes]) -> None:
+def test_the_kernel_answers_as_the_models_do(ask: Ask, asked: tuple[str, bytes]) -> None:
     fast, modelled = ask(*asked)
     assert fast == modelled
 
@@ -160,8 +160,8 @@ def test_shortcut_answers_as_the_models_do(ask: Ask, asked: tuple[str, bytes]) -
 def test_what_is_common_is_taken(client: TestClient, path: str, body: dict[str, Any], ascii_only: bool) -> None:
     route = route_of(client, path)
     data = json.dumps(body, ensure_ascii=ascii_only).encode()
-    assert route.shortcut is not None
-    taken = route.shortcut(data, False)
+    assert route.plain is not None
+    taken = route.plain.answer(data, may_take_long=False)
     assert taken is not None
     modelled = route.answer(route.parse(data))
     assert (b"".join(map(bytes, taken.blocks)), *taken[1:]) == (b"".join(map(bytes, modelled.blocks)), *modelled[1:])
@@ -174,8 +174,8 @@ def test_long_bodies_are_answered_as_the_models_do(client: TestClient, framed: T
     data = json.dumps(value).encode()
     assert len(data) > UNCHECKED_BYTES
     route = route_of(client, path)
-    assert route.shortcut is not None
-    taken, modelled = route.shortcut(data, True), route.answer(route.parse(data))
+    assert route.plain is not None
+    taken, modelled = route.plain.answer(data, may_take_long=True), route.answer(route.parse(data))
     assert taken is not None
     assert b"".join(map(bytes, taken.blocks)) == b"".join(map(bytes, modelled.blocks))
     assert taken[1:] == modelled[1:]
@@ -186,22 +186,22 @@ def test_long_bodies_are_answered_as_the_models_do(client: TestClient, framed: T
 def test_many_items_leave_the_event_loop(client: TestClient) -> None:
     """A body is left to the models, which count its items, unless its work may take long."""
     for path, value in (("/encode", {"text": ["a"] * 300}), ("/decode", {"ids": [[1]] * 300})):
-        shortcut = route_of(client, path).shortcut
-        assert shortcut is not None
+        plain = route_of(client, path).plain
+        assert plain is not None
         data = json.dumps(value).encode()
-        assert shortcut(data, False) is None
-        assert shortcut(data, True) is not None
+        assert plain.answer(data, may_take_long=False) is None
+        assert plain.answer(data, may_take_long=True) is not None
         answer = client.post(path, content=data, headers={"content-type": "application/json"})
         assert answer.status_code == 200
 
 
-def test_shortcut_is_counted_and_logged_as_the_models_are(make_client: MakeClient) -> None:
+def test_what_the_kernel_answers_is_counted_and_logged_as_the_models_are(make_client: MakeClient) -> None:
     pages = []
     for fast in (True, False):
         client = make_client()
         for path, body in COMMON:
             if not fast:
-                route_of(client, path).shortcut = None
+                route_of(client, path).plain = None
             assert client.post(path, json=body).status_code == 200
         lines = client.get("/metrics").text.splitlines()
         pages.append([line for line in lines if line.startswith("tokd_") and "seconds" not in line])

@@ -1,45 +1,152 @@
-"""Hot requests answered where they are read: a whole one that is small and common needs no task, no events, no scope.
+"""The fast path: a small, plain request is answered by the kernel where it is read, without a task or a scope.
 
-uvicorn's parser reads them as all others. What the application does not take at once, and what has not arrived whole
-when the bytes at hand are read, becomes a task of ASGI then. So nothing is ever refused here, and nothing waits here.
+uvicorn's parser reads these requests as all others. What the fast path does not take, and what has not arrived whole
+when the bytes at hand are read, becomes a task of ASGI and goes to its route. So nothing is ever refused here, and
+nothing waits here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from time import perf_counter
+from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from service.exchange import Headers
+from service.auth import NEEDS, Guard
+from service.capacity.limits import Limits
+from service.errors import ServiceError
+from service.exchange import Exchange, Headers
+from service.http.json_body import MAX_COST, VALUE_COST
+from service.http.media import is_plain
+from service.http.response_json import BLOCK_BYTES, Answer
+from service.schemas.requests import INLINE_ITEMS
+from service.settings import Settings
+from service.tokenizers.loaded import Loaded
+from service.tokenizers.registry import Registry, Unopened
 
-TRIED = "tried"
-"""The key of ``Tried`` in the scope of a task."""
+_MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
+"""Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
+
+_Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
+"""What ``tokenizer_core.Responder`` returns."""
+
+
+class PlainRequests:
+    """The kernel's answers to what callers of a route commonly send, byte for byte those of its models.
+
+    The kernel takes a body's bytes and gives those of the answer: no Python object is made of what is in them. What is
+    unusual or wrong it leaves to the models, which know every option and word every error.
+    """
+
+    def __init__(self, registry: Registry, settings: Settings) -> None:
+        self._registry = registry
+        self._most = min(settings.max_items, _MAX_VALUES)
+
+    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+        """Answer a body, or return ``None``; what may take long is answered only if it may."""
+        loaded = self._registry.default
+        given = self._ask(loaded, body, None, may_take_long)
+        if isinstance(given, str):
+            try:
+                loaded = self._registry.get(given)
+            except (ServiceError, Unopened):
+                return None
+            given = self._ask(loaded, body, given, may_take_long)
+        if given is None or isinstance(given, str):
+            return None
+        return Answer([given[0]], given[1], loaded.hash)
+
+    def _ask(self, loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+        raise NotImplementedError
+
+    def _most_items(self, may_take_long: bool) -> int:
+        return self._most if may_take_long else min(self._most, INLINE_ITEMS)
+
+
+class PlainTexts(PlainRequests):
+    """Requests with texts; ``threads`` share a list out."""
+
+    def __init__(
+        self, route: Literal["encode", "count", "offsets"], registry: Registry, settings: Settings, threads: int
+    ) -> None:
+        super().__init__(registry, settings)
+        self._route: Literal["encode", "count", "offsets"] = route
+        self._threads = threads
+
+    def _ask(self, loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+        if loaded.takes_long(len(body)) and not may_take_long:
+            return None
+        most = self._most_items(may_take_long)
+        return loaded.responder.answer_texts(self._route, body, reference, max_items=most, threads=self._threads)
+
+
+class PlainIds(PlainRequests):
+    """Requests with ids."""
+
+    def __init__(self, registry: Registry, settings: Settings) -> None:
+        super().__init__(registry, settings)
+        self._max_ids = settings.max_ids
+
+    def _ask(self, loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+        most = self._most_items(may_take_long)
+        return loaded.responder.answer_ids(
+            body, reference, max_ids=self._max_ids, max_rows=most, max_values=_MAX_VALUES
+        )
 
 
 Whole = tuple[bytes, bytes | memoryview]
 """Media type and body of an answer that is written at once. A class of its own would cost a fiftieth of a request."""
 
-_NO_PATH = re.compile(rb"\Ahttps?://[^/?#]+(?=\?|\Z)", re.IGNORECASE)
-"""Of a URL whose path is empty, which is the path ``/`` (RFC 9110, section 4.2.3)."""
 
+class FastPath:
+    """Answers whole requests to one route, unless they are not plain or a limit is near.
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What was already made of a request that is left to its task, so that the task does not make it again.
-
-    Attributes:
-        made: an answer too large to be written at once, or ``None``: there is no short way.
+    Args:
+        note: counts and logs a request that took so many seconds.
     """
 
-    made: Any
+    def __init__(
+        self, path: str, plain: PlainRequests, limits: Limits, guard: Guard, note: Callable[[Exchange, float], None]
+    ) -> None:
+        self._path, self._plain, self._limits, self._note = path, plain, limits, note
+        self._guard, self._need = None if guard.is_idle else guard, NEEDS[path]
+
+    def answer(self, headers: Headers, body: bytes) -> Whole | None:
+        """Answer a request, or leave it to its route."""
+        started = perf_counter()
+        limits, size = self._limits, len(body)
+        settings = limits.settings
+        if (
+            size > settings.inline_bytes
+            or size > settings.max_body_bytes
+            or limits.held_bytes + size > settings.max_held_bytes
+            or limits.requests >= settings.max_requests
+            or not is_plain(headers)
+        ):
+            return None
+        try:
+            if self._guard is not None:
+                self._guard.require(self._need, headers)
+            answer = self._plain.answer(body, may_take_long=False)
+        except Exception:
+            # The route meets the same error again, and answers it.
+            return None
+        if answer is None or len(answer.blocks[0]) > BLOCK_BYTES:
+            # The route sends a larger answer in blocks, no faster than it is read.
+            return None
+        (block,) = answer.blocks
+        counted = size, len(block), 0, 0, False, answer.tokens, answer.tokenizer
+        self._note(Exchange("POST", self._path, 200, "", *counted), perf_counter() - started)
+        return answer.media_type, block if isinstance(block, bytes) else block.data
 
 
-AnswerNow = Callable[[Headers, bytes], Whole | Tried | None]
-"""Answers headers and a body, or leaves the request to its task; ``None`` if nothing was tried."""
+_NO_PATH = re.compile(rb"\Ahttps?://[^/?#]+(?=\?|\Z)", re.IGNORECASE)
+"""Of a URL whose path is empty, which is the path ``/`` (RFC 9110, section 4.2.3)."""
 
 MOST_IN_A_ROW = 16
 """How many requests of one read are answered at once; other connections come before the rest."""
@@ -54,10 +161,10 @@ COPIED_BYTES = 16 << 10
 """Answers up to this size are copied behind their head."""
 
 
-class DirectProtocol(HttpToolsProtocol):
-    """One connection to an application whose ``direct_answers`` holds, by request target, what answers at once."""
+class FastPathProtocol(HttpToolsProtocol):
+    """One connection to an application whose ``fast_paths`` holds them by request target."""
 
-    _answer: AnswerNow | None = None
+    _fast_path: FastPath | None = None
     """Of the request that is being read, if it may be answered at once."""
 
     _is_ending = False
@@ -80,7 +187,7 @@ class DirectProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._direct_answers: Mapping[bytes, AnswerNow] = getattr(self.app, "direct_answers", {})
+        self._fast_paths: Mapping[bytes, FastPath] = getattr(self.app, "fast_paths", {})
         self._body: list[bytes] = []
         self.headers: list[tuple[bytes, bytes]] = []
 
@@ -98,7 +205,7 @@ class DirectProtocol(HttpToolsProtocol):
                 size = max(PART_BYTES, self._missing_bytes())
             part, self._left = self._left[:size], self._left[size:]
             self._parse(part)
-        if self._answer is not None:
+        if self._fast_path is not None:
             self._become_a_task()
 
     def _missing_bytes(self) -> int:
@@ -160,9 +267,9 @@ class DirectProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        answer = self._direct_answers.get(self.url)
-        if answer is not None and self._is_ordinary():
-            self._answer = answer
+        fast_path = self._fast_paths.get(self.url)
+        if fast_path is not None and self._is_ordinary():
+            self._fast_path = fast_path
         elif self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self._has_offer = True
         else:
@@ -186,7 +293,7 @@ class DirectProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
-        if self._answer is None:
+        if self._fast_path is None:
             super().on_body(body)
         else:
             self._body.append(body)
@@ -194,20 +301,17 @@ class DirectProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         if self._has_offer:
             return
-        if self._answer is not None:
-            given = self._answer(self.headers, self._body[0] if len(self._body) == 1 else b"".join(self._body))
-            if isinstance(given, tuple):
-                self._answer = None
+        if self._fast_path is not None:
+            body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+            answer = self._fast_path.answer(self.headers, body)
+            if answer is not None:
+                self._fast_path = None
                 self._body.clear()
                 self._in_a_row += 1
-                self.write_whole(*given)
+                self.write_whole(*answer)
                 self.on_response_complete()
                 return
             self._become_a_task()
-            if given is not None:
-                # The task begins when this read is done.
-                scope: Any = self.cycle.scope
-                scope[TRIED] = given
         super().on_message_complete()
 
     def write_whole(self, media_type: bytes, body: bytes | memoryview) -> None:
@@ -223,7 +327,7 @@ class DirectProtocol(HttpToolsProtocol):
             self.transport.writelines((head, body))
 
     def _become_a_task(self) -> None:
-        self._answer = None
+        self._fast_path = None
         self._start_cycle()
         for part in self._body:
             super().on_body(part)

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.auth import entry, new_key
-from service.http.direct import TRIED
 from tests.service.conftest import MakeClient, RunServer
 from tests.support.connection import COMMON, FOX, JSON, LIMITS, Caller, exchange, request
 
@@ -278,35 +277,14 @@ def test_a_small_body_that_is_larger_than_a_body_may_be_is_refused(make_client: 
     asyncio.run(story())
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        (b"/offsets", {"text": "fox " * 20_000}),
-        (b"/offsets", {"text": "fox", "tokens": True}),
-        (b"/encode", {"text": "<|bos|>"}),
-    ],
-)
-def test_no_answer_is_made_twice(make_client: MakeClient, path: bytes, body: dict[str, Any]) -> None:
-    """What is too large to be written at once, or has no short way, is left to a task with what was found out."""
+def test_an_answer_too_large_to_be_written_at_once_is_left_to_the_route(make_client: MakeClient) -> None:
     app: Any = make_client().app
-    route = app._hot[path.decode()]
-    shortcut, asked = route.shortcut, []
-    route.shortcut = lambda *given: asked.append(given) or shortcut(*given)
-    sent = request(json.dumps(body).encode(), line=b"POST %b HTTP/1.1" % path)
-
-    async def story() -> None:
-        answers = []
-        for at_once in (True, False):
-            caller = Caller(app, at_once=at_once)
-            await caller.send(sent)
-            answers.append(caller.transport.written)
-            # The connection lives on, and the answer does not.
-            assert TRIED not in caller.protocol.cycle.scope
-            await caller.leave()
-        assert answers[0] == answers[1]
-        assert len(asked) == 2
-
-    asyncio.run(story())
+    body = json.dumps({"text": "fox " * 20_000}).encode()
+    sent = request(body, line=b"POST /offsets HTTP/1.1")
+    assert app.fast_paths[b"/offsets"].answer([(b"content-type", b"application/json")], body) is None
+    fast, slow = (asyncio.run(told(app, [sent], at_once=at_once))[0] for at_once in (True, False))
+    assert fast == slow
+    assert fast.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 @pytest.mark.parametrize(
