@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tokenizer_core.config import PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact
+from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_roles import (
     ADDED,
@@ -77,6 +79,17 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     extra |= fields.rest()
     kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
     return dataclasses.replace(settings, extra=tuple(kept))
+
+
+def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
+    """Read the chat templates of a directory whose tokenizer stands in a file of another layout.
+
+    Returns:
+        The files that were read, by name; and settings with nothing but the templates.
+    """
+    found = {name: data for name in (CONFIG, TEMPLATE) if (data := files.read_optional(directory / name)) is not None}
+    template, named = _templates(found, load(found, CONFIG))
+    return found, Settings(chat_template=template, named_templates=named)
 
 
 def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]) -> str | None:

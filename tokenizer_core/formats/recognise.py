@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 
-Format = Literal["huggingface", "tiktoken", "vocab_merges"]
+Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _START = 4096
@@ -19,6 +19,9 @@ _START = 4096
 
 _VOCAB_JSON = re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[0-9]')
 """An object whose first value is an id."""
+
+_TEKKEN = re.compile(rb'"(?:default_vocab_size|token_bytes)"\s*:')
+"""A key that no other format has near its start."""
 
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n?")
 
@@ -70,6 +73,8 @@ def _in_directory(path: Path) -> Source:
     if (path / "manifest.json").exists():
         return Source("artifact", path)
     found: list[tuple[str, Source]] = []
+    if (path / "tekken.json").exists():
+        found.append(("tekken.json", Source("tekken", path)))
     if (path / "tokenizer.json").exists():
         found.append(("tokenizer.json", Source("huggingface", path)))
     if (path / "vocab.json").exists() and (path / "merges.txt").exists():
@@ -83,7 +88,7 @@ def _in_directory(path: Path) -> Source:
         if (path / name).exists():
             return Source(_of_file(path / name), path / name)
     raise InvalidArtifact(
-        f"{path} holds none of tokenizer.json, and vocab.json with merges.txt; name the file",
+        f"{path} holds none of tekken.json, tokenizer.json, and vocab.json with merges.txt; name the file",
         code="unknown_format",
         field=path.name,
     )
@@ -98,7 +103,7 @@ def _of_file(path: Path) -> Format:
             field=path.name,
         )
     if start.lstrip().startswith(b"{"):
-        return "huggingface"
+        return "tekken" if _TEKKEN.search(start) else "huggingface"
     if _RANK_LINE.fullmatch(start.splitlines(keepends=True)[0] if start else b""):
         return "tiktoken"
     for sign, family in _FOREIGN:
