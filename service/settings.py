@@ -79,63 +79,65 @@ class Settings:
 
     artifacts: tuple[str, ...] = _setting(
         (BASE_ARTIFACT,),
-        "artifact directories to serve, in the variable separated as in `PATH`; the default is the one below the "
-        "working directory, or else the copy that is installed with tokd",
+        "artifact directories to serve, in the variable separated as in `PATH`; the default is `artifacts/base` in the "
+        "working directory, or else the installed copy",
         item="PATH",
         separator=os.pathsep,
     )
     default_tokenizer: str | None = _setting(
-        None, "name, hash or name@hash that answers requests without `tokenizer`; the first artifact if not set"
+        None, "tokenizer for requests without `tokenizer`: name, hash or name@hash; the first artifact if not set"
     )
     models: tuple[str, ...] = _setting(
         (),
-        "names of models for the drop-in routes, each as `model=tokenizer`, in the variable separated by commas",
+        "models of the drop-in routes, each as `model=tokenizer`, in the variable separated by commas",
         item="MODEL=TOKENIZER",
         separator=",",
     )
     chat_literals: str = _setting(
         "text",
-        "what a literal of a special token in a chat's fields means, unless the request says: `text`, `reject`, or "
-        "`parse` with `chat_parse`",
+        "default meaning of a special token's literal in the fields of a chat: `text`, `reject`, or `parse` with "
+        "`chat_parse`",
         choices=("text", "reject", "parse"),
     )
-    chat_parse: bool = _setting(False, "let requests write control tokens into chats with `special_tokens: parse`")
+    chat_parse: bool = _setting(False, "allow control tokens from requests in chats, by `special_tokens: parse`")
     content_format: str = _setting(
         "auto",
-        "the form in which chat templates are given text that is sent as a string or in parts: `auto` as each template "
-        "reads it, `string`, `parts`, or `sent` as it comes",
+        "form of message text for chat templates: `auto` as each template reads it, `string`, `parts`, or `sent`, "
+        "unchanged",
         choices=("auto", "string", "parts", "sent"),
     )
     uncountable: str = _setting(
         "refuse",
-        "what the counting routes of OpenAI and Anthropic do with what is not text, unless the request says: `refuse`, "
-        "or `skip`, which counts the rest and lists what was skipped",
+        "default of the counting routes of OpenAI and Anthropic for content that is not text: `refuse`, or `skip`, "
+        "which counts the rest and lists the skipped parts",
         choices=("refuse", "skip"),
     )
     max_renderings: int = _setting(
-        32, "requests with chats that one process renders, in turns; more are answered 503", least=1, most=1024
+        32, "requests with chats in one process at once; more are answered 503", least=1, most=1024
     )
     host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
     allowed_hosts: tuple[str, ...] = _setting(
         (),
-        "names by which a server without keys may be asked beside its addresses, `localhost`, `host` and the machine's "
-        "name, in the variable separated by commas; `.example.com` is every name below it, `*` any name at all",
+        "further names of a server without keys, beside its addresses, `localhost`, `host` and the machine's name, in "
+        "the variable separated by commas; `.example.com` is every name below it, `*` any name",
         item="NAME",
         separator=",",
     )
     root_path: str | None = _setting(
-        None, "path below which a proxy shows the server, such as `/tokd`; links in answers begin with it"
+        None, "path of the server behind a proxy, such as `/tokd`; links in answers begin with it"
     )
     keep_alive_seconds: int = _setting(
         75,
-        "time that a quiet connection stays open; give it more than a proxy keeps its own",
+        "time until a quiet connection is closed; longer than the proxy keeps its own",
         least=1,
         most=_DAY_SECONDS,
     )
     uds: str | None = _setting(None, "path of a unix socket to listen on instead of host and port")
-    keys: str | None = _setting(None, "file of API keys; every request but those for health then needs one")
-    no_auth: bool = _setting(False, "listen where others can reach the server without any keys")
+    keys: str | None = _setting(
+        None, "file of API keys; every request except health, metrics and documentation then needs a key"
+    )
+    no_auth: bool = _setting(False, "allow other hosts to reach the server without keys")
     workers: int = _setting(1, "server processes", least=1, most=1024)
     threads: int = _setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
     max_queue: int = _setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
@@ -144,46 +146,43 @@ class Settings:
     max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
     max_held_bytes: int = _setting(
         512 << 20,
-        "bytes of bodies and large answers that one process holds at once; beyond it 503, alone 413. Memory that a "
-        "long piece takes while it is encoded comes on top: see Limits in http.md",
+        "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory "
+        "of the encoder comes on top: see Limits in http.md",
         least=1,
     )
     max_items: int = _setting(16_384, "most texts, messages of a chat, or lists of ids, in one request", least=1)
-    max_ids: int = _setting(
-        1 << 20, "most ids in one request, and most ids that padding may bring a request to", least=1
-    )
+    max_ids: int = _setting(1 << 20, "most ids in one request, also after padding", least=1)
     piece_cache_bytes: int = _setting(
         CACHE_BYTES,
-        "bytes in which each thread that encodes remembers pieces, for each tokenizer; 0 leaves a few entries",
+        "bytes of the piece cache of each thread for each tokenizer; 0 leaves a few entries",
         least=0,
         most=MAX_CACHE_BYTES,
     )
     inline_bytes: int = _setting(
-        128 << 10, "bodies up to this size are worked on at once, larger ones in a thread", least=0
+        128 << 10, "bodies up to this size are handled at once, larger ones in a thread", least=0
     )
     body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
     upload_seconds: int = _setting(
         3600,
-        "time for the corpus of a job to arrive, as long as it never stands still for `body_seconds`",
+        "time for the corpus of a job to arrive; a pause of `body_seconds` also ends the upload",
         least=1,
         most=30 * _DAY_SECONDS,
     )
     trained: str | None = _setting(
         None,
-        "directory that trained tokenizers are published into and found in by hash; that of the first artifact if not "
-        "set. Workers on several hosts share it",
+        "directory of trained tokenizers, found there by hash; that of the first artifact if not set. Workers on "
+        "several hosts share it",
     )
-    max_trained: int = _setting(8, "trained tokenizers that one process holds open at once", least=1)
+    max_trained: int = _setting(8, "trained tokenizers open in one process at once", least=1)
     jobs_url: str | None = _setting(
         None,
-        "where jobs are kept: `postgresql://user@host/database` or `sqlite:///path`; a SQLite file below `trained` if "
-        "not set",
+        "store of jobs: `postgresql://user@host/database` or `sqlite:///path`; SQLite below `trained` if not set",
     )
     worker: bool = _setting(True, "run a worker for training jobs beside the server")
     max_jobs: int = _setting(100, "training jobs that may wait; more are answered 429", least=1)
     corpus_roots: tuple[str, ...] = _setting(
         (),
-        "directories below which jobs may read files of the server, in the variable separated as in `PATH`",
+        "directories of the server that jobs may read, in the variable separated as in `PATH`",
         item="PATH",
         separator=os.pathsep,
     )
@@ -195,19 +194,17 @@ class Settings:
     )
     max_corpus_bytes: int = _setting(64 << 30, "largest corpus of a job, in bytes of unpacked text", least=1)
     max_vocab_size: int = _setting(1 << 20, "largest vocabulary of a job", least=1)
-    job_seconds: int = _setting(6 * 3600, "longest time that one attempt of a job may take", least=1)
-    job_memory_bytes: int = _setting(8 << 30, "most resident memory that a job may take", least=1)
-    job_attempts: int = _setting(
-        5, "times that a job is begun whose process or worker dies; then it has failed", least=1
-    )
+    job_seconds: int = _setting(6 * 3600, "longest time of one attempt of a job", least=1)
+    job_memory_bytes: int = _setting(8 << 30, "most resident memory of a job", least=1)
+    job_attempts: int = _setting(5, "attempts of a job whose process or worker dies; then it fails", least=1)
     job_threads: int = _setting(0, "threads of a job; 0 is one a core", least=0, most=1024)
     job_nice: int = _setting(19, "niceness of a job's process", least=0, most=19)
-    min_free_bytes: int = _setting(256 << 20, "disk space that a job must leave free; one that does not fails", least=0)
+    min_free_bytes: int = _setting(256 << 20, "disk space that a job must leave free; else it fails", least=0)
     lease_seconds: int = _setting(
-        15, "time after which the job of a worker that gives no sign is another's", least=2, most=3600
+        15, "time without a sign of life after which a job goes to another worker", least=2, most=3600
     )
-    keep_jobs: int = _setting(1000, "finished jobs of each key that are remembered; their artifacts stay", least=0)
-    keep_days: int = _setting(30, "days that a finished job is remembered", least=0, most=36_500)
+    keep_jobs: int = _setting(1000, "finished jobs kept for each key; their artifacts stay", least=0)
+    keep_days: int = _setting(30, "days that a finished job is kept", least=0, most=36_500)
     access_log: bool = _setting(True, "write one JSON line a request to standard output; it never holds text or ids")
 
     def __post_init__(self) -> None:
