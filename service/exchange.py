@@ -1,4 +1,4 @@
-"""One request as the metrics and the access log know it: numbers and names of ours, never a caller's text."""
+"""The log and metrics entry of one request: numbers and names of ours, never a caller's text."""
 
 from __future__ import annotations
 

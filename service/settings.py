@@ -1,4 +1,4 @@
-"""What the operator may set: one frozen value from flags, the environment (``TOKD_*``) and defaults, in this order.
+"""Settings of the operator: one frozen value from flags, the environment (``TOKD_*``) and defaults, in this order.
 
 The fields of ``Settings`` are the one table: environment variables, flags, ``--help`` and ``docs/settings.md`` are
 derived from it. Nothing is read at import.

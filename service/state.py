@@ -1,4 +1,4 @@
-"""What every route of one server shares."""
+"""Server-wide objects, built once by ``create_app``."""
 
 from __future__ import annotations
 

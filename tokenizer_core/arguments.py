@@ -1,4 +1,4 @@
-"""Check what callers pass: numbers, flags, paths and functions; every refusal names the argument."""
+"""Check a caller's arguments: numbers, flags, paths and functions; every refusal names the argument."""
 
 from __future__ import annotations
 

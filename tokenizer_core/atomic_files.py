@@ -1,4 +1,4 @@
-"""Files that are whole or not there, also after the power was cut.
+"""Write files that are complete or absent, even after a power cut.
 
 What is being written has a name of its own, ``.<name>.tokd-<16 digits>``, and a lock that ends with its process: what
 nobody holds is a leftover of one that was killed, and is swept away.

@@ -1,4 +1,4 @@
-"""Chats to ids: only what the template writes becomes an added token, and every token has an author."""
+"""Encode chats: only the template's text becomes an added token, and every token has an author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages to text by one of a tokenizer's chat templates, with the author of every character."""
+"""Render messages by a chat template, with the author of every character."""
 
 from __future__ import annotations
 

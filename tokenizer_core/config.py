@@ -1,4 +1,4 @@
-"""The frozen description of a tokenizer: what the kernel runs, what only accompanies it, and both with a vocabulary.
+"""The frozen description of a tokenizer: the kernel's configuration, the metadata, and both with a vocabulary.
 
 ``PipelineConfig`` is the Python side of the kernel's ``config.rs``: field for field the same. Everything in it can
 change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is. A field of another type is refused by

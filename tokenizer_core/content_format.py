@@ -1,4 +1,4 @@
-"""Whether a chat template reads a message's content as one string or as a list of parts.
+"""Find out whether a chat template reads message content as one string or as a list of parts.
 
 Clients send either. A template that wants the other form prints a Python list into the prompt, or nothing at all.
 """

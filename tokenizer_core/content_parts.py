@@ -1,4 +1,4 @@
-"""The parts of a message's content: media are refused by name, text is given in the form that a template reads."""
+"""Parts of message content: refuse media by name, and convert text to the form that the template reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error of this package, as one tree with stable codes.
+"""All errors of this package, as one tree with stable codes.
 
 TokdError
 ├── InputError               the caller's text, ids or options

@@ -1,4 +1,4 @@
-"""Write a tokenizer in the formats of other programs; what a format cannot carry is refused by name.
+"""Write a tokenizer in the formats of other programs; refuse by name anything that a format cannot hold.
 
 Rank files and ``vocab.json`` with ``merges.txt`` hold a vocabulary and its merges. The pattern and the special tokens
 travel beside them (``Beside``); anything else that changes an id is refused.

@@ -1,4 +1,4 @@
-"""The right name that is nearest to a wrong one, for error messages."""
+"""Find the right name nearest to a wrong one, for error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cut rows of ids to a length, pad them to a width, and make the masks that go with them.
+"""Truncate rows of ids, pad them, and make their masks.
 
 Truncation takes ids from the text alone: what ``add_special_tokens`` put before and after it stays, as in Hugging Face.
 Padding never shortens a row. Masks and positions are derived from a row when they are asked for.

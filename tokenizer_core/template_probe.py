@@ -1,4 +1,4 @@
-"""What a chat template does with small messages of ours: so one learns what it takes before a caller's chat comes."""
+"""Probe a chat template with small messages, to learn its behaviour before a caller's chat."""
 
 from __future__ import annotations
 

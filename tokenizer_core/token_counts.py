@@ -1,4 +1,4 @@
-"""How many tokens a text costs: by byte, by character, by word."""
+"""Count tokens per byte, character and word."""
 
 from __future__ import annotations
 

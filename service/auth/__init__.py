@@ -1,4 +1,4 @@
-"""Who may do what: API keys in a file, their scopes, which scope a route needs, and the names of the server."""
+"""API keys and their scopes, the scope of each route, and the names of the server."""
 
 from service.auth.address import is_own_page, require_keys
 from service.auth.guard import Guard

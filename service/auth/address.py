@@ -1,4 +1,4 @@
-"""Refuse to listen where others can reach the server unless somebody decided who may ask."""
+"""Refuse to listen on a public address without keys or an explicit ``no_auth``."""
 
 from __future__ import annotations
 

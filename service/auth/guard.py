@@ -1,4 +1,4 @@
-"""Let a request in or refuse it, by the name it asks and the key it carries.
+"""Admit or refuse a request by its host name and its key.
 
 The file of keys is looked at with every request, which costs a microsecond, so a key that is taken out of it is refused
 at once. A file that cannot be read leaves the keys of the last good reading in force and is complained about once.

@@ -1,4 +1,4 @@
-"""Answer only to names that are this server's: a page can make its own name lead here, but not take one of these.
+"""The names of this server. A page can point its own name here, but cannot use one of these.
 
 A browser takes a server for the site whose name it asked for. A page of ``evil.example`` that has this name lead to
 127.0.0.1 reads every answer of a server that looks at nobody's key. The header ``host`` still says ``evil.example``.

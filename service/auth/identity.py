@@ -1,4 +1,4 @@
-"""Who asks, and what that caller may do."""
+"""The caller of a request and its scopes."""
 
 from __future__ import annotations
 

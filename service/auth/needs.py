@@ -1,4 +1,4 @@
-"""Which scope a route needs: the one table. A route without a line here keeps the server from starting."""
+"""The scope that each route needs, in one table. A server with a route that is not listed does not start."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How much a server does at once: bounds, threads, turns between renderings, and memory given back."""
+"""Limits of concurrent work: bounds, threads, turns between renderings, and memory returned to the system."""

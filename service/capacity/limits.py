@@ -1,5 +1,4 @@
-"""How much a server takes on: bytes of bodies, requests at once, work in threads. What is over is refused, never queued
-without end."""
+"""Bounds on bytes of bodies, concurrent requests and work in threads. Excess is refused, never queued without end."""
 
 from __future__ import annotations
 

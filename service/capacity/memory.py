@@ -1,4 +1,4 @@
-"""Have glibc's allocator give large blocks back to the system; elsewhere nothing is done."""
+"""Make glibc's allocator return large blocks to the system; no effect elsewhere."""
 
 from __future__ import annotations
 

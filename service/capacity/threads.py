@@ -1,4 +1,4 @@
-"""Work beside the event loop: so many threads, so many that wait for one, and a refusal for what is over."""
+"""Run work beside the event loop: a fixed number of threads, a bounded queue, and refusal beyond it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renderings take turns: one at a time, and a short one before those that take long.
+"""Fair queue for template rendering: one at a time, short jobs first.
 
 A template is Python, so two renderings at once are no faster than one after the other, and a slow one would hold up
 the rest. Each has a few milliseconds; one that needs more lets those go first that have not yet used theirs.

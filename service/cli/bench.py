@@ -1,4 +1,4 @@
-"""``tokd bench``: how fast it is, beside other programs and beside its own definition."""
+"""``tokd bench``: measure tokd beside other programs and beside its own definition."""
 
 from __future__ import annotations
 

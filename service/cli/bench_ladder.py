@@ -1,4 +1,4 @@
-"""``tokd bench ladder``: what each rung of the ladder of trainers is worth, on a corpus of the user's.
+"""``tokd bench ladder``: measure the gain of each reference trainer on a corpus of the user's.
 
 Every rung runs in a fresh process on the same documents, and must make the same merges.
 """

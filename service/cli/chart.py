@@ -1,4 +1,4 @@
-"""Charts as SVG: lines over a logarithmic or plain scale, and bars. Nothing of the result depends on fonts or time."""
+"""Charts as SVG: lines over a logarithmic or plain scale, and bars. The output does not depend on fonts or time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tokd decode``: ids back to their text."""
+"""``tokd decode``: convert ids to text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tokd encode``: a text to ids, their number, or their spans."""
+"""``tokd encode``: convert a text to ids, their number, or their spans."""
 
 from __future__ import annotations
 

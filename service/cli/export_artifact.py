@@ -1,4 +1,4 @@
-"""``tokd export``: an artifact in the format of another program."""
+"""``tokd export``: write an artifact in the format of another program."""
 
 from __future__ import annotations
 

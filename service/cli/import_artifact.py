@@ -1,4 +1,4 @@
-"""``tokd import``: the files of another program become an artifact."""
+"""``tokd import``: convert the files of another program to an artifact."""
 
 from __future__ import annotations
 

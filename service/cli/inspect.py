@@ -1,4 +1,4 @@
-"""``tokd inspect``: what is in an artifact."""
+"""``tokd inspect``: show the contents of an artifact."""
 
 from __future__ import annotations
 

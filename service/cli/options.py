@@ -1,4 +1,4 @@
-"""The options that several commands share, and how a command line is read."""
+"""Options shared by several commands, and the parser of the command line."""
 
 from __future__ import annotations
 

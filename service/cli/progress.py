@@ -1,4 +1,4 @@
-"""Progress on standard error: one line that is drawn again on a terminal, plain lines now and then elsewhere."""
+"""Progress on standard error: one redrawn line on a terminal, occasional plain lines elsewhere."""
 
 from __future__ import annotations
 

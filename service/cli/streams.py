@@ -1,4 +1,4 @@
-"""Standard input, output and files of the command: bytes in, bytes out, UTF-8 whatever the locale."""
+"""Standard input, output and files of the command: bytes in, bytes out, UTF-8 in every locale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tokd train``: a corpus becomes an artifact, with a report beside it."""
+"""``tokd train``: train an artifact on a corpus, and write a report beside it."""
 
 from __future__ import annotations
 

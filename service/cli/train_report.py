@@ -1,4 +1,4 @@
-"""What a training run has to say at its end: a summary, a page of Markdown, JSON and plots."""
+"""The report of a training run: a summary, a page of Markdown, JSON and plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From flags and a settings file to the settings of a training run; a flag wins over the file."""
+"""Read the settings of a training run from flags and a settings file; flags win."""
 
 from __future__ import annotations
 

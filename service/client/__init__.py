@@ -1,4 +1,4 @@
-"""A client of the service, in two kinds: ``Client`` blocks until an answer is there, ``AsyncClient`` awaits it.
+"""A client of the service in two kinds: ``Client`` blocks, ``AsyncClient`` awaits.
 
 What is sent and how its answer is read is written once, in the functions that return a ``Call``; a client sends calls.
 So both kinds have the same methods with the same types::

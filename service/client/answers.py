@@ -1,4 +1,4 @@
-"""What a client returns."""
+"""The answers of a client, as immutable values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check what callers pass to a client, and turn it into what httpx takes; every refusal names the argument."""
+"""Check a caller's arguments and convert them for httpx; every refusal names the argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every request that a client sends, and how its answer is read: once, for both kinds of client."""
+"""Every request of a client and the parser of its answer, shared by both kinds of client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client raises. Every error is a ``TokdError``.
+"""The errors of a client. Each is a ``TokdError``.
 
 TokdError
 ├── InputError       what the library refuses too: ReservedLiteral, UnknownTokenId, InvalidOption, InvalidSettings, ...

@@ -1,4 +1,4 @@
-"""The requests about training jobs, and how a stream of events is read."""
+"""Requests about training jobs, and the parser of an event stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a client waits before it asks again."""
+"""The pauses between the attempts of a client."""
 
 from __future__ import annotations
 

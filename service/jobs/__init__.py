@@ -1,4 +1,4 @@
-"""Training jobs: the port that routes know, a lease table in SQLite or Postgres behind it, and the worker."""
+"""Training jobs: the port for routes, the lease table in SQLite or Postgres, and the worker."""
 
 from service.jobs.job import EXTENDS_AS, Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
 from service.jobs.port import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob

@@ -1,4 +1,4 @@
-"""One attempt at a job: a process that trains, watched by the worker that holds the lease.
+"""One attempt at a job: a training process, watched by the worker that holds the lease.
 
 Whatever ends the attempt, the process and all it started are gone before the job is released. The process knows when
 the lease runs out and ends by itself a little earlier, so that it never runs at the same time as its successor, even

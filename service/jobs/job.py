@@ -1,4 +1,4 @@
-"""What a job is to its callers: immutable values, no storage."""
+"""A job as its callers see it: immutable values, no storage."""
 
 from __future__ import annotations
 

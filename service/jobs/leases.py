@@ -1,4 +1,4 @@
-"""What a worker does to jobs: take one for a time, renew its lease, move the job on, release it.
+"""Operations of a worker on jobs: take one, renew its lease, move the job on, release it.
 
 A worker holds a job under a fencing number that grows with every take. Every statement names it, so a worker that wakes
 after its lease ran out changes nothing: it gets ``LeaseLost``.

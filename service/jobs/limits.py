@@ -1,4 +1,4 @@
-"""What a job may take of the machine, and the errors of one that took more."""
+"""Resource limits of a job, and the errors for exceeding them."""
 
 from __future__ import annotations
 

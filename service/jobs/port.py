@@ -1,4 +1,4 @@
-"""The port: all that routes know of jobs. Every call can wait for a disk or a database: make it in a thread."""
+"""The interface of jobs for routes. Every call may block on a disk or a database: make it in a thread."""
 
 from __future__ import annotations
 

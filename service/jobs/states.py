@@ -1,4 +1,4 @@
-"""The life of a job as data: stages, events, and the one table of which event leads from where to where.
+"""The state machine of a job as data: stages, events, and the table of transitions.
 
 A caller sees five states and, of a running job, three phases. The stages below are finer by one: a job that is
 ``committing`` has its artifact ready and puts it into place, so it can no longer be cancelled; a caller sees it as

@@ -1,4 +1,4 @@
-"""The port over the table: submitting, reading and cancelling jobs."""
+"""Submit, read and cancel jobs: the port, on the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor of a server's own worker: it starts that process when there can be jobs, and again when it dies.
+"""Start a server's own worker process with the first job, and restart it when it dies.
 
 The worker ends with the server, however that ends.
 """

@@ -1,4 +1,4 @@
-"""The worker: takes one job after the other until it is told to end."""
+"""Run one job after another until told to stop."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The bodies of every request and answer, as they are checked and as they are documented."""
+"""Models of all request and answer bodies, for validation and documentation."""

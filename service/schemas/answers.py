@@ -1,4 +1,4 @@
-"""What the service sends. Hot routes write it by hand for speed; these models document and test them."""
+"""Models of answers. Hot routes write their answers by hand for speed; these models document and test them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers send.
+"""Models of request bodies.
 
 Requests are strict: ``"7"``, ``1.0`` and ``true`` are not ids, and an unknown field is an error. Of two equal keys in
 one object the last counts, as in every JSON reader of Python.

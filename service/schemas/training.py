@@ -1,4 +1,4 @@
-"""What callers send to have a tokenizer trained, and how a job is answered."""
+"""Models of training requests and of jobs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the operator sees of a server: what it counts, and one line a request."""
+"""Metrics of a server, and its access log."""

@@ -1,4 +1,4 @@
-"""One JSON line a request, without any text, id or path of the caller's making.
+"""Write one JSON line a request, without text, ids or paths of the caller.
 
 Lines are gathered and written many at a time in a thread of their own, so that a reader who is slow never stalls an
 answer, nor one who stands still the end of the server; when too many wait, lines are dropped and counted. Several

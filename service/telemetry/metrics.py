@@ -1,4 +1,4 @@
-"""What the server counts, in Prometheus's text format.
+"""Counters of the server in Prometheus's text format.
 
 With several processes every one writes its numbers into files of the directory ``PROMETHEUS_MULTIPROC_DIR``, which the
 server sets before it starts them, and any one of them answers ``/metrics`` for all. Label values come from this

@@ -1,1 +1,1 @@
-"""The tokenizers that a server holds: those it starts with, those that jobs trained, and what was encoded with them."""
+"""The tokenizers of a server: those of its settings and those that jobs trained."""

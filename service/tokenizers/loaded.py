@@ -1,4 +1,4 @@
-"""A tokenizer as the service holds it: what every answer of it begins with, and whether its texts may take long."""
+"""A loaded tokenizer: the beginning of its answers, and whether its texts may take long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where trained artifacts lie in their directory.
+"""The directory names of trained artifacts.
 
 The place is ``<hex digits of the hash>[-<name>]``. The hash covers what can change an id: another artifact of that hash
 and name, with another template, other roles or another corpus, lies beside the first, in

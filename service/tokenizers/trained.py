@@ -1,4 +1,4 @@
-"""The tokenizers that jobs published: found by hash, opened when they are first asked for, the last few kept open."""
+"""Tokenizers published by jobs: found by hash, opened on first use, the most recent kept open."""
 
 from __future__ import annotations
 

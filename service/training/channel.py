@@ -1,4 +1,4 @@
-"""The channel between a process that trains and its worker: two pipes of lines.
+"""The channel between a training process and its worker: two pipes of lines.
 
 The worker writes until when the job is its own (``until SECONDS``, by the clock that all processes of a host share)
 and, once, that the artifact may be put into place (``go``). When its pipe ends, or that time comes, another worker may

@@ -1,4 +1,4 @@
-"""The process that trains one job: ``python -m service.training.process FILE``, started and watched by a worker.
+"""The training process of one job: ``python -m service.training.process FILE``, started and watched by a worker.
 
 It sends its phases, its progress, that it is ``ready`` to put the artifact into place, and at the end ``published`` or
 ``failed``.

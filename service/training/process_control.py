@@ -1,4 +1,4 @@
-"""What the system does with a process: its priority, and when it ends without its own doing."""
+"""Control a process by the system: its priority, and its end with its parent or for lack of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit: the eleven points that go wrong with tokenizers, in order."""
+"""Run the eleven points of the audit, in order."""
 
 from __future__ import annotations
 

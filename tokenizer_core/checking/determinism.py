@@ -1,4 +1,4 @@
-"""Point 11: the same text gives the same ids, in every run and on every thread."""
+"""Point 11: a text gives the same ids in every run and on every thread."""
 
 from __future__ import annotations
 

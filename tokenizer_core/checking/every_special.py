@@ -1,4 +1,4 @@
-"""What points 2 and 5 share: every special token is tried alone, and those that fail are named with their problem."""
+"""Try every special token alone and name the failures with their problem: shared by points 2 and 5."""
 
 from __future__ import annotations
 

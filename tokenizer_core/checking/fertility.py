@@ -1,4 +1,4 @@
-"""Point 3: how many tokens a text costs."""
+"""Point 3: tokens per text."""
 
 from __future__ import annotations
 

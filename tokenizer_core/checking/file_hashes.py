@@ -1,4 +1,4 @@
-"""Point 7: the files on disk are the ones that the manifest pins."""
+"""Point 7: files match the hashes of the manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point 6: padding can be told from text, and the masks say where it is."""
+"""Point 6: padding differs from text, and the masks mark it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the audit says: one result a point, and all of them together."""
+"""The results of the audit: one for each point, and the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point 5: a control literal in somebody's text is refused, text or protocol, as the caller said."""
+"""Point 5: a control literal in a text is refused, text or protocol, by the caller's choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point 1: text comes back as it went in."""
+"""Point 1: decoding returns the encoded text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point 4: what the chat templates write as protocol is protocol for the tokenizer."""
+"""Point 4: the control literals of the chat templates are tokens of the tokenizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point 10: how fast it is here."""
+"""Point 10: speed on this machine."""
 
 from __future__ import annotations
 

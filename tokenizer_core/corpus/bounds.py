@@ -1,4 +1,4 @@
-"""What a corpus may be when somebody else names it: which paths, which URLs, how much.
+"""Bounds of a corpus from a caller: paths, URLs, bytes.
 
 A local path is checked twice: when files are looked for, and when one is open, by what was really opened. So no link
 leads out of the roots, whenever it is made.

@@ -1,4 +1,4 @@
-"""A corpus: which files it is, what is in them, and their content block by block.
+"""Find the files of a corpus, and read their content block by block.
 
 The name of a file says what is in it: ``.txt`` is one document, ``.jsonl`` has one in a field of every line,
 ``.parquet`` one in a column of every row, and ``.counts`` has pieces that were counted before. All but Parquet may be

@@ -1,4 +1,4 @@
-"""Find what a glob pattern matches, as ``glob`` does, but never over what it cannot look at, and each path once.
+"""Match a glob pattern as ``glob`` does, with an error for unreadable directories, and each path once.
 
 ``glob`` passes over a directory that cannot be listed, whose texts would be missing without a word, and walks a tree
 anew for every ``**``: of eight the last directories are looked at a million times. Here a directory is looked at once,

@@ -1,4 +1,4 @@
-"""Tell whether strings given as a corpus are texts, or name files by mistake, without a long search.
+"""Tell whether strings given as a corpus are texts, or file names by mistake, without a long search.
 
 A text can read like a pattern for every file there is: ``/**/ int main(void) { return 0; }``.
 """

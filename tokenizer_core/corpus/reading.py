@@ -1,4 +1,4 @@
-"""The content of one file of a corpus, unpacked, block by block; no file is ever read whole."""
+"""Read one file of a corpus, unpacked, block by block."""
 
 from __future__ import annotations
 

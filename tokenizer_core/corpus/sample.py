@@ -1,4 +1,4 @@
-"""Take some texts out of a corpus: to measure on, never to train on."""
+"""Sample texts of a corpus for measurements, never for training."""
 
 from __future__ import annotations
 

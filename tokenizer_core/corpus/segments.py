@@ -1,4 +1,4 @@
-"""A large file in segments that are counted apart: its bytes, from one place where it may be cut to the next."""
+"""Divide a large file into segments that are counted separately, at places where it may be cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files behind http and https, on a connection to an address that was checked."""
+"""Read files over http and https, on a connection to a checked address."""
 
 from __future__ import annotations
 

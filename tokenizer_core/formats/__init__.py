@@ -1,1 +1,1 @@
-"""Readers and writers of the files that describe a tokenizer; what is not supported is refused by name."""
+"""Readers and writers of tokenizer files; unsupported features are refused by name."""

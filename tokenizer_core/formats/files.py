@@ -1,4 +1,4 @@
-"""Read a file whole: regular files only, of a bounded size, and JSON in which nothing is lost."""
+"""Read a whole file: regular files of bounded size, and JSON without loss."""
 
 from __future__ import annotations
 

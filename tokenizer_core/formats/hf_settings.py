@@ -1,4 +1,4 @@
-"""What lies beside a ``tokenizer.json``: roles of special tokens, sides, lengths and chat templates.
+"""Read the files beside a ``tokenizer.json``: roles of special tokens, sides, lengths and chat templates.
 
 ``tokenizer_config.json`` and ``special_tokens_map.json`` say many things twice, and a template can stand in two places.
 Where two places differ, neither is guessed to be right. Keys that are not understood change no id; they are kept for

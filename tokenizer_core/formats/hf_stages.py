@@ -1,4 +1,4 @@
-"""The stages of a ``tokenizer.json``, both ways: normalizers, pretokenizers, post-processors, decoders."""
+"""Read and write the stages of a ``tokenizer.json``: normalizers, pretokenizers, post-processors, decoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The merges of a small vocabulary as a table of 16-bit ids, for programs that map it into memory.
+"""Write the merges of a small vocabulary as a table of 16-bit ids, for programs that map it into memory.
 
 Little-endian, six bytes a merge in rank order: the ids of the left part, the right part and their product.
 """

@@ -1,4 +1,4 @@
-"""Put a directory into its place in one step."""
+"""Move a directory into place in one step."""
 
 from __future__ import annotations
 

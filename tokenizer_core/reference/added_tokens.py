@@ -1,4 +1,4 @@
-"""Literals that are matched before everything else: leftmost, the longest among those that begin there."""
+"""Match literals before everything else: leftmost, then longest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a piece into tokens, from a priority queue over a linked list."""
+"""Merge the bytes of a piece with a priority queue over a linked list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a piece into tokens: look at every pair, merge the best, begin again."""
+"""Merge the bytes of a piece: look at every pair, merge the best, repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of the text, and where a rewritten character came from."""
+"""Rewrite text, and record the origin of every character."""
 
 from __future__ import annotations
 

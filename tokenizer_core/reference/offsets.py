@@ -1,4 +1,4 @@
-"""Which part of the text each token is."""
+"""Find the span of each token in the text."""
 
 from __future__ import annotations
 

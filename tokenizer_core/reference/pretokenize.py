@@ -1,4 +1,4 @@
-"""A pattern, or several in turn, cut a text into pieces."""
+"""Cut a text into pieces by one pattern or several in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a piece into tokens when there is no list of merges, only ranked byte strings, as in tiktoken's files."""
+"""Merge the bytes of a piece by ranked byte strings, without a list of merges, as in tiktoken's files."""
 
 from __future__ import annotations
 

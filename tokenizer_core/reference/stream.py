@@ -1,4 +1,4 @@
-"""Bytes to text bit by bit."""
+"""Decode a stream of bytes to text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All of it together: a tokenizer that any other can be held against."""
+"""The whole reference tokenizer, for comparison with any other."""
 
 from __future__ import annotations
 

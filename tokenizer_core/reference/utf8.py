@@ -1,4 +1,4 @@
-"""Bytes to text, with U+FFFD for what is not UTF-8."""
+"""Decode bytes to text, with U+FFFD for invalid UTF-8."""
 
 from __future__ import annotations
 

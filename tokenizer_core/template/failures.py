@@ -1,4 +1,4 @@
-"""Whatever a template runs into, in words of templates: its line, and no name of ours."""
+"""Word a template's failure by the template's line, without names of ours."""
 
 from __future__ import annotations
 

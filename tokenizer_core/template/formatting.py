@@ -1,4 +1,4 @@
-"""How a template writes values into text: ``%``, ``format`` and ``tojson``, with origins and within bounds."""
+"""Format values in templates: ``%``, ``format`` and ``tojson``, with origins and within bounds."""
 
 from __future__ import annotations
 

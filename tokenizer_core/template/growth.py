@@ -1,4 +1,4 @@
-"""Charge for what a template's operation may make, before it is made; the same with origins and without."""
+"""Charge a template's operation for its result before it is made, with and without origins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one rendering may cost: work, time and nesting, charged by all that can make text or values grow."""
+"""The budget of one rendering: work, time and nesting, charged by every operation that makes text or values grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that know whether the caller wrote them, and so do those that are computed from them."""
+"""Numbers that know whether a caller wrote them, and pass this to computed numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat template: messages in, text out, with the place that every character came from."""
+"""Render a chat template: messages in, text out, with the origin of every character."""
 
 from __future__ import annotations
 

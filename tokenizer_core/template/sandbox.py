@@ -1,4 +1,4 @@
-"""Jinja as Hugging Face sets it up, within bounds: whatever can make text or lists grow pays first."""
+"""Jinja as Hugging Face sets it up, within bounds: every operation that makes text or lists grow is charged first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a template takes out of a caller's text and puts back is the caller's, although it is the template's literal.
+"""Keep a literal the caller's when a template cuts it out of the caller's text and puts it back.
 
 ``content.split("<|end|>") | join("<|end|>")`` is the text that the caller wrote.
 """

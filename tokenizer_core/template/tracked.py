@@ -1,4 +1,4 @@
-"""Text that knows which of its characters the caller wrote.
+"""Text that knows the characters that a caller wrote.
 
 A ``Tracked`` is a string with *runs*: ``(end, code)`` for each stretch of one origin. Code 0 is the template; other
 codes are twice the number of a field, plus one for what stands in a ``{% generation %}`` block. Whatever cannot be

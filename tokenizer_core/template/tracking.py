@@ -1,4 +1,4 @@
-"""The sandbox for tracked values: every way to make text keeps the origins."""
+"""The sandbox for tracked values: every operation on text keeps the origins."""
 
 from __future__ import annotations
 

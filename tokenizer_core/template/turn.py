@@ -1,4 +1,4 @@
-"""Take turns where many want to render: templates are Python, and one thread of it runs at a time anyway."""
+"""Take turns in rendering: templates are Python, and only one thread of Python runs at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training: a corpus and settings in, a tokenizer out, in one call or in a run that goes on where it was killed.
+"""Training: a corpus and settings in, a tokenizer out, in one call or in a run that resumes after a kill.
 
 ``settings`` are what to train, ``progress`` tells how far it has come. ``counting`` makes ``counts`` of a corpus,
 ``learning`` merges of counts, and ``plans`` say what both are for: a new vocabulary or a longer one. ``train`` does it

@@ -1,4 +1,4 @@
-"""Counts of pieces, and the file that keeps them.
+"""Counts of pieces, and their file.
 
 A counts file is text: a line of JSON that says how the counts were made, then a line for each piece: its count, a tab,
 and the piece as a JSON string. The first line may be missing, so that anything that can count can write such a file.

@@ -1,4 +1,4 @@
-"""From counts to merges: one call of the kernel, from the beginning or from where an earlier run had come to."""
+"""Learn merges from counts: one call of the kernel, from the beginning or from a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The merges of a run as far as they are made, in a file that is replaced whole: the checkpoint of merging.
+"""The checkpoint of merging: the merges so far, in a file that is replaced whole.
 
 The first line says what the merges depend on and what was counted; every other is one merge: left, right and product by
 index, and how often the pair occurred.

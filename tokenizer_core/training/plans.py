@@ -1,4 +1,4 @@
-"""What a training run is to make: a new vocabulary, in one size or several, or a longer one than there is."""
+"""The plan of a training run: a new vocabulary in one or several sizes, or an extended one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a training run has come, reported several times a second whatever it does, and how it is stopped."""
+"""Report the progress of a training run several times a second, and stop it."""
 
 from __future__ import annotations
 

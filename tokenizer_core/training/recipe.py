@@ -1,4 +1,4 @@
-"""A training run as plain data: what a job, a settings file or a command line asks for, checked whole before any work.
+"""A training run as plain data, from a job, a settings file or a command line, checked before any work.
 
 >>> from tokenizer_core import Recipe
 >>> recipe = Recipe.from_dict({"corpus": {"texts": ["low lower lowest"]}, "vocab_size": 260})

@@ -1,4 +1,4 @@
-"""What a run has to say when it is done: numbers for people and for plots, none of which is in the artifact's hash."""
+"""The report of a finished run: numbers for people and plots, outside the artifact's hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training run in a directory that keeps what is done: killed at any moment, the same calls go on from there.
+"""A training run in a directory that keeps finished work: after a kill, the same calls resume it.
 
 ``counts/<key>.counts`` are the counts of a part of the corpus, named by the hash of the part's content and of every
 setting that changes counts. ``counted-<key>.json`` lists those of a whole corpus. ``merges-<key>.txt`` is the list of

@@ -1,4 +1,4 @@
-"""What to train, checked before any work."""
+"""Settings of training, checked before any work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus in shards: what is counted at once, and what its counts depend on."""
+"""Divide a corpus into shards: the units of counting, and the keys of their counts."""
 
 from __future__ import annotations
 

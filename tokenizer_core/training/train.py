@@ -1,4 +1,4 @@
-"""Train byte-level BPE: documents and settings in, a tokenizer out, the same bytes whatever the machine.
+"""Train byte-level BPE: documents and settings in, a tokenizer out, with the same bytes on every machine.
 
 >>> from tokenizer_core import train
 >>> tokenizer = train(iter(["low lower lowest", "new newer newest"]), vocab_size=260)

@@ -1,4 +1,4 @@
-"""The ladder of trainers: eight rungs from the definition to what the kernel does, each the last plus one idea.
+"""Eight trainers from the definition to the kernel's method, each the last plus one idea.
 
 Every rung is a function of weighted words (``{b"low": 5, ...}``) and an ``Order`` that yields one merge after the
 other, with its count; ``learn`` takes as many as are wanted. ``n`` below is the number of symbols in all distinct

@@ -1,4 +1,4 @@
-"""Rung 2: keep the counts of all pairs, and mend them in the words that a merge changes.
+"""Rung 2: keep the counts of all pairs, and update them in the words that a merge changes.
 
 O(m (n + p)): every word is still looked at and the best pair still searched, but few words are counted. As in
 subword-nmt's ``learn_bpe`` (Sennrich, 2015).

@@ -1,4 +1,4 @@
-"""Rung 4: know the words of every pair, and touch no others.
+"""Rung 4: index the words of every pair, and visit no others.
 
 O(m p) to search the best pair, and for each merge only the words that hold it. An entry of the index may be stale; it
 is found out when the word is looked at. As in subword-nmt (Sennrich, 2015) and Hugging Face's ``BpeTrainer`` (2019).

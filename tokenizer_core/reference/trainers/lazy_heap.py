@@ -1,4 +1,4 @@
-"""Rung 5: know the best pair, from a heap.
+"""Rung 5: take the best pair from a heap.
 
 O(log p) for each change of a count. An entry says what the pair was worth when it was pushed; one that says something
 else than the count is stale and dropped when it comes up. So that stale entries do not outnumber the others, the heap

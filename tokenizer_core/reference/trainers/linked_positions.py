@@ -1,4 +1,4 @@
-"""Rung 6: know the places of every pair, in a list of tokens that are linked to their neighbours.
+"""Rung 6: index the places of every pair, in a linked list of tokens.
 
 O(log p) for each merged place and nothing for the rest of the word, so that one word of a million letters costs no more
 than many short ones. All words lie in one list with borders between them; a token is known by the place of its first

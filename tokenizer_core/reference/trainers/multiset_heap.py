@@ -1,4 +1,4 @@
-"""Rung 7: a heap in which the counts themselves move.
+"""Rung 7: update the counts inside the heap.
 
 O(log p) for each change of a count, as with stale entries, but with one entry a pair and no rubbish: the heap knows
 where each pair stands, as the queues of Dijkstra's algorithm (1959) do. It is a multiset of pairs that gives back its

@@ -1,4 +1,4 @@
-"""Rung 1: count every pair anew for every merge.
+"""Rung 1: count every pair again for every merge.
 
 O(m n). The definition of BPE: Gage, "A New Algorithm for Data Compression" (1994), on words as in Sennrich, Haddow and
 Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016).

@@ -1,4 +1,4 @@
-"""Which of several equally frequent pairs is merged first, and how many merges are taken."""
+"""The order of equally frequent pairs, and the number of merges."""
 
 from __future__ import annotations
 

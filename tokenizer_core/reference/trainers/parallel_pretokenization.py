@@ -1,4 +1,4 @@
-"""Rung 3: documents to weighted words over all cores.
+"""Rung 3: convert documents to weighted words on all cores.
 
 O(bytes / cores), and memory for the distinct words only. A document is cut by one process, since a pattern looks across
 any other border; the sum of the counters is the same however the documents fell to the processes. As in CS336

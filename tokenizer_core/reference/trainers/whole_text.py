@@ -1,4 +1,4 @@
-"""Rung 8: a whole text in linear time, with no heap at all.
+"""Rung 8: train on a whole text in linear time, without a heap.
 
 O(n) in all but the choice among ties. A pair never becomes more frequent than the one whose merge it came from, so the
 highest count only falls: pairs lie in buckets by their count, and the way down through the buckets is made once. After
