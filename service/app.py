@@ -38,7 +38,7 @@ from service.tokenizers.registry import Registry
 from tokenizer_core import VERSION, TokdError
 
 GAUGE_SECONDS = 1.0
-"""How old the gauges of a process may be that answers no requests."""
+"""Maximum age of the gauges of a process that answers no requests."""
 
 _ROUTES = (
     encode,

@@ -28,7 +28,7 @@ MAX_PATH = 200
 
 
 class Problem(NamedTuple):
-    """What a code means over HTTP."""
+    """The HTTP status and title of a code."""
 
     status: int
     title: str

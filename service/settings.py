@@ -31,7 +31,7 @@ HANDED_ON = "TOKD_HANDED_ON"
 
 _SERVICE_LINK = re.compile(r"TOKD(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP).*)")
 _LINKED_PORT = re.compile(r"(tcp|udp|sctp)://")
-"""What Kubernetes puts into every container beside a Service that is named ``tokd``, or ``tokd-`` and more."""
+"""Variables that Kubernetes sets in every container beside a Service named ``tokd`` or ``tokd-...``."""
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -238,7 +238,7 @@ class Settings:
 
     @property
     def link_root(self) -> str:
-        """What paths in answers begin with."""
+        """The beginning of paths in answers."""
         return self.root_path or ""
 
     @classmethod
@@ -282,7 +282,7 @@ class Row(NamedTuple):
 
     @property
     def range_text(self) -> str:
-        """What a number may be, as an error says it."""
+        """The range of a number, for errors."""
         return f"a whole number from {self.least} to {self.most}"
 
     @property
@@ -372,7 +372,7 @@ def _handed_on(text: str) -> dict[str, Any]:
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether a value of JSON is of a setting's type."""
+    """Tell whether a JSON value has a setting's type."""
     if kind == tuple[str, ...]:
         return isinstance(value, list) and all(isinstance(one, str) for one in value)
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))

@@ -31,14 +31,14 @@ SCHEMA = 1
 
 MANIFEST = "manifest.json"
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
-"""What an artifact can hold beside its manifest."""
+"""Files of an artifact beside its manifest."""
 
 BASE_ARTIFACT = "artifacts/base"
 _INSTALLED = Path(__file__).with_name("base")
 """A link to ``artifacts/base`` in a checkout, a copy of it in a wheel."""
 
 _UNPINNED = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
-"""What other programs would read from the directory although no manifest pins it."""
+"""Files that other programs would read from the directory, although no manifest pins them."""
 
 _WAY = "tokd import makes one of the files of a model"
 

@@ -20,7 +20,7 @@ from tokenizer_core.template import joined_path
 
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
-"""What the literal of an added token in a caller's text means: text, an error, or the token."""
+"""The meaning of an added token's literal in a caller's text: text, an error, or the token."""
 
 IGNORED = -100
 """The label of a token that is not trained on; cross-entropy losses ignore it by default."""
@@ -157,7 +157,7 @@ class EncodedChat:
 
     @cached_property
     def _block_bounds(self) -> tuple[Places, Places]:
-        """Where the blocks begin and where they end."""
+        """The beginnings and the ends of the blocks."""
         starts, ends = _array(self.rendered.generated).T
         return starts, ends
 
@@ -186,12 +186,12 @@ class EncodedChat:
 
     @cached_property
     def _written_from(self) -> Places:
-        """Where each span of a caller begins, in order."""
+        """The beginnings of the caller's spans, in order."""
         return np.array([span.start for span in self.rendered.spans], dtype=np.int64)
 
     @cached_property
     def _begins(self) -> Places:
-        """Where each token begins, as int64, so that a search copies nothing."""
+        """The beginnings of the tokens, as int64, so that a search copies nothing."""
         return self.spans[:, 0].astype(np.int64)
 
 

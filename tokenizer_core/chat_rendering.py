@@ -30,7 +30,7 @@ _RESERVED = {
     **dict.fromkeys(("chat_template", *_SPECIALS), "the tokenizer's"),
     **dict.fromkeys(FUNCTIONS, "a function of all templates; choose another name"),
 }
-"""What ``template_args`` cannot set, and what it is."""
+"""Names that ``template_args`` cannot set, and their meaning."""
 
 
 class RenderingOptions(TypedDict, total=False):

@@ -34,7 +34,7 @@ Unit = Literal["byte", "char", "utf16"]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a stage looks for: the ``name`` of a known pattern, any other ``regex``, or a literal ``string``.
+    """The pattern of a stage: the ``name`` of a known pattern, any other ``regex``, or a literal ``string``.
 
     A regular expression is kept as Oniguruma reads it, which is what a ``tokenizer.json`` holds.
     """
@@ -256,7 +256,7 @@ class PipelineConfig:
 
     @property
     def has_expressions(self) -> bool:
-        """Whether a stage looks for a regular expression that is not a known pattern, for which there is no scanner."""
+        """True if a stage has a regular expression without a scanner."""
         found = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
         return any(pattern is not None and pattern.kind == "regex" for pattern in found)
 
@@ -276,7 +276,7 @@ class PipelineConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What accompanies a tokenizer and changes no id of a text.
+    """The metadata of a tokenizer: it changes no id of a text.
 
     Args:
         bos, eos, pad, unk: literals, or ``None``.
@@ -345,7 +345,7 @@ def _check_json(text: str, field: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerParts:
-    """What every reader returns and the facade builds a tokenizer from."""
+    """The parts of a tokenizer: the result of every reader, the input of the facade."""
 
     vocabulary: Vocabulary
     config: PipelineConfig

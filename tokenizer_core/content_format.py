@@ -16,13 +16,13 @@ from tokenizer_core.template.sandbox import Generation
 from tokenizer_core.template_probe import probe
 
 ContentFormat = Literal["sent", "auto", "string", "parts"]
-"""How content is given to a template: as it was sent, as the template wants it, or always in one form."""
+"""The form of content for a template: as sent, as the template reads it, or always one form."""
 
 _PARSER = Environment(extensions=[Generation, "jinja2.ext.loopcontrols"], autoescape=True)
 _PROBED = ("system", "developer", "user", "assistant")
 _TEXTS = ("probe one", "probe two")
 _PRINTED_LIST = re.compile(r"""['"]type['"]\s*:\s*['"]text['"]""")
-"""What a template writes that prints a list of parts in place of reading it."""
+"""The output of a template that prints a list of parts instead of reading it."""
 
 _STRING = " ".join(_TEXTS)
 _PARTS = [{"type": "text", "text": text} for text in _TEXTS]
@@ -31,7 +31,7 @@ _FORMS: tuple[tuple[Literal["string", "parts"], Any], ...] = (
     ("parts", _PARTS),
     ("parts", _PARTS[:1]),
 )
-"""What is tried: some templates read the first part alone, and no string."""
+"""Probes of content: some templates read only the first part, and no string."""
 
 
 def content_format(source: str, role: str) -> Literal["string", "parts"]:

@@ -195,7 +195,7 @@ class Unsupported(ArtifactError):
 
 
 class CorpusError(TokdError):
-    """What a tokenizer is to be trained on cannot be taken."""
+    """The corpus of a training run cannot be used."""
 
 
 class CorpusForbidden(CorpusError):

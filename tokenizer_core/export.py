@@ -19,7 +19,7 @@ from tokenizer_core.pattern_coverage import covers_every_text
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a reader of the exported files needs besides.
+    """Facts that a reader of the exported files also needs.
 
     Attributes:
         pattern: its name, or the regular expression itself if it has none.

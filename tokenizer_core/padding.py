@@ -29,7 +29,7 @@ MAX_PADDED_IDS = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What truncation took: ``removed`` ids beginning at index ``start`` of the row, on ``side`` of its text."""
+    """The cut of a truncation: ``removed`` ids from index ``start`` of the row, on ``side`` of its text."""
 
     side: Side
     start: int

@@ -1,4 +1,4 @@
-"""What encoding returns beside plain arrays: batches, offsets, and the statistics of the caches."""
+"""Results of encoding beside plain arrays: batches, offsets, and the counters of the piece caches."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True)
 class CacheStatistics:
-    """What the piece caches of a tokenizer did.
+    """Counters of the piece caches of a tokenizer.
 
     Attributes:
         bytes: what the caches of all threads may take.

@@ -18,7 +18,7 @@ _WORD = regex.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Fertility:
-    """What some text costs.
+    """The token count of some text.
 
     Attributes:
         words: by Unicode's default boundaries (UAX 29), where an ideograph is a word of its own.

@@ -177,7 +177,7 @@ class Tokenizer(Codec):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Where the tokenizer comes from."""
+        """The origin of the tokenizer."""
         return MappingProxyType(dict(self._parts.provenance))
 
     @property
@@ -251,7 +251,7 @@ class Tokenizer(Codec):
 
     @property
     def cache_statistics(self) -> CacheStatistics:
-        """What the piece caches did until now, but for calls that have not ended."""
+        """Counters of the piece caches, without unfinished calls."""
         return CacheStatistics(*self._pipeline.cache_statistics)
 
     def encode_batch(

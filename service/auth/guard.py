@@ -31,7 +31,7 @@ _log = logging.getLogger("tokd")
 
 
 class Guard:
-    """What a server knows of keys, and of its own names.
+    """The keys of a server, and its own names.
 
     Args:
         path: the file of keys; without one, everybody may do everything.
@@ -59,12 +59,12 @@ class Guard:
 
     @property
     def needs_keys(self) -> bool:
-        """Whether a caller needs a key."""
+        """True if a caller needs a key."""
         return self._path is not None
 
     @property
     def is_idle(self) -> bool:
-        """Whether every request is let in."""
+        """True if every request is admitted."""
         return self._path is None and self._hosts is None
 
     def require(self, need: Need, headers: Headers) -> Identity:

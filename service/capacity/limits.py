@@ -21,7 +21,7 @@ from service.settings import Settings
 T = TypeVar("T")
 
 LINGER_SECONDS = 2.0
-"""How long the rest of a refused body is read and dropped: else the caller sees a broken connection, not the answer."""
+"""Time to read and drop the rest of a refused body: without it the caller sees a broken connection, not the answer."""
 
 
 def _cores() -> int:
@@ -34,7 +34,7 @@ class Disconnected(Exception):
 
 
 class Limits:
-    """What one process holds now, and what it may hold.
+    """The present load of one process, and its bounds.
 
     Requests are counted on the event loop, and so are bodies; answers grow in the threads that make them.
     """
@@ -151,7 +151,7 @@ class Limits:
 
     @property
     def in_threads(self) -> int:
-        """How many large requests are in threads or wait for one."""
+        """Number of large requests in threads or waiting for one."""
         return self._work.taken
 
     async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:

@@ -22,7 +22,7 @@ SLICE_SECONDS = 0.005
 """Rendering time of a request before others go first; a small chat takes a tenth of it."""
 
 MOST_FIRST = 8
-"""How many short renderings in a row go before a long one, which is slowed down and never stopped."""
+"""Number of short renderings in a row before a long one, which is slowed down and never stopped."""
 
 
 class Scheduler:
@@ -44,7 +44,7 @@ class Scheduler:
 
     @property
     def waits(self) -> int:
-        """How many wait."""
+        """Number of waiting renderings."""
         return len(self._fresh) + len(self._long)
 
     def enter(self, turn: _Turn) -> None:
@@ -138,7 +138,7 @@ class Turns:
 
     @property
     def taken(self) -> int:
-        """How many requests with chats are under way."""
+        """Number of active requests with chats."""
         return self._threads.taken
 
     def close(self) -> None:

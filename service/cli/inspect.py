@@ -11,13 +11,13 @@ from service.cli.streams import excerpt, printable, write_json, write_line
 from tokenizer_core import Tokenizer
 
 LONGEST = 5
-"""How many of the longest tokens are shown."""
+"""Number of longest tokens to show."""
 
 LINE = 100
 """Most characters of a value that the text shows; ``--json`` has all of them."""
 
 SHOWN_SPECIALS = 12
-"""How many special tokens the text shows; ``--json`` has them all."""
+"""Number of special tokens in the text; ``--json`` has all."""
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:

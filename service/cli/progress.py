@@ -81,7 +81,7 @@ class Bar:
 
 
 class Rate:
-    """How much is done in a second, smoothed."""
+    """Rate of work a second, smoothed."""
 
     def __init__(self) -> None:
         self._last: tuple[float, int] | None = None

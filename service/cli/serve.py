@@ -15,7 +15,7 @@ from service.settings import InvalidSetting, Settings, add_flags, source_of
 from tokenizer_core import ArtifactError
 
 _MAX_UDS_BYTES = 107
-"""What Linux takes."""
+"""The longest path of a unix socket on Linux."""
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:

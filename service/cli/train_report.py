@@ -21,7 +21,7 @@ POINTS = 400
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What the new tokenizer is measured on, and against which.
+    """The texts that the new tokenizer is measured on, and the artifact to compare with.
 
     Attributes:
         against: another tokenizer.

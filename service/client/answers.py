@@ -9,7 +9,7 @@ from tokenizer_core import Side
 
 
 class Fields:
-    """What the service answered. A field that was not asked for is an AttributeError that says so."""
+    """An answer of the service. Reading a field that was not requested raises an AttributeError."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
@@ -29,7 +29,7 @@ class Fields:
 
 
 class Answer(Fields):
-    """What the service answered about a text or ids.
+    """An answer about a text or ids.
 
     Attributes:
         tokenizer: the hash of the tokenizer that answered: equal hashes mean equal ids.
@@ -78,7 +78,7 @@ class Places(Answer):
 
 
 class Count(Answer):
-    """How many ids one text has."""
+    """The number of ids of one text."""
 
     count: int
 

@@ -29,7 +29,7 @@ Chat = Sequence[Mapping[str, Any]]
 
 
 class TextOptions(TypedDict, total=False):
-    """What every method that takes text takes."""
+    """Options of every method with texts."""
 
     tokenizer: str
     special_tokens: SpecialTokens
@@ -49,7 +49,7 @@ class EncodeOptions(TextOptions, total=False):
 
 
 class ChatOptions(TypedDict, total=False):
-    """What every method that takes chats takes."""
+    """Options of every method with chats."""
 
     tokenizer: str
     tools: Sequence[Mapping[str, Any]]

@@ -22,7 +22,7 @@ from tokenizer_core import InvalidOption
 EVENTS = "text/event-stream"
 LAST_PAUSE = 5.0
 RESTART_SECONDS = 60.0
-"""How long a server that has sent something may be away, as while it is restarted."""
+"""Time that a server may be away after its last event, as during a restart."""
 
 MAX_EVENT_BYTES = 1 << 20
 """An event of tokd takes some hundred bytes; what never ends must not fill the memory."""
@@ -30,11 +30,11 @@ MAX_EVENT_BYTES = 1 << 20
 GZIP = "application/gzip"
 
 _EVENT_ID = re.compile(rb"[!-~]{1,200}")
-"""What can be sent back in a header."""
+"""Event ids that can be sent back in a header."""
 
 
 class CorpusOptions(TypedDict, total=False):
-    """What the files of a corpus are."""
+    """Options that describe the files of a corpus."""
 
     format: str
     field: str
@@ -43,7 +43,7 @@ class CorpusOptions(TypedDict, total=False):
 
 
 class SubmitOptions(CorpusOptions, total=False):
-    """What every submission takes.
+    """Options of every submission.
 
     ``settings`` are those of the HTTP API. Without an ``idempotency_key`` one is made up: a request that is sent again
     is one job.

@@ -49,7 +49,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What every attempt of one worker needs.
+    """The configuration that all attempts of one worker share.
 
     Args:
         files: holds a directory for each job.
@@ -93,7 +93,7 @@ def attempt(context: WorkerContext, lease: Lease) -> None:
 
 
 Outcome = Artifact | JobError | None
-"""What a process ended with; ``None`` if it died without a message."""
+"""The outcome of a process; ``None`` if it died without a message."""
 
 
 class _Attempt:

@@ -14,7 +14,7 @@ from service.jobs.states import FINISHED, Phase, Stage, State, phase_of, state_o
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far the phase is.
+    """The progress of the phase.
 
     Args:
         unit: of ``done`` and ``total``: ``bytes``, ``merges`` or ``files``.
@@ -46,7 +46,7 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What a job published.
+    """The published result of a job.
 
     Args:
         directory: its name under the directory of trained artifacts.
@@ -73,7 +73,7 @@ EXTENDS_AS = "extends_as"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """What is to be trained, for whom.
+    """A training request and its owner.
 
     Args:
         recipe: what ``tokenizer_core.Recipe.from_dict`` takes, checked by the caller, and ``EXTENDS_AS``.
@@ -102,7 +102,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
-    """How a training run stood when it was read; times are seconds since 1970 by the store's clock.
+    """A training job at the time of reading; times are seconds since 1970 by the store's clock.
 
     Args:
         version: grows with every change that a caller can see.
@@ -129,7 +129,7 @@ class JobStatus:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing about it will change any more."""
+        """True if the job cannot change any more."""
         return self.stage in FINISHED
 
     @property

@@ -18,7 +18,7 @@ _KIB = 1024
 
 
 class JobLimits:
-    """What one attempt may take, by the settings."""
+    """Resource limits of one attempt, from the settings."""
 
     def __init__(self, settings: Settings) -> None:
         self.nice = settings.job_nice

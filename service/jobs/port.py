@@ -18,7 +18,7 @@ class UnknownJob(ServiceError):
 
 
 class JobFinished(ServiceError):
-    """What has ended cannot be cancelled."""
+    """An ended job cannot be cancelled."""
 
     def __init__(self, job: JobStatus) -> None:
         how = "is about to end: its artifact is put into place" if job.state is State.RUNNING else f"has {job.state}"

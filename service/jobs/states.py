@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """What a caller sees."""
+    """The state that a caller sees."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -23,7 +23,7 @@ class State(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a running job does."""
+    """The phase of a running job."""
 
     COUNTING = "counting"
     MERGING = "merging"
@@ -31,7 +31,7 @@ class Phase(StrEnum):
 
 
 class Stage(StrEnum):
-    """What is stored."""
+    """The stage in storage."""
 
     QUEUED = "queued"
     COUNTING = "counting"
@@ -44,7 +44,7 @@ class Stage(StrEnum):
 
 
 class Event(StrEnum):
-    """What can happen to a job, and who makes it happen."""
+    """The events of a job, and their originators."""
 
     TAKE = "take"
     """A worker takes it from the queue."""

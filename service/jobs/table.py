@@ -135,7 +135,7 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether there can be jobs: there are none without the SQLite file, and to ask does not create it.
+        """True if jobs can exist: without the SQLite file there are none, and asking does not create it.
 
         Raises:
             JobsUnavailable

@@ -36,7 +36,7 @@ class ReservedLiteral(BaseModel):
 
 
 class Truncated(BaseModel):
-    """What `max_length` cut from a text or chat."""
+    """The cut of `max_length` in a text or chat."""
 
     side: Side
     count: int = Field(description="How many ids.")
@@ -44,7 +44,7 @@ class Truncated(BaseModel):
 
 
 class EncodeAnswer(Answer):
-    """What was asked for, one entry a text if the request has a list of texts."""
+    """The requested parts, with one entry a text for a list of texts."""
 
     ids: Rows = _if_asked("Token ids.")
     count: int | list[int] = _if_asked("The number of ids, without padding.")
@@ -71,7 +71,7 @@ class CountAnswer(Answer):
 
 
 class CallerSpan(BaseModel):
-    """What of a rendered text the caller wrote."""
+    """A part of a rendered text that the caller wrote."""
 
     message: int | None = Field(description="Null for tools, documents and template arguments.")
     field: str

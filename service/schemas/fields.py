@@ -22,7 +22,7 @@ Part = Literal[
     "truncated",
 ]
 CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals")
-"""What an answer holds of chats only."""
+"""Parts of an answer that only chats have."""
 
 Object = dict[str, Any]
 

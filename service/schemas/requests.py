@@ -131,7 +131,7 @@ class TextRequest(Request):
 
 
 class ChatOptions(RequestBody):
-    """How a chat is rendered."""
+    """Options for rendering a chat."""
 
     tools: list[Object] | None = Field(None, description="Tools for the template, as JSON objects.")
     documents: list[Object] | None = Field(None, description="Documents for the template, as JSON objects.")

@@ -17,7 +17,7 @@ Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 
 class CorpusRequest(BaseModel):
-    """Where the texts are: one of `texts`, `files` and `urls`."""
+    """The corpus: one of `texts`, `files` and `urls`."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
@@ -106,7 +106,7 @@ class TrainJobRequest(RequestBody):
 
 
 class JobProgressAnswer(BaseModel):
-    """How far the phase is."""
+    """The progress of the phase."""
 
     done: int
     total: int | None
@@ -124,7 +124,7 @@ class JobErrorAnswer(BaseModel):
 
 
 class JobArtifactAnswer(BaseModel):
-    """What a job published."""
+    """The published result of a job."""
 
     tokenizer: str = Field(description="The hash; the service answers with this tokenizer at once.")
     name: str
@@ -155,7 +155,7 @@ class JobAnswer(JobSummary):
 
 
 class JobReport(BaseModel):
-    """What a run counted and learned."""
+    """The report of a run."""
 
     hash: str = Field(description="Of the tokenizer.")
     corpus: dict[str, Any] = Field(description="Hash, documents, bytes, pieces, distinct pieces, and those left out.")

@@ -24,7 +24,7 @@ FLUSH_SECONDS = 0.1
 MAX_WAITING = 50_000
 
 END_SECONDS = 1.0
-"""How long the end of a server waits for its last lines to be read."""
+"""Time that a stopping server waits for its last lines to be read."""
 
 _Line = tuple[float, float, Exchange]
 

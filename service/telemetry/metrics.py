@@ -32,7 +32,7 @@ _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class _Tally:
-    """What was counted of one kind of request since the last ``flush``.
+    """Counts of one kind of request since the last ``flush``.
 
     Prometheus's own objects take locks, which would cost a small request more than all the rest of the service.
     """
@@ -175,7 +175,7 @@ class Metrics:
 
 
 class _Pieces(NamedTuple):
-    """What the piece caches of a tokenizer have done so far."""
+    """Counters of the piece caches of a tokenizer."""
 
     looked_up: int
     missed: int

@@ -19,7 +19,7 @@ class Loaded:
     tokenizer: Tokenizer
     path: str
     is_trained: bool = False
-    """Whether a job made it, so that its expressions are some caller's choice."""
+    """True if a job trained the tokenizer, so a caller chose its expressions."""
     name: str = field(init=False)
     hash: str = field(init=False)
     template: str | None = field(init=False)

@@ -17,7 +17,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one point found, before it has its name and number.
+    """The result of one point, without its name and number.
 
     Attributes:
         summary: one line, lower case, no full stop.
@@ -81,7 +81,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no point failed."""
+        """True if no point failed."""
         return not self.failures
 
     @property

@@ -30,7 +30,7 @@ _WEB = {"http", "https"}
 
 
 class Place(NamedTuple):
-    """Where files are to be looked for: a path, or the beginning of a glob pattern that is one, and the rest."""
+    """A place to search for files: a path, or the literal beginning of a glob pattern, and the rest."""
 
     beginning: Path
     pattern: str = ""
@@ -57,7 +57,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a corpus may be; what is empty or ``None`` is not bounded.
+    """Bounds of a corpus; an empty bound or ``None`` restricts nothing.
 
     Attributes:
         roots: local files lie below one of these, after all links; a relative path begins at the first.
@@ -190,7 +190,7 @@ class Bounds:
             raise CorpusTooLarge(message, field=field)
 
     def _is_held(self, path: Path, opened: os.stat_result) -> bool:
-        """Whether the opened file is the one that this path leads to now, below a root."""
+        """Tell whether the opened file is the present target of this path, below a root."""
         real = self.real_roots()
         try:
             return real.holds(path) and os.path.samestat(os.lstat(real.real(path)), opened)

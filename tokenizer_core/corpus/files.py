@@ -163,7 +163,7 @@ def _kind(name: str, files: Files) -> tuple[CorpusFormat | None, Compression]:
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What finding files needs to know."""
+    """The context of a search for files."""
 
     files: Files
     bounds: Bounds

@@ -44,7 +44,7 @@ class _Search:
             return False
 
     def _matches(self, place: Place) -> bool:
-        """Whether a pattern matches anything, nearest directories first: ``glob`` would look through all of them."""
+        """Tell whether a pattern matches anything, nearest directories first: ``glob`` would search all of them."""
         parts = place.pattern.split("/")
         waiting = deque([(str(place.beginning), 0)])
         while waiting and self._left > 0:

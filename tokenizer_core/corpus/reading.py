@@ -29,7 +29,7 @@ LINE_BYTES = 1 << 30
 """The longest line that is read whole."""
 
 _MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
-"""How compressed files begin, which no UTF-8 does."""
+"""The first bytes of compressed files. No UTF-8 begins with them."""
 
 _ZSTD_STEP = 1024
 """Compressed bytes taken at a time: what they expand to cannot be bounded but by this, and is at most 32 MB."""
@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(slots=True)
 class Meter:
-    """How much has been read.
+    """The number of bytes read so far.
 
     Attributes:
         bytes: as they lie on the disk.

@@ -34,7 +34,7 @@ class Segments:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all bytes were given."""
+        """True if all bytes were given."""
         return not self._next
 
     def skip(self, position: int, pause: Callable[[], object]) -> None:

@@ -83,7 +83,7 @@ def spooled(file: WebFile, bounds: Bounds, field: str) -> IO[bytes]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, also through what embeds an IPv4 address in one of IPv6."""
+    """Tell whether an IP address is public, also an IPv4 address embedded in an IPv6 one."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]

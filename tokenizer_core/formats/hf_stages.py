@@ -42,7 +42,7 @@ BEHAVIORS: dict[str, Behavior] = {
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a post-processor puts around one text, and around a pair if it says so."""
+    """The tokens that a post-processor puts around one text, and around a pair if it defines this."""
 
     prefix: tuple[int, ...] = ()
     suffix: tuple[int, ...] = ()

@@ -43,7 +43,7 @@ _FOREIGN_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a path holds.
+    """The recognised content of a path.
 
     Attributes:
         format: an artifact, or which reader takes it.

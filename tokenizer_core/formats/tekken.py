@@ -23,7 +23,7 @@ from tokenizer_core.formats.hf_settings import templates_in
 NAME = "tekken.json"
 
 _ELSEWHERE = ("version", "type", "image", "multimodal", "audio", "model_settings_builder")
-"""What changes no id of a text: how images, sound and settings of a chat become tokens."""
+"""Fields that change no id of a text: the tokens of images, sound and settings of a chat."""
 
 _WITHOUT_A_LIST = " ".join(
     (

@@ -56,7 +56,7 @@ ESCAPED = 10
 
 
 class Budget:
-    """What the renderings of one request may take together.
+    """The shared budget of the renderings of one request.
 
     Args:
         size: the characters of what its chats share.

@@ -32,7 +32,7 @@ MAX_PATH = 200
 has a path of its own."""
 
 OBJECT_SIZE = 200
-"""What a message or another object counts in characters: a template does so much for each, however short it is."""
+"""The weight of a message or another object in characters: a template works this much even for a short one."""
 
 COPIED_IN_A_ROW = 1024
 """Values that are copied before others may go first: one takes up to five microseconds."""
@@ -199,7 +199,7 @@ def plain(value: Any) -> Any:
 
 
 class Shared:
-    """What several chats of a request have in common: variables, which are tracked once, and what is allowed to all.
+    """The shared state of a request's chats: variables, which are tracked once, and the common budget.
 
     Args:
         origins: those of the variables.

@@ -83,7 +83,7 @@ _CALLABLE_OWNERS = (runtime.LoopContext, runtime.Macro)
 """Methods of anything else do work that is not counted, such as those of integers that make bytes."""
 
 FUNCTIONS = ("cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now")
-"""What a template can call beside its own macros."""
+"""Functions that a template can call beside its own macros."""
 
 NATIVE_FILTERS = [
     "abs",
@@ -127,7 +127,7 @@ _TEXT_CHARGES: dict[str, Callable[..., None]] = {
     "indent": lambda text, width=4, *_, **__: charge_indent(text, width),
     "replace": lambda text, old, new, count=-1: charge_method(text, "replace", str(old), str(new), count),
 }
-"""What Jinja's own filters for text may make, by their arguments."""
+"""Charges for the results of Jinja's own text filters, by their arguments."""
 
 _TEXT_FILTERS = frozenset(["capitalize", "lower", "safe", "string", "title", "trim", "upper", *_TEXT_CHARGES])
 

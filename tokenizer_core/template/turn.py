@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Turn(Protocol):
-    """What a server gives a request: the right to render, taken and given back around every rendering."""
+    """The right to render, which a server gives a request: acquired and released around every rendering."""
 
     def begin(self) -> None:
         """Wait until this request may render."""

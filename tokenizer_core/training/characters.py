@@ -36,7 +36,7 @@ Python split a line of ``merges.txt`` so, and a merge must not be split.
 
 @dataclass(frozen=True, slots=True)
 class CharacterMerges:
-    """What a run learned.
+    """The result of a run.
 
     Attributes:
         tokens: the characters in the order of their code points, those that end a word behind them, then the products.

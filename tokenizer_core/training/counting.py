@@ -26,7 +26,7 @@ MAX_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What decides how a corpus is counted.
+    """The settings of counting.
 
     Attributes:
         config: the pipeline as canonical JSON; its normalizer and its pretokenizer cut the pieces.

@@ -18,7 +18,7 @@ the run."""
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What there is before the first merge is learned.
+    """The vocabulary and merges before the first learned merge.
 
     Attributes:
         tokens: by index.
@@ -43,7 +43,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is to be learned; ``tokens`` are all, those of the start included."""
+    """The goal of learning; ``tokens`` counts all, including those of the start."""
 
     tokens: int
     min_frequency: int

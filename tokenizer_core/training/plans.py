@@ -35,7 +35,7 @@ class TrainingWarning(UserWarning):
 
 
 class Plan(Protocol):
-    """What decides how a corpus is counted, what is learned from the counts, and what is made of the merges."""
+    """The settings of counting, of learning and of the result."""
 
     @property
     def max_piece_length(self) -> int | None:

@@ -19,7 +19,7 @@ INTERVAL = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a training run has come.
+    """The progress of a training run.
 
     Attributes:
         phase: what is being done.

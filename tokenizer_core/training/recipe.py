@@ -34,12 +34,12 @@ from tokenizer_core.training.settings import TrainSettings
 _SETTINGS = tuple(field.name for field in fields(TrainSettings))
 _OF_FILES = ("format", "field", "column", "on_error")
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
-"""What changes no id of a text."""
+"""Fields that change no id of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What to train on, and what to make of it.
+    """A corpus, and the tokenizer to train on it.
 
     Attributes:
         corpus: files, or documents as strings.

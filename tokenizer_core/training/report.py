@@ -13,7 +13,7 @@ _LONGEST = 20
 
 @dataclass(frozen=True, slots=True)
 class TrainingReport:
-    """What was counted and learned.
+    """The counted corpus and the learned merges of a run, in numbers.
 
     Attributes:
         hash: of the tokenizer.

@@ -284,7 +284,7 @@ class TrainingRun:
 
     @cached_property
     def _counted(self) -> Path:
-        """Where the list of count files is: named by the corpus and what changes counts."""
+        """The file with the list of count files, named by the corpus and the settings of counting."""
         corpus = self._recipe.to_dict()["corpus"]
         covered = [corpus, self._rules.header(), self._rules.replace_invalid]
         return self._directory / f"counted-{_key(covered)}.json"

@@ -26,7 +26,7 @@ BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSettings:
-    """What to train. Every field is checked when the settings are made, before any work.
+    """Settings of training. The constructor checks every field, before any work.
 
     Args:
         vocab_size: tokens in all: the 256 bytes, the special tokens and what is learned.

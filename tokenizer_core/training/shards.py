@@ -18,7 +18,7 @@ SHARD_BYTES = 128 << 20
 """Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""
 
 _PACKED = 4
-"""How much larger a packed file is taken to be, unpacked."""
+"""Assumed ratio of unpacked to packed size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-//! The frozen description of a pipeline, as JSON: what `tokenizer_core/config.py` writes and `encode` runs.
+//! The frozen description of a pipeline, as JSON: written by `tokenizer_core/config.py`, run by `encode`.
 //!
 //! Everything that can change an id is here or in the vocabulary, so a tokenizer's hash covers these two.
 

@@ -1,4 +1,4 @@
-//! Rendered chats: which bytes the caller wrote, and how none of these becomes part of a control token.
+//! Rendered chats: the bytes that callers wrote, which never become part of a control token.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Bodies of the service's hot requests, from JSON bytes to the bytes of the answer.
+//! Bodies of hot requests: request bytes to answer bytes.
 //!
 //! Only what callers commonly send is read, and strictly. Anything unusual, such as an escape in a key, a key that
 //! comes twice, an unknown field or a wrong type, gives `None`: the service's models, which know all fields, then

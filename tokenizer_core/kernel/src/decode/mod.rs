@@ -1,4 +1,4 @@
-//! From ids back to bytes and text, at once or as a stream.
+//! Decode ids to bytes and text, at once or as a stream.
 
 pub mod cells;
 pub mod steps;

@@ -1,4 +1,4 @@
-//! From the syntax tree of `fancy-regex` to a program.
+//! Compile the syntax tree of `fancy-regex` to a program.
 //!
 //! The parser bounds the depth of the tree, and so of the recursion here, at a few hundred.
 

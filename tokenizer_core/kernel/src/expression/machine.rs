@@ -1,4 +1,4 @@
-//! Runs a program: backtracking over an explicit stack, with a count of its steps, so memory and time are bounded.
+//! Run a program: backtracking over an explicit stack, with a count of its steps, so memory and time are bounded.
 
 use super::class::CharSet;
 use super::compile::UNSET;

@@ -1,4 +1,4 @@
-//! What an expression compiles to: instructions of a backtracking machine, most of them named as in `fancy-regex`.
+//! Programs of a backtracking machine: instructions, most of them named as in `fancy-regex`.
 
 use super::class::{CharSet, FirstSet};
 

@@ -1,4 +1,4 @@
-//! From entries and merges as text to a vocabulary: what `tokenizer.json` and `vocab.json` have in common.
+//! Build a vocabulary from entries and merges as text: shared by `tokenizer.json` and `vocab.json`.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! JSON read strictly: duplicate keys are refused, nesting is bounded, every error has the path of its field.
+//! Read JSON strictly: duplicate keys are refused, nesting is bounded, every error has the path of its field.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Added tokens compared with the vocabulary: where they disagree, and which entries are only literals of added tokens.
+//! Compare added tokens with the vocabulary: contradictions, and entries that are only literals of added tokens.
 //!
 //! A file of Hugging Face may or may not have the literals of special tokens among its entries. An entry that no merge
 //! makes and that is the literal of an added token is left out here. So a tokenizer has the same vocabulary whichever

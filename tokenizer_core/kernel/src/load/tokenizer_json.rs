@@ -1,4 +1,4 @@
-//! `tokenizer.json` of Hugging Face: the vocabulary and the merges are read here, the rest is handed back as JSON.
+//! Read the vocabulary and the merges of a Hugging Face `tokenizer.json`; return the rest as JSON.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where the bytes of a rewritten text came from: runs that were copied or replaced.
+//! The origin of a rewritten text's bytes: runs that were copied or replaced.
 
 use std::ops::Range;
 

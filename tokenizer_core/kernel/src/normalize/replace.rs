@@ -1,4 +1,4 @@
-//! Every match of a literal or of a regular expression becomes a fixed text.
+//! Replace every match of a literal or of a regular expression by a fixed text.
 
 use memchr::memmem::Finder;
 

@@ -1,4 +1,4 @@
-//! Builds a rewritten text and its alignment from left to right, and nothing at all while nothing changes.
+//! Build a rewritten text and its alignment from left to right, and nothing while nothing changes.
 
 use super::{Alignment, Normalized};
 

@@ -1,5 +1,4 @@
-//! What one encoding call needs and the next can reuse: buffers, and above all the piece caches. They are pooled, one
-//! scratch a core.
+//! Buffers and piece caches that one encoding call leaves to the next. They are pooled, one scratch a core.
 
 use std::cell::UnsafeCell;
 use std::num::NonZero;

@@ -1,4 +1,4 @@
-//! Where ids go, and what a sink is told about where they came from.
+//! Sinks: they receive ids with the position of each in the text.
 
 pub mod count;
 pub mod inline;

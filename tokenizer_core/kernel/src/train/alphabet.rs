@@ -1,4 +1,4 @@
-//! What pieces are made of before the first merge: bytes, characters, or the tokens of an older vocabulary.
+//! The symbols before the first merge: bytes, characters, or the tokens of an older vocabulary.
 
 use std::collections::HashSet;
 

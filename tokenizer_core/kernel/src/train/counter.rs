@@ -1,4 +1,4 @@
-//! Texts in, counted pieces out, on several threads; the counts do not depend on their number.
+//! Count the pieces of texts on several threads; the counts do not depend on their number.
 //!
 //! Each thread has a table of its own, so memory grows with the distinct pieces and not with the text. The sum of the
 //! tables is the same however the texts were spread over the threads.

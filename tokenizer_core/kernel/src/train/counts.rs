@@ -1,4 +1,4 @@
-//! The distinct pieces of a corpus with their counts: what is merged, and what a counts file holds.
+//! The distinct pieces of a corpus with their counts: the input of merging, and a counts file.
 //!
 //! A counts file is text: one piece a line, its count, a tab and the piece as a JSON string, the most frequent first
 //! and equals in the order of their bytes.

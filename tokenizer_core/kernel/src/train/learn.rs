@@ -1,4 +1,4 @@
-//! From counts to merges: the second half of a training run in one call.
+//! Learn merges from counts: the second half of a training run in one call.
 
 use super::Learned;
 use super::alphabet::{self, Characters};

@@ -1,4 +1,4 @@
-//! How a run reports its progress, and how it is stopped.
+//! Report the progress of a run, and stop it.
 
 use std::time::{Duration, Instant};
 

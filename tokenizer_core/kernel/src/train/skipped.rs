@@ -1,4 +1,4 @@
-//! Lines that cannot be read and are left out, if the caller wants it so.
+//! Unreadable lines that are left out at the caller's request.
 
 /// What is done with a line that cannot be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Which of several equally frequent pairs is merged first.
+//! The order of equally frequent pairs.
 
 use std::cmp::Ordering;
 

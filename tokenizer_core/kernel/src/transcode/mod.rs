@@ -1,3 +1,3 @@
-//! Text from one encoding of Unicode to another, many characters at a time.
+//! Convert text between encodings of Unicode, many characters at a time.
 
 pub mod utf8;
