@@ -18,13 +18,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.admission.limits import Limits
 from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
-from service.capacity.limits import Limits
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
-from service.exchange import Exchange
 from service.http.fast_path import FastPath
 from service.http.protocol import REFUSED
 from service.jobs import JobStore
+from service.registry.registry import Registry
+from service.request_log import LogEntry
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
 from service.routes.compat import anthropic, openai, sglang, vllm
 from service.routes.json_route import JsonRoute, refuse, send_refusal
@@ -34,7 +35,6 @@ from service.settings import Settings
 from service.state import State
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
-from service.tokenizers.registry import Registry
 from tokenizer_core import VERSION, TokdError
 
 GAUGE_SECONDS = 1.0
@@ -141,13 +141,13 @@ class App(FastAPI):
 
     def note_refused(self, refused: Refusal) -> None:
         """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""
-        self._note(Exchange("OTHER", status=refused.status, code=refused.code, bytes_out=len(refused.body)), 0.0)
+        self._note(LogEntry("OTHER", status=refused.status, code=refused.code, bytes_out=len(refused.body)), 0.0)
 
-    def _note(self, exchange: Exchange, seconds: float) -> None:
+    def _note(self, log_entry: LogEntry, seconds: float) -> None:
         state = self.tokd
-        state.metrics.record(exchange, seconds, state.limits)
+        state.metrics.record(log_entry, seconds, state.limits)
         if state.access_log is not None:
-            state.access_log.add(exchange, seconds)
+            state.access_log.add(log_entry, seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, it is answered in one shape, counted and logged."""
@@ -157,23 +157,23 @@ class App(FastAPI):
         started = perf_counter()
         state = self.tokd
         limits, method = state.limits, scope["method"]
-        exchange = scope["exchange"] = Exchange(method if method in _METHODS else "OTHER")
+        log_entry = scope["log_entry"] = LogEntry(method if method in _METHODS else "OTHER")
         route = self._hot.get(scope["path"]) if method == "POST" else None
         limits.requests += 1
         try:
             if route is not None:
                 await route.handle(scope, receive, send)
             else:
-                await self._answer_cold(scope, receive, send, exchange)
+                await self._answer_cold(scope, receive, send, log_entry)
         finally:
             limits.requests -= 1
-            limits.release(exchange)
+            limits.release(log_entry)
             refused: Refusal | None = scope.get(REFUSED)
             if refused is not None:
-                exchange.status, exchange.code, exchange.bytes_out = refused.status, refused.code, len(refused.body)
-            self._note(exchange, perf_counter() - started)
+                log_entry.status, log_entry.code, log_entry.bytes_out = refused.status, refused.code, len(refused.body)
+            self._note(log_entry, perf_counter() - started)
 
-    async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
+    async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, log_entry: LogEntry) -> None:
         """Answer as FastAPI does, through its middleware."""
 
         asks_head = scope["method"] == "HEAD"
@@ -183,26 +183,26 @@ class App(FastAPI):
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start":
-                exchange.status = message["status"]
+                log_entry.status = message["status"]
                 await send(message)
                 if asks_head:
                     # At once, for a stream of events has no end of its own.
                     await send({"type": "http.response.body", "body": b""})
             elif not asks_head:
-                exchange.bytes_out += len(message.get("body", b""))
+                log_entry.bytes_out += len(message.get("body", b""))
                 await send(message)
 
         try:
             await super().__call__(scope, receive, watch)
         except Exception:
             # It is answered and logged by now; only an answer that broke off has to end the connection.
-            if exchange.status != 500:
+            if log_entry.status != 500:
                 raise
         finally:
-            exchange.route = getattr(scope.get("route"), "path", exchange.route)
+            log_entry.route = getattr(scope.get("route"), "path", log_entry.route)
             if asks_head:
                 # An error says how long it is, also where nothing of it is sent.
-                exchange.bytes_out = 0
+                log_entry.bytes_out = 0
 
 
 class _Guarded:
@@ -269,8 +269,8 @@ class _Refused(Response):
         self._refused, self._limits = refused, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange: Exchange = scope["exchange"]
+        log_entry: LogEntry = scope["log_entry"]
         names = {name for name, _ in scope["headers"]}
-        exchange.unread = exchange.unread and bool(names & {b"content-length", b"transfer-encoding"})
-        await send_refusal(self._refused, exchange, receive, send, self._limits)
-        exchange.bytes_out = len(self._refused.body)
+        log_entry.unread = log_entry.unread and bool(names & {b"content-length", b"transfer-encoding"})
+        await send_refusal(self._refused, log_entry, receive, send, self._limits)
+        log_entry.bytes_out = len(self._refused.body)

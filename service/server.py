@@ -18,16 +18,16 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
+from service.admission.memory import give_back_large
 from service.app import create_app
 from service.auth import Guard, require_keys
-from service.capacity.memory import give_back_large
 from service.http.protocol import END_SECONDS, BoundedProtocol
+from service.job_process.control import HANGUP, end_with_parent, ignore_hangup
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
+from service.registry.registry import Registry
 from service.settings import InvalidSetting, Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
-from service.tokenizers.registry import Registry
-from service.training.process_control import HANGUP, end_with_parent, ignore_hangup
 
 SHUTDOWN_SECONDS = END_SECONDS + 2
 """After so long uvicorn cancels what is still under way; connections have been given up by then."""

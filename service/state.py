@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.admission.limits import Limits
 from service.auth import Guard
-from service.capacity.limits import Limits
 from service.jobs import Jobs
+from service.registry.registry import Registry
 from service.schemas.requests import Requests
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
-from service.tokenizers.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)

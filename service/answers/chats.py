@@ -13,9 +13,9 @@ from service.answers import encoding
 from service.answers.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
 from service.errors import ServiceError, from_core, quote
 from service.http.response_json import Answer, Rows, Writer, report_bytes, write
+from service.registry.served import ServedTokenizer
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
 from service.settings import Settings
-from service.tokenizers.loaded import Loaded
 from tokenizer_core import (
     ChatPolicy,
     ContentFormat,
@@ -38,7 +38,7 @@ _SPAN_BYTES = 256
 """What a span of a caller's takes, with its numbers and the path of its field."""
 
 
-def render(loaded: Loaded, request: RenderRequest, settings: Settings) -> Answer:
+def render(loaded: ServedTokenizer, request: RenderRequest, settings: Settings) -> Answer:
     """Answer ``/render``."""
     rendered = []
     for chat, _ in _rendered(loaded, _chats(request), **options(request, settings)):
@@ -48,7 +48,7 @@ def render(loaded: Loaded, request: RenderRequest, settings: Settings) -> Answer
     return write(loaded, shape(request), fields, 0, template=rendered[0].template)
 
 
-def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: Writer = write) -> Answer:
+def encode(loaded: ServedTokenizer, request: EncodeRequest, settings: Settings, writer: Writer = write) -> Answer:
     """Answer ``/encode`` for chats."""
     tokenizer = loaded.tokenizer
     chats = []
@@ -69,7 +69,7 @@ def encode(loaded: Loaded, request: EncodeRequest, settings: Settings, writer: W
         raise from_core(error) from error
 
 
-def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:
+def count(loaded: ServedTokenizer, request: CountRequest, settings: Settings) -> Answer:
     """Answer ``/count`` for chats."""
     counts, template = [], ""
     for chat in _encoded(loaded, request, settings):
@@ -81,7 +81,7 @@ def count(loaded: Loaded, request: CountRequest, settings: Settings) -> Answer:
 
 
 def places(
-    loaded: Loaded, request: TextOrChatRequest, unit: Unit, settings: Settings
+    loaded: ServedTokenizer, request: TextOrChatRequest, unit: Unit, settings: Settings
 ) -> list[tuple[Offsets, RenderedChat]]:
     """Return the ids of every chat with their spans in the rendered text, and that text."""
     policy = _policy(request, settings)
@@ -108,7 +108,13 @@ def options(request: ChatOptions, settings: Settings) -> RenderingOptions:
 
 
 def encode_one(
-    loaded: Loaded, chat: Chat, path: str, settings: Settings, *, args_field: str = "template_args", **rendering: Any
+    loaded: ServedTokenizer,
+    chat: Chat,
+    path: str,
+    settings: Settings,
+    *,
+    args_field: str = "template_args",
+    **rendering: Any,
 ) -> EncodedChat:
     """Encode one chat, of a request that cannot say what a literal means.
 
@@ -128,7 +134,7 @@ def encode_one(
     return encoded
 
 
-def writes(loaded: Loaded, chat: Chat, *, has_tools: bool) -> bool:
+def writes(loaded: ServedTokenizer, chat: Chat, *, has_tools: bool) -> bool:
     """Tell whether the chat template takes messages of ours and writes each; asked once a template."""
     with _placed("messages"):
         return writes_every_message(loaded.tokenizer.settings, chat, has_tools=has_tools)
@@ -140,7 +146,7 @@ def shape(request: TextOrChats) -> str | list[str]:
 
 
 def _rendered(
-    loaded: Loaded, chats: Sequence[tuple[Chat, str]], args_field: str = "template_args", **rendering: Any
+    loaded: ServedTokenizer, chats: Sequence[tuple[Chat, str]], args_field: str = "template_args", **rendering: Any
 ) -> Iterator[tuple[RenderedChat, str]]:
     """Render chats within one budget, and yield each with the field that it stands in."""
     with _placed(chats[0][1], args_field):
@@ -152,7 +158,7 @@ def _rendered(
 
 
 def _encode(
-    loaded: Loaded, rendered: RenderedChat, path: str, policy: ChatPolicy, args_field: str = "template_args"
+    loaded: ServedTokenizer, rendered: RenderedChat, path: str, policy: ChatPolicy, args_field: str = "template_args"
 ) -> EncodedChat:
     with _placed(path, args_field):
         return loaded.tokenizer.encode_chat(rendered, special_tokens=policy)
@@ -190,7 +196,9 @@ def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
         raise from_core(error, path) from error
 
 
-def _encoded(loaded: Loaded, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
+def _encoded(
+    loaded: ServedTokenizer, request: EncodeRequest | CountRequest, settings: Settings
+) -> Iterator[EncodedChat]:
     policy = _policy(request, settings)
     for chat, path in _rendered(loaded, _chats(request), **options(request, settings)):
         yield _encode(loaded, chat, path, policy)

@@ -12,12 +12,12 @@ import orjson
 
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer
+from service.registry.served import ServedTokenizer
 from service.schemas.requests import DecodeRequest
-from service.tokenizers.loaded import Loaded
 from tokenizer_core import TokdError
 
 
-def decode(loaded: Loaded, request: DecodeRequest, *, max_ids: int) -> Answer:
+def decode(loaded: ServedTokenizer, request: DecodeRequest, *, max_ids: int) -> Answer:
     """Answer ``/decode``; ``max_ids`` holds for all lists together."""
     tokenizer, ids = loaded.tokenizer, request.ids
     nested = bool(ids) and isinstance(ids[0], list)
@@ -41,7 +41,7 @@ def decode(loaded: Loaded, request: DecodeRequest, *, max_ids: int) -> Answer:
     return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash)
 
 
-def _decode_stream(loaded: Loaded, request: DecodeRequest, pending: str) -> Answer:
+def _decode_stream(loaded: ServedTokenizer, request: DecodeRequest, pending: str) -> Answer:
     held = bytes.fromhex(pending)
     try:
         incomplete = codecs.utf_8_decode(held, "strict", False)[1] == 0

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, Rows, TokenStrings, Writer, report_bytes, write
+from service.registry.served import ServedTokenizer
 from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, TextOrChatRequest, TextRequest
-from service.tokenizers.loaded import Loaded
 from tokenizer_core import Offsets, Row, TokdError, Tokenizer, Unit, pad_id_of, padded_width, shape_rows
 
 Ids = npt.NDArray[np.uint32]
@@ -22,7 +22,9 @@ IGNORED_LABEL = -100
 _PLAIN = ("ids", "count")
 
 
-def encode(loaded: Loaded, request: EncodeRequest, *, max_ids: int, threads: int, writer: Writer = write) -> Answer:
+def encode(
+    loaded: ServedTokenizer, request: EncodeRequest, *, max_ids: int, threads: int, writer: Writer = write
+) -> Answer:
     """Answer ``/encode`` for texts.
 
     Args:
@@ -42,7 +44,9 @@ def _is_unshaped(request: EncodeRequest) -> bool:
     return request.padding == "none" and all(option is None for option in given)
 
 
-def _encode_shaped(loaded: Loaded, request: EncodeRequest, max_ids: int, threads: int, writer: Writer) -> Answer:
+def _encode_shaped(
+    loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, threads: int, writer: Writer
+) -> Answer:
     alien = next((part for part in request.parts if part in CHAT_PARTS), None)
     if alien is not None:
         raise ServiceError("invalid_option", f"{alien} is a part of chats; send messages, or leave it out", "return")
@@ -148,7 +152,7 @@ PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 """How each field of a shaped row is made, but for its spans."""
 
 
-def count(loaded: Loaded, request: CountRequest) -> Answer:
+def count(loaded: ServedTokenizer, request: CountRequest) -> Answer:
     """Answer ``/count`` for texts."""
     require_text(request)
     counts = []
@@ -206,7 +210,7 @@ def _encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> li
     return list(encoded)
 
 
-def offsets_of(loaded: Loaded, request: TextRequest, index: int, unit: Unit) -> Offsets:
+def offsets_of(loaded: ServedTokenizer, request: TextRequest, index: int, unit: Unit) -> Offsets:
     """Encode one of the texts with the span of every id."""
     text = texts_of(request)[index]
     try:

@@ -11,13 +11,13 @@ from service.answers import chats
 from service.answers.encoding import Array, offsets_of, require_text, texts_of, token_texts
 from service.errors import ServiceError
 from service.http.response_json import Answer, write
+from service.registry.served import ServedTokenizer
 from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
-from service.tokenizers.loaded import Loaded
 from tokenizer_core import Offsets, overlapping
 
 
-def offsets_of_texts(loaded: Loaded, request: OffsetsRequest) -> Answer:
+def offsets_of_texts(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
     """Answer ``/offsets`` for texts."""
     require_text(request)
     texts = texts_of(request)
@@ -28,7 +28,7 @@ def offsets_of_texts(loaded: Loaded, request: OffsetsRequest) -> Answer:
     return _answer(loaded, request, encoded, targets, shape=request.text)
 
 
-def offsets_of_chats(loaded: Loaded, request: OffsetsRequest, settings: Settings) -> Answer:
+def offsets_of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settings) -> Answer:
     """Answer ``/offsets`` for chats: spans and targets are places in the rendered text."""
     placed = chats.places(loaded, request, request.unit, settings)
     shape = chats.shape(request)
@@ -38,7 +38,7 @@ def offsets_of_chats(loaded: Loaded, request: OffsetsRequest, settings: Settings
 
 
 def _answer(
-    loaded: Loaded,
+    loaded: ServedTokenizer,
     request: OffsetsRequest,
     encoded: Sequence[Offsets],
     targets: Sequence[Array] | None,

@@ -19,7 +19,7 @@ from service.auth.identity import LOCAL, Identity
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, Keys, digest, parse
 from service.auth.needs import OPEN, Need
 from service.errors import ServiceError
-from service.exchange import Headers
+from service.request_log import Headers
 from service.settings import InvalidSetting
 
 SETTLED_NANOSECONDS = 2_000_000_000

@@ -11,7 +11,7 @@ import socket
 from ipaddress import ip_address
 
 from service.errors import ServiceError, quote
-from service.exchange import Headers
+from service.request_log import Headers
 from service.settings import InvalidSetting, Settings
 
 ANY = "*"

@@ -17,17 +17,17 @@ import numpy.typing as npt
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from service.admission.limits import Limits
 from service.auth import NEEDS, Guard
-from service.capacity.limits import Limits
 from service.errors import ServiceError
-from service.exchange import Exchange, Headers
 from service.http.json_body import MAX_COST, VALUE_COST
 from service.http.media import is_plain
 from service.http.response_json import BLOCK_BYTES, Answer
+from service.registry.registry import Registry, Unopened
+from service.registry.served import ServedTokenizer
+from service.request_log import Headers, LogEntry
 from service.schemas.requests import INLINE_ITEMS
 from service.settings import Settings
-from service.tokenizers.loaded import Loaded
-from service.tokenizers.registry import Registry, Unopened
 
 _MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
@@ -61,7 +61,7 @@ class PlainRequests:
             return None
         return Answer([given[0]], given[1], loaded.hash)
 
-    def _ask(self, loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
         raise NotImplementedError
 
     def _most_items(self, may_take_long: bool) -> int:
@@ -78,7 +78,7 @@ class PlainTexts(PlainRequests):
         self._route: Literal["encode", "count", "offsets"] = route
         self._threads = threads
 
-    def _ask(self, loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
         if loaded.takes_long(len(body)) and not may_take_long:
             return None
         most = self._most_items(may_take_long)
@@ -92,7 +92,7 @@ class PlainIds(PlainRequests):
         super().__init__(registry, settings)
         self._max_ids = settings.max_ids
 
-    def _ask(self, loaded: Loaded, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
         most = self._most_items(may_take_long)
         return loaded.responder.answer_ids(
             body, reference, max_ids=self._max_ids, max_rows=most, max_values=_MAX_VALUES
@@ -111,7 +111,7 @@ class FastPath:
     """
 
     def __init__(
-        self, path: str, plain: PlainRequests, limits: Limits, guard: Guard, note: Callable[[Exchange, float], None]
+        self, path: str, plain: PlainRequests, limits: Limits, guard: Guard, note: Callable[[LogEntry, float], None]
     ) -> None:
         self._path, self._plain, self._limits, self._note = path, plain, limits, note
         self._guard, self._need = None if guard.is_idle else guard, NEEDS[path]
@@ -141,7 +141,7 @@ class FastPath:
             return None
         (block,) = answer.blocks
         counted = size, len(block), 0, 0, False, answer.tokens, answer.tokenizer
-        self._note(Exchange("POST", self._path, 200, "", *counted), perf_counter() - started)
+        self._note(LogEntry("POST", self._path, 200, "", *counted), perf_counter() - started)
         return answer.media_type, block if isinstance(block, bytes) else block.data
 
 

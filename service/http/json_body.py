@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from service.errors import ServiceError
-from service.exchange import Headers
 from service.http.json_errors import explain
+from service.request_log import Headers
 
 UNCHECKED_BYTES = 128 << 10
 MAX_COST = 256 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from service.errors import ServiceError
-from service.exchange import Headers
+from service.request_log import Headers
 
 JSON = "application/json"
 OCTETS = "application/octet-stream"

@@ -19,7 +19,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from service.capacity.threads import saturated
+from service.admission.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
 from service.http.fast_path import FastPathProtocol
 from service.http.unframed import unframed

@@ -16,8 +16,8 @@ import numpy as np
 from service.errors import ServiceError, quote
 from service.http import media
 from service.http.response_json import Answer, Rows
+from service.registry.served import ServedTokenizer
 from service.schemas.requests import EncodeRequest
-from service.tokenizers.loaded import Loaded
 
 OPTIONS = b"tokd"
 """The key of the options in the metadata of a schema; answers have ``tokenizer`` there, and of chats ``template``."""
@@ -163,7 +163,9 @@ def _number(form: str, data: bytes, at: int) -> int:
     return int(struct.unpack_from(form, data, at)[0])
 
 
-def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None) -> Answer:
+def write(
+    loaded: ServedTokenizer, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None
+) -> Answer:
     """Write one record batch with a row a text; arguments as of ``answers.write``.
 
     Errors:

@@ -7,7 +7,7 @@ import numpy as np
 from service.errors import ServiceError
 from service.http import media
 from service.http.response_json import Answer, Rows
-from service.tokenizers.loaded import Loaded
+from service.registry.served import ServedTokenizer
 
 TOKENIZER = "tokd-tokenizer"
 TEMPLATE = "tokd-template"
@@ -16,7 +16,9 @@ MAX_ROWS = 512
 """Rows whose lengths fit into a header that every proxy lets through."""
 
 
-def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None) -> Answer:
+def write(
+    loaded: ServedTokenizer, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None
+) -> Answer:
     """Write the ids of rows one after the other; arguments as of ``answers.write``.
 
     Errors:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.tokenizers.loaded import Loaded
+from service.registry.served import ServedTokenizer
 
 BLOCK_BYTES = 256 << 10
 """The most that is handed to a connection at once."""
@@ -61,7 +61,7 @@ class Writer(Protocol):
 
     def __call__(
         self,
-        loaded: Loaded,
+        loaded: ServedTokenizer,
         text: str | list[str],
         rows: Rows,
         tokens: int,
@@ -92,7 +92,9 @@ class TokenStrings:
         return [known[id] for id in ids]
 
 
-def write(loaded: Loaded, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None) -> Answer:
+def write(
+    loaded: ServedTokenizer, text: str | list[str], rows: Rows, tokens: int, *, template: str | None = None
+) -> Answer:
     """Write fields that have one entry a text; for a single text the entry stands alone.
 
     Args:

@@ -1,7 +1,7 @@
 """Training jobs: the port for routes, the lease table in SQLite or Postgres, and the worker."""
 
+from service.jobs.interface import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.job import EXTENDS_AS, Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
-from service.jobs.port import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.states import Phase, State
 from service.jobs.store import JobStore
 

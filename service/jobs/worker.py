@@ -13,14 +13,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.jobs.attempt import TRAINING, WorkerContext, attempt
+from service.job_process.control import ignore_hangup
+from service.jobs.interface import JobsUnavailable
+from service.jobs.job_run import TRAINING, WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
-from service.jobs.port import JobsUnavailable
 from service.jobs.store import JobStore, is_id
+from service.registry.trained_tokenizers import trained_directory
 from service.settings import Settings
-from service.tokenizers.trained import trained_directory
-from service.training.process_control import ignore_hangup
 
 IDLE_SECONDS = 0.5
 SWEEP_SECONDS = 60.0

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 
 import tokenizer_core
-from service.capacity.threads import saturated
+from service.admission.threads import saturated
+from service.registry.served import ServedTokenizer
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.tokenizers import Reference, find
 from service.schemas.answers import CheckAnswer
 from service.state import State
-from service.tokenizers.loaded import Loaded
 
 EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows of the model's embedding table.")]
 
@@ -22,7 +22,7 @@ def mount(app: FastAPI, state: State) -> None:
     limits = state.limits
     checking = False
 
-    def audit(loaded: Loaded, embedding_rows: int | None) -> dict[str, Any]:
+    def audit(loaded: ServedTokenizer, embedding_rows: int | None) -> dict[str, Any]:
         return tokenizer_core.check(loaded.tokenizer, path=loaded.path, embedding_rows=embedding_rows).to_dict()
 
     @app.get("/tokenizers/{ref}/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES)

@@ -9,11 +9,11 @@ from fastapi import FastAPI
 
 from service.answers import chats, encoding
 from service.errors import ServiceError
-from service.exchange import Headers
 from service.http import media, response_arrow, response_binary
 from service.http.fast_path import PlainTexts
 from service.http.json_body import parser, require_json
 from service.http.response_json import Answer, Writer, write
+from service.request_log import Headers
 from service.routes.json_route import PROBLEM_RESPONSES, FormatHandler, Negotiate, Responses, post
 from service.schemas.answers import EncodeAnswer
 from service.schemas.requests import EncodeRequest

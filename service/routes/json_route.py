@@ -20,18 +20,18 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
+from service.admission.limits import Disconnected, Limits
+from service.admission.threads import saturated
 from service.auth import NEEDS
-from service.capacity.limits import Disconnected, Limits
-from service.capacity.threads import saturated
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
-from service.exchange import Exchange, Headers
 from service.http.fast_path import COPIED_BYTES, PlainRequests
 from service.http.json_body import declared_length, parser
 from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
+from service.registry.registry import Unopened
+from service.request_log import Headers, LogEntry
 from service.schemas.requests import RequestBody
 from service.state import State
-from service.tokenizers.registry import Unopened
 
 T = TypeVar("T")
 _OPENINGS = 3
@@ -130,21 +130,21 @@ class JsonRoute(APIRoute):
         if scope["method"] != "POST":
             await super().handle(scope, receive, send)
             return
-        exchange: Exchange = scope["exchange"]
-        exchange.route = self.path
+        log_entry: LogEntry = scope["log_entry"]
+        log_entry.route = self.path
         extensions = scope.get("extensions") or {}
         if IS_GONE in extensions:
-            exchange.is_gone = extensions[IS_GONE]["ask"]
+            log_entry.is_gone = extensions[IS_GONE]["ask"]
         try:
-            answer = await self._answer(scope, receive, exchange)
+            answer = await self._answer(scope, receive, log_entry)
         except Disconnected:
             return
         except Exception as error:
-            await send_refusal(refuse(error, self.dialect, self.link_root), exchange, receive, send, self.limits)
+            await send_refusal(refuse(error, self.dialect, self.link_root), log_entry, receive, send, self.limits)
             return
-        exchange.status, exchange.tokens, exchange.tokenizer = 200, answer.tokens, answer.tokenizer
+        log_entry.status, log_entry.tokens, log_entry.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
-        exchange.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
+        log_entry.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
         if len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
             # One write of head and body together, for which a larger answer would have to be copied.
             extension = extensions.get(WRITE_WHOLE)
@@ -156,11 +156,11 @@ class JsonRoute(APIRoute):
             body = blocks[0]
             await send({"type": "http.response.body", "body": body if isinstance(body, bytes) else body.data})
         else:
-            await self._send_blocks(blocks, size, exchange, send)
+            await self._send_blocks(blocks, size, log_entry, send)
 
-    async def _send_blocks(self, blocks: list[Block], size: int, exchange: Exchange, send: Send) -> None:
+    async def _send_blocks(self, blocks: list[Block], size: int, log_entry: LogEntry, send: Send) -> None:
         """Send a large answer no faster than it is read; what waits to be read is counted as held."""
-        self.limits.hold(size - exchange.made_bytes, exchange)
+        self.limits.hold(size - log_entry.made_bytes, log_entry)
         for block in blocks:
             view = memoryview(block) if isinstance(block, bytes) else block.data
             for start in range(0, len(block), BLOCK_BYTES):
@@ -168,7 +168,7 @@ class JsonRoute(APIRoute):
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
+    async def _answer(self, scope: Scope, receive: Receive, log_entry: LogEntry) -> Answer:
         limits = self.limits
         if self.guard is not None:
             self.guard.require(self.need, scope["headers"])
@@ -176,43 +176,43 @@ class JsonRoute(APIRoute):
             refuse_unknown_query(scope["query_string"], ())
         limits.admit()
         if self.negotiate is not None and (handler := self.negotiate(scope["headers"])) is not None:
-            return await self._answer_in_format(handler, scope, receive, exchange)
-        chunks = await limits.read(declared_length(scope["headers"]), receive, exchange)
-        if exchange.bytes_in > limits.settings.inline_bytes:
-            return await when_opened(limits, lambda: self._answer_large(chunks, exchange))
+            return await self._answer_in_format(handler, scope, receive, log_entry)
+        chunks = await limits.read(declared_length(scope["headers"]), receive, log_entry)
+        if log_entry.bytes_in > limits.settings.inline_bytes:
+            return await when_opened(limits, lambda: self._answer_large(chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         answer = self._plainly(body, may_take_long=False)
         if answer is not None:
             return answer
-        return await when_opened(limits, lambda: self._answer_small(body, exchange))
+        return await when_opened(limits, lambda: self._answer_small(body, log_entry))
 
-    async def _answer_large(self, chunks: list[bytes], exchange: Exchange) -> Answer:
+    async def _answer_large(self, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         counted = self._counted
-        done = await self.limits.in_thread(counted(self.work, exchange), chunks)
-        return done if isinstance(done, Answer) else await self.limits.turns.run(counted(self.answer, exchange), done)
+        done = await self.limits.in_thread(counted(self.work, log_entry), chunks)
+        return done if isinstance(done, Answer) else await self.limits.turns.run(counted(self.answer, log_entry), done)
 
-    async def _answer_small(self, body: bytes, exchange: Exchange) -> Answer:
+    async def _answer_small(self, body: bytes, log_entry: LogEntry) -> Answer:
         limits = self.limits
         request: RequestBody = self.parse(body)
         if request.renders():
-            return await limits.turns.run(self._counted(self.answer, exchange), request)
+            return await limits.turns.run(self._counted(self.answer, log_entry), request)
         if self._is_heavy(request, len(body)):
-            return await limits.in_thread(self._counted(self.work_heavy, exchange), body, request)
+            return await limits.in_thread(self._counted(self.work_heavy, log_entry), body, request)
         return self.answer(request)
 
     async def _answer_in_format(
-        self, handler: FormatHandler, scope: Scope, receive: Receive, exchange: Exchange
+        self, handler: FormatHandler, scope: Scope, receive: Receive, log_entry: LogEntry
     ) -> Answer:
         limits = self.limits
-        chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, exchange)
-        is_heavy = handler.is_heavy or exchange.bytes_in > limits.settings.inline_bytes
+        chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, log_entry)
+        is_heavy = handler.is_heavy or log_entry.bytes_in > limits.settings.inline_bytes
         request: RequestBody = await limits.in_thread(handler.read, chunks) if is_heavy else handler.read(chunks)
 
         async def answer() -> Answer:
             if request.renders():
-                return await limits.turns.run(self._counted(handler.answer, exchange), request)
-            if is_heavy or self._is_heavy(request, exchange.bytes_in):
-                return await limits.in_thread(self._counted(handler.answer, exchange), request)
+                return await limits.turns.run(self._counted(handler.answer, log_entry), request)
+            if is_heavy or self._is_heavy(request, log_entry.bytes_in):
+                return await limits.in_thread(self._counted(handler.answer, log_entry), request)
             return handler.answer(request)
 
         return await when_opened(limits, answer)
@@ -220,23 +220,23 @@ class JsonRoute(APIRoute):
     def _is_heavy(self, request: RequestBody, size: int) -> bool:
         return request.heavy() or any(self.takes_long(reference, size) for reference in request.cut_by())
 
-    def _counted(self, work: Callable[..., T], exchange: Exchange) -> Callable[..., T]:
+    def _counted(self, work: Callable[..., T], log_entry: LogEntry) -> Callable[..., T]:
         """Return ``work`` with every byte of its answer counted as it is made, so that one too large is refused early.
 
         The work ends when it reports bytes and its caller is gone: between two chats, above all.
         """
 
         def grow(size: int) -> None:
-            if exchange.is_gone():
+            if log_entry.is_gone():
                 raise Disconnected
-            self.limits.grow(size, exchange)
+            self.limits.grow(size, log_entry)
 
         def run(*arguments: Any) -> T:
             with bytes_reported_to(grow):
                 done = work(*arguments)
             if isinstance(done, Answer):
                 # Bytes that the kernel or another library made at once, and so did not report.
-                grow(sum(map(len, done.blocks)) - exchange.made_bytes)
+                grow(sum(map(len, done.blocks)) - log_entry.made_bytes)
             return done
 
         return run
@@ -288,12 +288,12 @@ def _lacks_descriptors(error: BaseException | None) -> bool:
     return False
 
 
-async def send_refusal(refused: Refusal, exchange: Exchange, receive: Receive, send: Send, limits: Limits) -> None:
+async def send_refusal(refused: Refusal, log_entry: LogEntry, receive: Receive, send: Send, limits: Limits) -> None:
     """Send a problem; if the body was not read whole, end the connection."""
-    exchange.status, exchange.code, exchange.bytes_out = refused.status, refused.code, len(refused.body)
+    log_entry.status, log_entry.code, log_entry.bytes_out = refused.status, refused.code, len(refused.body)
     media_type = (b"content-type", refused.media_type.encode("ascii"))
     headers = [media_type, (b"content-length", b"%d" % len(refused.body)), *refused.headers]
-    if not exchange.unread:
+    if not log_entry.unread:
         await send({"type": "http.response.start", "status": refused.status, "headers": headers})
         await send({"type": "http.response.body", "body": refused.body})
         return

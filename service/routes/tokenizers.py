@@ -6,22 +6,22 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path
 
+from service.registry.served import ServedTokenizer
 from service.routes.json_route import PROBLEM_RESPONSES, when_opened
 from service.schemas.answers import TokenizerInfo, TokenizerList
 from service.state import State
-from service.tokenizers.loaded import Loaded
 
 Reference = Annotated[str, Path(description="A name, a hash (`sha256:` and 64 digits) or `name@hash`.")]
 
 
-async def find(state: State, reference: str) -> Loaded:
+async def find(state: State, reference: str) -> ServedTokenizer:
     """Find a tokenizer that is loaded, or that a job trained.
 
     Errors:
         ``invalid_name``, ``tokenizer_not_found``
     """
 
-    async def get() -> Loaded:
+    async def get() -> ServedTokenizer:
         return state.registry.get(reference)
 
     return await when_opened(state.limits, get)
@@ -31,7 +31,7 @@ def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
     registry = state.registry
 
-    def info(loaded: Loaded) -> dict[str, Any]:
+    def info(loaded: ServedTokenizer) -> dict[str, Any]:
         return loaded.info(default=loaded is registry.default)
 
     @app.get("/tokenizers", response_model=TokenizerList, responses=PROBLEM_RESPONSES)

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from select import select
 from typing import BinaryIO
 
-from service.exchange import Exchange
+from service.request_log import LogEntry
 
 FLUSH_SECONDS = 0.1
 MAX_WAITING = 50_000
@@ -26,7 +26,7 @@ MAX_WAITING = 50_000
 END_SECONDS = 1.0
 """Time that a stopping server waits for its last lines to be read."""
 
-_Line = tuple[float, float, Exchange]
+_Line = tuple[float, float, LogEntry]
 
 
 class AccessLog:
@@ -48,12 +48,12 @@ class AccessLog:
         self._given_lines = self._written_lines = 0
         self._writer = threading.Thread(target=self._write_all, name="tokd-access-log", daemon=True)
 
-    def add(self, exchange: Exchange, seconds: float) -> None:
+    def add(self, log_entry: LogEntry, seconds: float) -> None:
         """Note a request that is answered; called on the event loop."""
         if len(self._lines) >= MAX_WAITING:
             self._dropped(1)
             return
-        self._lines.append((time.time(), seconds, exchange))
+        self._lines.append((time.time(), seconds, log_entry))
         if not self._is_due:
             self._is_due = True
             self._flush_later()
@@ -120,21 +120,21 @@ def _in_turn(stream: BinaryIO) -> Iterator[None]:
             lockf(stream, LOCK_UN)
 
 
-def _line(at: float, seconds: float, exchange: Exchange) -> str:
+def _line(at: float, seconds: float, log_entry: LogEntry) -> str:
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
     return (
         json.dumps(
             {
                 "time": f"{whole}.{int(at % 1 * 1000):03d}Z",
-                "method": exchange.method,
-                "route": exchange.route,
-                "status": exchange.status,
-                "code": exchange.code,
+                "method": log_entry.method,
+                "route": log_entry.route,
+                "status": log_entry.status,
+                "code": log_entry.code,
                 "milliseconds": round(seconds * 1000, 3),
-                "bytes_in": exchange.bytes_in,
-                "bytes_out": exchange.bytes_out,
-                "tokens": exchange.tokens,
-                "tokenizer": exchange.tokenizer,
+                "bytes_in": log_entry.bytes_in,
+                "bytes_out": log_entry.bytes_out,
+                "tokens": log_entry.tokens,
+                "tokenizer": log_entry.tokenizer,
             },
             separators=(",", ":"),
         )

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from service.capacity.limits import Limits
-from service.exchange import Exchange
-from service.tokenizers.loaded import Loaded
+from service.admission.limits import Limits
+from service.registry.served import ServedTokenizer
+from service.request_log import LogEntry
 from tokenizer_core import Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -75,7 +75,7 @@ class Metrics:
 
     def __init__(
         self,
-        tokenizers: Iterable[Loaded],
+        tokenizers: Iterable[ServedTokenizer],
         trained: Callable[[], Iterable[Tokenizer]] = tuple,
     ) -> None:
         self._directory = os.environ.get(DIRECTORY_VARIABLE)
@@ -114,18 +114,18 @@ class Metrics:
             ProcessCollector(registry=registry)
         self._tallies: dict[tuple[str, int, str], _Tally] = {}
 
-    def record(self, exchange: Exchange, seconds: float, limits: Limits) -> None:
+    def record(self, log_entry: LogEntry, seconds: float, limits: Limits) -> None:
         """Count a request that is answered."""
-        key = (exchange.route, exchange.status, exchange.code)
+        key = (log_entry.route, log_entry.status, log_entry.code)
         tally = self._tallies.get(key)
         if tally is None:
             tally = self._tallies[key] = self._tally(*key)
         tally.requests += 1
         tally.seconds += seconds
         tally.buckets[bisect_left(_SECONDS, seconds)] += 1
-        tally.bytes_in += exchange.bytes_in
-        tally.bytes_out += exchange.bytes_out
-        tally.tokens += exchange.tokens
+        tally.bytes_in += log_entry.bytes_in
+        tally.bytes_out += log_entry.bytes_out
+        tally.tokens += log_entry.tokens
         if self._directory is not None:
             # Another process may be asked for the page, so the numbers must always be in the files that it reads.
             tally.flush()
@@ -223,7 +223,7 @@ class _PieceCaches:
             self._bytes.labels(label).set(size)
 
 
-def _show_vocabularies(at_start: Iterable[Loaded], registry: CollectorRegistry) -> None:
+def _show_vocabularies(at_start: Iterable[ServedTokenizer], registry: CollectorRegistry) -> None:
     info = Gauge(
         "tokd_tokenizer_vocab_size",
         "Size of the vocabulary of a tokenizer that was loaded at the start.",

@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from service.training.channel import MessageWriter, Watchdog
-from service.training.process_control import end_with_parent, prefer_as_oom_victim
+from service.job_process.control import end_with_parent, prefer_as_oom_victim
+from service.job_process.pipe import MessageWriter, Watchdog
 from tests.support.waiting import is_alive
 
 PHASES = ("counting", "merging", "publishing", "committing")

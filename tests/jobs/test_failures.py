@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.training.process import explain
+from service.job_process.training import explain
 from tokenizer_core import CorpusNotFound, InvalidCorpus, InvalidOption, StepLimit
 
 UPLOADS = {"corpus": {"paths": ["/jobs/1/corpus-0000.txt", "/jobs/1/corpus-0001.jsonl"]}}

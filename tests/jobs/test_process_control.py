@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from service.job_process.control import renice
 from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
 from service.settings import Settings
-from service.training.process_control import renice
 
 pytestmark = pytest.mark.process
 
@@ -38,8 +38,8 @@ def test_a_process_that_is_gone_cannot_be_lowered_and_nobody_minds() -> None:
 
 def test_a_process_that_trains_goes_first_when_memory_is_short_and_ends_with_its_worker() -> None:
     asked = (
-        "import ctypes, pathlib, signal; from service.training import process_control; "
-        "process_control.prefer_as_oom_victim(); process_control.end_with_parent(signal.SIGKILL); "
+        "import ctypes, pathlib, signal; from service.job_process import control; "
+        "control.prefer_as_oom_victim(); control.end_with_parent(signal.SIGKILL); "
         "number = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(number)); "
         "print(pathlib.Path('/proc/self/oom_score_adj').read_text().strip(), number.value)"
     )

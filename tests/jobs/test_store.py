@@ -27,9 +27,9 @@ from service.jobs import (
     State,
     UnknownJob,
 )
+from service.jobs.database import JOBS
 from service.jobs.leases import LeaseLost, Leases
 from service.jobs.store import FILE
-from service.jobs.table import JOBS
 from service.settings import InvalidSetting
 from tests.jobs.conftest import SQLITE, MakeSettings
 

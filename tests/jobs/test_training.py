@@ -16,8 +16,8 @@ import pytest
 from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
-from service.tokenizers.places import first_of, put_into_place
-from service.tokenizers.trained import Trained
+from service.registry.artifact_dirs import first_of, put_into_place
+from service.registry.trained_tokenizers import Trained
 from tests.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import Recipe, Tokenizer, TrainingRun, train
@@ -319,7 +319,7 @@ FULL = """
 import errno, os, sys
 from pathlib import Path
 import tokenizer_core.formats.publish as publish
-import service.training.process
+import service.job_process.training
 
 write = publish.write_new
 marker = Path(sys.argv[-1]).parent.parent / "was-full"
@@ -331,7 +331,7 @@ def full(path, parts):
     write(path, parts)
 
 publish.write_new = full
-sys.exit(service.training.process.main())
+sys.exit(service.job_process.training.main())
 """
 
 

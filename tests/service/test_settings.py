@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from service.registry.trained_tokenizers import trained_directory
 from service.settings import InvalidSetting, Settings, add_flags, markdown, source_of, table
-from service.tokenizers.trained import trained_directory
 from tests.support.server import ROOT
 
 

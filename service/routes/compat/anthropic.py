@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
+from service.registry.served import ServedTokenizer
 from service.routes.compat import anthropic_blocks
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
@@ -21,7 +22,6 @@ from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
 from service.settings import Settings
 from service.state import State
-from service.tokenizers.loaded import Loaded
 
 _TYPES = {
     401: "authentication_error",
@@ -98,7 +98,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"type": "error", "error": {"type": kind, "message": place + problem["detail"]}}
 
 
-def count(loaded: Loaded, body: AnthropicCountRequest, settings: Settings) -> Answer:
+def count(loaded: ServedTokenizer, body: AnthropicCountRequest, settings: Settings) -> Answer:
     """Count what a model would be given, the beginning of its turn included."""
     uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
     if body.mcp_servers:

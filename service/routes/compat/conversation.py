@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from service.answers import chats
 from service.errors import ServiceError
+from service.registry.served import ServedTokenizer
 from service.routes.compat import system_turns
 from service.routes.compat.parts import Uncountable
 from service.routes.compat.tools import Tool
 from service.routes.compat.turns import Turn
 from service.routes.compat.variables import FIELD, Variables
 from service.settings import Settings
-from service.tokenizers.loaded import Loaded
 from tokenizer_core import RenderedChat
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](?:\.(\w+)(?:\[(\d+)\])?)?")
@@ -41,7 +41,7 @@ class Conversation:
 
     def count(
         self,
-        loaded: Loaded,
+        loaded: ServedTokenizer,
         settings: Settings,
         tools: Sequence[Tool],
         variables: Variables,

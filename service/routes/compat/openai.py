@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
+from service.registry.served import ServedTokenizer
 from service.routes.compat import openai_items
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
@@ -21,7 +22,6 @@ from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.settings import Settings
 from service.state import State
-from service.tokenizers.loaded import Loaded
 
 _CODES = {
     "missing_field": "missing_required_parameter",
@@ -110,7 +110,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"error": info}
 
 
-def count(loaded: Loaded, body: OpenaiCountRequest, settings: Settings) -> Answer:
+def count(loaded: ServedTokenizer, body: OpenaiCountRequest, settings: Settings) -> Answer:
     """Count what a model would be given, the beginning of its turn included."""
     for name in _STATE:
         if getattr(body, name) is not None:

@@ -13,20 +13,20 @@ import numpy as np
 from service.answers.encoding import Ids
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, Blocks, TokenStrings
-from service.tokenizers.loaded import Loaded
+from service.registry.served import ServedTokenizer
 from tokenizer_core import TokdError
 
 UNKNOWN_LENGTH = (1 << 31) - 1
 """The answer to ``max_model_len`` when the artifact names no length: engines know one always, and it is an int."""
 
 
-def max_model_len(loaded: Loaded) -> int:
+def max_model_len(loaded: ServedTokenizer) -> int:
     """Return how many ids the model takes."""
     length = loaded.tokenizer.settings.model_max_length
     return UNKNOWN_LENGTH if length is None else length
 
 
-def encode(loaded: Loaded, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> Ids:
+def encode(loaded: ServedTokenizer, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> Ids:
     """Return the ids of a prompt."""
     try:
         return loaded.tokenizer.encode(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
@@ -34,7 +34,7 @@ def encode(loaded: Loaded, prompt: str, *, add_special_tokens: bool, path: str =
         raise from_core(error, path) from error
 
 
-def decode(loaded: Loaded, tokens: Sequence[int], *, skip_special_tokens: bool, path: str = "tokens") -> str:
+def decode(loaded: ServedTokenizer, tokens: Sequence[int], *, skip_special_tokens: bool, path: str = "tokens") -> str:
     """Return the text of ids."""
     try:
         return loaded.tokenizer.decode(np.array(tokens, np.uint32), skip_special_tokens=skip_special_tokens)
@@ -56,7 +56,7 @@ def refuse_template(template: object) -> None:
         )
 
 
-def written(loaded: Loaded, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
+def written(loaded: ServedTokenizer, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
     """Return an answer that is written in parts, each of them bytes or what becomes a list."""
     blocks = Blocks()
     for part in parts:

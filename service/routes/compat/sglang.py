@@ -11,14 +11,14 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
+from service.registry.registry import Registry
+from service.registry.served import ServedTokenizer
 from service.routes.compat import prompts
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Id
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
-from service.tokenizers.loaded import Loaded
-from service.tokenizers.registry import Registry
 
 DEFAULT_MODEL = "default"
 """What SGLang's clients call whatever is served."""
@@ -103,12 +103,12 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"object": "error", **info}
 
 
-def find(registry: Registry, model: str) -> Loaded:
+def find(registry: Registry, model: str) -> ServedTokenizer:
     """Find a tokenizer as SGLang's clients name it."""
     return registry.default if model == DEFAULT_MODEL else registry.of_model(model)
 
 
-def tokenize_prompts(loaded: Loaded, texts: str | list[str], *, add_special_tokens: bool) -> Answer:
+def tokenize_prompts(loaded: ServedTokenizer, texts: str | list[str], *, add_special_tokens: bool) -> Answer:
     """Answer one prompt, or many with a list for each."""
     many = isinstance(texts, list)
     rows = [
@@ -127,7 +127,7 @@ def tokenize_prompts(loaded: Loaded, texts: str | list[str], *, add_special_toke
     )
 
 
-def detokenize_lists(loaded: Loaded, body: SglangDetokenizeRequest, max_ids: int) -> Answer:
+def detokenize_lists(loaded: ServedTokenizer, body: SglangDetokenizeRequest, max_ids: int) -> Answer:
     """Answer one list of ids, or many with a text for each."""
     tokens: Any = body.tokens
     many = bool(tokens) and isinstance(tokens[0], list)

@@ -14,6 +14,7 @@ from service.answers import chats
 from service.answers.encoding import Ids
 from service.errors import ServiceError
 from service.http.response_json import Answer, TokenStrings
+from service.registry.served import ServedTokenizer
 from service.routes.compat import prompts, vllm_messages
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
@@ -21,7 +22,6 @@ from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
 from service.settings import Settings
 from service.state import State
-from service.tokenizers.loaded import Loaded
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -120,7 +120,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"error": info}
 
 
-def token_strings(loaded: Loaded, ids: Ids) -> TokenStrings:
+def token_strings(loaded: ServedTokenizer, ids: Ids) -> TokenStrings:
     """Return every token as its vocabulary writes it: bytes in GPT-2's alphabet, added tokens as they are."""
     tokenizer, vocabulary = loaded.tokenizer, loaded.tokenizer.parts.vocabulary
     literals = {token.id: token.content for token in tokenizer.added_tokens}
@@ -134,13 +134,13 @@ def token_strings(loaded: Loaded, ids: Ids) -> TokenStrings:
     return TokenStrings(ids, write)
 
 
-def tokenize_prompt(loaded: Loaded, body: VllmTokenizeRequest, prompt: str) -> Answer:
+def tokenize_prompt(loaded: ServedTokenizer, body: VllmTokenizeRequest, prompt: str) -> Answer:
     """Answer a prompt."""
     framed = body.add_special_tokens is not False
     return _answer(loaded, body, prompts.encode(loaded, prompt, add_special_tokens=framed))
 
 
-def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object], settings: Settings) -> Answer:
+def tokenize_chat(loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object], settings: Settings) -> Answer:
     """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
     begins = body.add_generation_prompt
     try:
@@ -166,7 +166,7 @@ def tokenize_chat(loaded: Loaded, body: VllmTokenizeRequest, chat: list[Object],
     return _answer(loaded, body, ids)
 
 
-def _answer(loaded: Loaded, body: VllmTokenizeRequest, ids: Ids) -> Answer:
+def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), prompts.max_model_len(loaded))
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
     return prompts.written(loaded, len(ids), head, ids, b',"token_strs":', strings, b"}")

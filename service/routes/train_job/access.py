@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
+from service.admission.threads import Threads
 from service.auth import LOCAL, Identity, is_own_page
-from service.capacity.threads import Threads
 from service.errors import ServiceError
 from service.jobs import Jobs
 from service.state import State

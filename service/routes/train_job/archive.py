@@ -15,13 +15,13 @@ from fastapi.responses import Response, StreamingResponse
 
 from service.errors import ServiceError
 from service.jobs import Artifact, JobStatus
+from service.registry.artifact_dirs import MANIFEST, damaged, verified
+from service.registry.trained_tokenizers import trained_directory
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job.access import JobAccess, caller
 from service.routes.train_job.jobs import JobId
 from service.schemas.training import JobReport
 from service.state import State
-from service.tokenizers.places import MANIFEST, damaged, verified
-from service.tokenizers.trained import trained_directory
 from tokenizer_core import ArtifactError
 
 BLOCK_BYTES = 256 << 10

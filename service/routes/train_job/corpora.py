@@ -18,11 +18,11 @@ from urllib.parse import unquote, urlsplit
 import orjson
 
 from service.errors import ServiceError, quote
+from service.registry.trained_tokenizers import jobs_directory
 from service.routes.train_job.recipes import MAX_RECIPE_BYTES
 from service.routes.train_job.uploads import require_readable, too_large, written
 from service.schemas.training import CorpusRequest
 from service.settings import Settings
-from service.tokenizers.trained import jobs_directory
 from tokenizer_core import Bounds, CorpusForbidden
 
 NEVER = frozenset(("", "file", "local", "memory", "data", "dir", "filecache", "simplecache", "blockcache", "cached"))

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Header, Request
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from service.capacity.threads import saturated
+from service.admission.threads import saturated
 from service.errors import ServiceError
 from service.jobs import JobStatus, UnknownJob
 from service.routes.json_route import PROBLEM_RESPONSES

@@ -10,11 +10,11 @@ import orjson
 from service.errors import ServiceError
 from service.http.json_body import parser
 from service.jobs import EXTENDS_AS
+from service.registry.artifact_dirs import damaged
+from service.registry.registry import Unopened
+from service.registry.served import ServedTokenizer
 from service.schemas.training import TrainingSettings
 from service.state import State
-from service.tokenizers.loaded import Loaded
-from service.tokenizers.places import damaged
-from service.tokenizers.registry import Unopened
 from tokenizer_core import ArtifactError, InputError, InvalidSettings, Recipe, Unsupported
 
 MAX_RECIPE_BYTES = 1 << 20
@@ -95,7 +95,7 @@ class Recipes:
             error.path = "settings.extends"
             raise
 
-    def _found(self, reference: str) -> Loaded:
+    def _found(self, reference: str) -> ServedTokenizer:
         while True:
             try:
                 return self._registry.get(reference)

@@ -13,14 +13,14 @@ from fastapi.responses import Response
 from starlette.responses import JSONResponse
 from starlette.types import Receive
 
+from service.admission.limits import Disconnected
+from service.admission.threads import saturated
 from service.auth import Identity
-from service.capacity.limits import Disconnected
-from service.capacity.threads import saturated
 from service.errors import ServiceError
-from service.exchange import Exchange
 from service.http.json_body import declared_length, parser, require_json
 from service.http.multipart import boundary_of
 from service.jobs import Job, JobRequest, Prepared
+from service.request_log import LogEntry
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job import corpora
 from service.routes.train_job.access import JobAccess, caller
@@ -55,7 +55,7 @@ def mount(app: FastAPI, state: State, access: JobAccess) -> None:
         With the header `Idempotency-Key` the same request can be sent again and is one job.
         """
         try:
-            job = await submission.take(request, request.scope["exchange"], request.receive)
+            job = await submission.take(request, request.scope["log_entry"], request.receive)
         except Disconnected:
             return Response(status_code=499)
         return JSONResponse(job_answer(job, root), 202, {"location": job_path(job.id, root)})
@@ -70,7 +70,7 @@ class Submission:
         self._parse = parser(TrainJobRequest, nested="")
         self._uploads = 0
 
-    async def take(self, request: Request, exchange: Exchange, receive: Receive) -> Job:
+    async def take(self, request: Request, log_entry: LogEntry, receive: Receive) -> Job:
         """Read a request, whatever its kind, and queue its job."""
         self._limits.admit()
         self._access.refuse_other_sites(request)
@@ -78,7 +78,7 @@ class Submission:
         media_type = request.headers.get("content-type", "").encode("latin-1")
         length = declared_length(request.scope["headers"], _require_json_or_form)
         if not media_type.lower().startswith(MULTIPART):
-            chunks = await self._limits.read(length, receive, exchange)
+            chunks = await self._limits.read(length, receive, log_entry)
             return await self._access.run(self._queue_json, chunks, sender)
         _refuse_foreign_forms(request)
         boundary = boundary_of(media_type)
@@ -86,12 +86,12 @@ class Submission:
             raise saturated(f"{MAX_UPLOADS} uploads are under way")
         self._uploads += 1
         try:
-            return await self._take_form(boundary, length, sender, exchange, receive)
+            return await self._take_form(boundary, length, sender, log_entry, receive)
         finally:
             self._uploads -= 1
 
     async def _take_form(
-        self, boundary: bytes, length: int | None, sender: Sender, exchange: Exchange, receive: Receive
+        self, boundary: bytes, length: int | None, sender: Sender, log_entry: LogEntry, receive: Receive
     ) -> Job:
         prepared = await self._access.run(self._access.jobs.prepare)
         upload = Upload(
@@ -103,7 +103,7 @@ class Submission:
         )
         queued = False
         try:
-            await receive_upload(upload, length, self._access, self._settings, receive, exchange)
+            await receive_upload(upload, length, self._access, self._settings, receive, log_entry)
             job = await self._access.run(self._queue_form, upload, prepared, sender)
             queued = True
             return job

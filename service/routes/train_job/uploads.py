@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 from starlette.types import Receive
 
-from service.capacity.limits import Disconnected
+from service.admission.limits import Disconnected
 from service.errors import ServiceError, quote
-from service.exchange import Exchange
 from service.http.multipart import Form, Part
+from service.request_log import LogEntry
 from service.routes.train_job.access import JobAccess
 from service.settings import Settings
 
@@ -175,7 +175,7 @@ class _FieldSink:
 
 
 async def receive_upload(
-    upload: Upload, length: int | None, access: JobAccess, settings: Settings, receive: Receive, exchange: Exchange
+    upload: Upload, length: int | None, access: JobAccess, settings: Settings, receive: Receive, log_entry: LogEntry
 ) -> None:
     """Read a whole body into an upload.
 
@@ -192,14 +192,14 @@ async def receive_upload(
         await access.run(require_room, upload.directory, length, settings.min_free_bytes)
     try:
         async with asyncio.timeout(settings.upload_seconds):
-            await _receive(upload, most, access, settings, receive, exchange)
+            await _receive(upload, most, access, settings, receive, log_entry)
     except TimeoutError:
         detail = f"the body did not arrive in {settings.upload_seconds} seconds, or stood still for "
         raise ServiceError("request_timeout", f"{detail}{settings.body_seconds}; send it faster") from None
 
 
 async def _receive(
-    upload: Upload, most: int, access: JobAccess, settings: Settings, receive: Receive, exchange: Exchange
+    upload: Upload, most: int, access: JobAccess, settings: Settings, receive: Receive, log_entry: LogEntry
 ) -> None:
     waiting: list[bytes] = []
     gathered, more = 0, True
@@ -209,13 +209,13 @@ async def _receive(
         if message["type"] == "http.disconnect":
             raise Disconnected
         data, more = message.get("body", b""), message.get("more_body", False)
-        exchange.bytes_in += len(data)
-        if exchange.bytes_in > most:
+        log_entry.bytes_in += len(data)
+        if log_entry.bytes_in > most:
             raise too_large(settings.max_corpus_bytes)
         waiting.append(data)
         gathered += len(data)
         if gathered >= STEP_BYTES or not more:
-            exchange.unread = more
+            log_entry.unread = more
             await access.run(upload.feed, b"".join(waiting))
             waiting, gathered = [], 0
     await access.run(upload.finish)

@@ -10,14 +10,14 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from service.admission.limits import Limits
 from service.answers.encoding import encode
-from service.capacity.limits import Limits
 from service.errors import ServiceError
-from service.exchange import Exchange
 from service.http.protocol import IS_GONE
+from service.registry.served import ServedTokenizer
+from service.request_log import LogEntry
 from service.schemas.requests import EncodeRequest
 from service.settings import Settings
-from service.tokenizers.loaded import Loaded
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import ChatRenderer, Message, RenderedChat, Tokenizer
@@ -132,7 +132,7 @@ def test_chats_of_one_request_have_one_budget(
 
 def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() -> None:
     limits = Limits(Settings(max_body_bytes=10, max_held_bytes=100))
-    first, second = Exchange("POST"), Exchange("POST")
+    first, second = LogEntry("POST"), LogEntry("POST")
     limits.grow(60, first)
     limits.grow(30, second)
     with pytest.raises(ServiceError, match="holds 100 bytes") as refused:
@@ -148,7 +148,7 @@ def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() ->
 
 
 def test_answer_with_everything_takes_little_more_than_its_bytes(framed: Tokenizer) -> None:
-    loaded = Loaded(framed, "")
+    loaded = ServedTokenizer(framed, "")
     request = EncodeRequest.model_validate({"text": NO_WORDS * 40_000, "return": EVERYTHING})
     encode(loaded, request, max_ids=1 << 20, threads=1)
     tracemalloc.start()

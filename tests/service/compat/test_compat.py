@@ -11,9 +11,9 @@ import pytest
 import tokenizers
 from fastapi.testclient import TestClient
 
+from service.registry.registry import Registry
 from service.routes.compat.prompts import UNKNOWN_LENGTH
 from service.settings import InvalidSetting, Settings
-from service.tokenizers.registry import Registry
 from tests.service.conftest import MakeClient, RunServer, state_of
 from tokenizer_core import Tokenizer
 
@@ -223,7 +223,7 @@ def test_bug_says_nothing(make_client: MakeClient, monkeypatch: pytest.MonkeyPat
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the text was: secret")
 
-    monkeypatch.setattr("service.tokenizers.registry.Registry.of_model", broken)
+    monkeypatch.setattr("service.registry.registry.Registry.of_model", broken)
     answer = make_client().post("/tokenize", json={"prompt": "a"})
     assert "secret" not in vllm_error(answer, 500, "InternalServerError", None)["message"]
 

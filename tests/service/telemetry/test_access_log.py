@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from service.exchange import Exchange
+from service.request_log import LogEntry
 from service.telemetry import access_log
 from service.telemetry.access_log import AccessLog
 from tests.service.conftest import RunServer
@@ -32,7 +32,7 @@ def lost(stream: io.BytesIO, lines: int) -> int:
     async def note() -> None:
         log = AccessLog(stream, dropped.append)
         for number in range(lines):
-            log.add(Exchange("POST", tokens=number), 0.001)
+            log.add(LogEntry("POST", tokens=number), 0.001)
         log.close()
 
     asyncio.run(note())

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Histogram
 
-from service.capacity.limits import Limits
-from service.exchange import Exchange
+from service.admission.limits import Limits
+from service.request_log import LogEntry
 from service.settings import Settings
 from service.telemetry.metrics import _SECONDS, Metrics
 from tests.service.conftest import TEXTS, MakeClient, state_of
@@ -57,7 +57,7 @@ def test_times_fall_into_the_buckets_that_the_library_chooses() -> None:
     expected = Histogram("tokd_request_seconds", "", ("route",), buckets=_SECONDS, registry=CollectorRegistry())
     try:
         for at in (0.0, *_SECONDS, *(border + 1e-6 for border in _SECONDS), 99.0):
-            metrics.record(Exchange("POST", "/encode", 200), at, limits)
+            metrics.record(LogEntry("POST", "/encode", 200), at, limits)
             expected.labels("/encode").observe(at)
             if at == 0.5:
                 metrics.page({})

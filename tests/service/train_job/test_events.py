@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.capacity.threads import saturated
+from service.admission.threads import saturated
 from service.jobs import JobProgress, JobStore, JobsUnavailable, UnknownJob
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event

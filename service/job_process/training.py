@@ -1,4 +1,4 @@
-"""The training process of one job: ``python -m service.training.process FILE``, started and watched by a worker.
+"""The training process of one job: ``python -m service.job_process.training FILE``, started and watched by a worker.
 
 It sends its phases, its progress, that it is ``ready`` to put the artifact into place, and at the end ``published`` or
 ``failed``.
@@ -19,9 +19,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from service.tokenizers.places import put_into_place
-from service.training.channel import MessageWriter, Watchdog
-from service.training.process_control import end_with_parent, prefer_as_oom_victim
+from service.job_process.control import end_with_parent, prefer_as_oom_victim
+from service.job_process.pipe import MessageWriter, Watchdog
+from service.registry.artifact_dirs import put_into_place
 from tokenizer_core import (
     Bounds,
     Progress,

@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from service.job_process.control import renice
+from service.jobs.interface import JobsUnavailable
 from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
-from service.jobs.port import JobsUnavailable
 from service.jobs.states import Event, Stage
-from service.training.process_control import renice
 
-TRAINING = (sys.executable, "-m", "service.training.process")
+TRAINING = (sys.executable, "-m", "service.job_process.training")
 HEARTBEAT_SECONDS = 0.5
 """Between two heartbeats, and so the longest time that a cancelled job goes on."""
 

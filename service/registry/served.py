@@ -13,7 +13,7 @@ OWN_EXPRESSION_BYTES = 2 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class ServedTokenizer:
     """A verified tokenizer, and what every answer of it begins with."""
 
     tokenizer: Tokenizer

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from starlette.types import Receive
 
-from service.capacity.threads import Threads, saturated
-from service.capacity.turns import Turns
+from service.admission.threads import Threads, saturated
+from service.admission.turns import Turns
 from service.errors import ServiceError
-from service.exchange import Exchange
+from service.request_log import LogEntry
 from service.settings import Settings
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Limits:
         if self.requests > self.settings.max_requests:
             raise saturated(f"{self.settings.max_requests} requests are under way")
 
-    async def read(self, length: int | None, receive: Receive, exchange: Exchange) -> list[bytes]:
+    async def read(self, length: int | None, receive: Receive, log_entry: LogEntry) -> list[bytes]:
         """Read a body in the chunks it comes in; a too large one, declared or not, is refused before it is read whole.
 
         Errors:
@@ -82,13 +82,13 @@ class Limits:
             raise self._too_large()
         try:
             async with asyncio.timeout(self.settings.body_seconds):
-                return await self._read_chunks(receive, exchange)
+                return await self._read_chunks(receive, log_entry)
         except TimeoutError:
             raise ServiceError(
                 "request_timeout", f"the body did not arrive in {self.settings.body_seconds} seconds; send it faster"
             ) from None
 
-    async def _read_chunks(self, receive: Receive, exchange: Exchange) -> list[bytes]:
+    async def _read_chunks(self, receive: Receive, log_entry: LogEntry) -> list[bytes]:
         chunks: list[bytes] = []
         more = True
         while more:
@@ -98,52 +98,52 @@ class Limits:
             chunk: bytes = message.get("body", b"")
             more = message.get("more_body", False)
             # Set before the body may be refused: after its last chunk nothing is left to throw away.
-            exchange.unread = more
+            log_entry.unread = more
             chunks.append(chunk)
-            self._count_body(len(chunk), exchange)
+            self._count_body(len(chunk), log_entry)
         return chunks
 
-    def _count_body(self, size: int, exchange: Exchange) -> None:
-        exchange.bytes_in += size
-        self.hold(size, exchange)
-        if exchange.bytes_in > self.settings.max_body_bytes:
+    def _count_body(self, size: int, log_entry: LogEntry) -> None:
+        log_entry.bytes_in += size
+        self.hold(size, log_entry)
+        if log_entry.bytes_in > self.settings.max_body_bytes:
             raise self._too_large()
         self._refuse_more()
 
-    def hold(self, size: int, exchange: Exchange) -> None:
+    def hold(self, size: int, log_entry: LogEntry) -> None:
         """Count bytes that stay in memory until the request is answered."""
         with self._holding:
-            exchange.held_bytes += size
+            log_entry.held_bytes += size
             self.held_bytes += size
 
-    def grow(self, size: int, exchange: Exchange) -> None:
+    def grow(self, size: int, log_entry: LogEntry) -> None:
         """Count bytes of an answer while it is made, in whatever thread that is.
 
         Errors:
             ``answer_too_large``, ``saturated``
         """
-        exchange.made_bytes += size
-        self.hold(size, exchange)
+        log_entry.made_bytes += size
+        self.hold(size, log_entry)
         most = self.settings.max_held_bytes
-        if exchange.held_bytes > most:
+        if log_entry.held_bytes > most:
             detail = f"the request and its answer are larger than {most} bytes; ask for less of it, or send it in parts"
             raise ServiceError("answer_too_large", detail)
         try:
             self._refuse_more()
         except ServiceError:
             # At once, so that of several that grow together not all are refused.
-            self.hold(-exchange.made_bytes, exchange)
-            exchange.made_bytes = 0
+            self.hold(-log_entry.made_bytes, log_entry)
+            log_entry.made_bytes = 0
             raise
 
     def _refuse_more(self) -> None:
         if self.held_bytes > self.settings.max_held_bytes:
             raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests and answers")
 
-    def release(self, exchange: Exchange) -> None:
+    def release(self, log_entry: LogEntry) -> None:
         """Count what a request held as free again."""
-        if exchange.held_bytes:
-            self.hold(-exchange.held_bytes, exchange)
+        if log_entry.held_bytes:
+            self.hold(-log_entry.held_bytes, log_entry)
 
     def _too_large(self) -> ServiceError:
         most = self.settings.max_body_bytes

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from service.capacity import turns
-from service.capacity.turns import MOST_FIRST, Scheduler, Turns
+from service.admission import turns
+from service.admission.turns import MOST_FIRST, Scheduler, Turns
 from service.settings import Settings
-from tests.service.capacity.test_limits import Gate, drive
+from tests.service.admission.test_limits import Gate, drive
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer, in_turns

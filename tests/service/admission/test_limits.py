@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.capacity.limits import Limits
+from service.admission.limits import Limits
 from service.schemas.requests import INLINE_ITEMS, INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of

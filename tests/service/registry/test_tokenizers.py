@@ -16,11 +16,11 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from service.registry.artifact_dirs import put_into_place
+from service.registry.registry import Registry
+from service.registry.trained_tokenizers import Trained
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
-from service.tokenizers.places import put_into_place
-from service.tokenizers.registry import Registry
-from service.tokenizers.trained import Trained
 from tests.damages import DAMAGES
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem

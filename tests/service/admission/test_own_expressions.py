@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from service.registry.served import OWN_EXPRESSION_BYTES
 from service.schemas.requests import INLINE_SHAPED
-from service.tokenizers.loaded import OWN_EXPRESSION_BYTES
 from tests.service.conftest import MakeClient
 from tests.tiny_ranks import BYTES, write_ranks
 from tokenizer_core import Responder, Tokenizer, train

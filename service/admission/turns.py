@@ -12,7 +12,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TypeVar
 
-from service.capacity.threads import Threads
+from service.admission.threads import Threads
 from service.settings import Settings
 from tokenizer_core import in_turns
 

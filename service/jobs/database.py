@@ -42,8 +42,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.errors import quote
+from service.jobs.interface import JobsUnavailable
 from service.jobs.job import Artifact, Job, JobError, JobProgress, JobStatus
-from service.jobs.port import JobsUnavailable
 from service.jobs.states import TRANSITIONS, Event, Stage
 from service.settings import InvalidSetting
 

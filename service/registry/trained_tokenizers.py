@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
+from service.registry.artifact_dirs import MANIFEST, damaged, first_of, verified
+from service.registry.served import ServedTokenizer
 from service.settings import Settings
-from service.tokenizers.loaded import Loaded
-from service.tokenizers.places import MANIFEST, damaged, first_of, verified
 from tokenizer_core import TokdError, Tokenizer
 
 
@@ -36,10 +36,10 @@ class Trained:
 
     def __init__(self, directory: Path, most: int, cache_bytes: int) -> None:
         self._directory, self._cache_bytes = directory, cache_bytes
-        self._opened: LRUCache[tuple[str | None, str], Loaded] = LRUCache(most)
+        self._opened: LRUCache[tuple[str | None, str], ServedTokenizer] = LRUCache(most)
         self._lock = threading.Lock()
 
-    def opened(self, name: str | None, hash: str) -> Loaded | None:
+    def opened(self, name: str | None, hash: str) -> ServedTokenizer | None:
         """Return a tokenizer that is open; it never touches a file."""
         with self._lock:
             return self._opened.get((name, hash))
@@ -49,7 +49,7 @@ class Trained:
         with self._lock:
             return [loaded.tokenizer for loaded in self._opened.values()]
 
-    def open(self, name: str | None, hash: str) -> Loaded | None:
+    def open(self, name: str | None, hash: str) -> ServedTokenizer | None:
         """Open and verify an artifact; ``None`` if there is none of this hash, or of this hash and name.
 
         Errors:
@@ -65,7 +65,7 @@ class Trained:
         try:
             tokenizer = verified(path, hash, cache_bytes=self._cache_bytes)
             # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
-            loaded = Loaded(tokenizer, str(path), is_trained=True)
+            loaded = ServedTokenizer(tokenizer, str(path), is_trained=True)
         except TokdError as error:
             if not (path / MANIFEST).exists():
                 # It was removed meanwhile.

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from service.errors import ServiceError, quote
+from service.registry.served import ServedTokenizer
+from service.registry.trained_tokenizers import Trained, trained_directory
 from service.settings import InvalidSetting, Settings
-from service.tokenizers.loaded import Loaded
-from service.tokenizers.trained import Trained, trained_directory
 from tokenizer_core import Tokenizer, did_you_mean
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"
@@ -50,8 +50,8 @@ class Registry:
         trained: Trained | None = None,
     ) -> None:
         self._trained = trained
-        self.loaded = tuple(Loaded(tokenizer, path) for path, tokenizer in tokenizers.items())
-        self._by_reference: Mapping[str, Loaded] = self._index()
+        self.loaded = tuple(ServedTokenizer(tokenizer, path) for path, tokenizer in tokenizers.items())
+        self._by_reference: Mapping[str, ServedTokenizer] = self._index()
         if default is not None and default not in self._by_reference:
             raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")
         self.default = self.loaded[0] if default is None else self._by_reference[default]
@@ -65,7 +65,7 @@ class Registry:
         trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes)
         return cls(tokenizers, settings.default_tokenizer, settings.models, trained)
 
-    def get(self, reference: str | None) -> Loaded:
+    def get(self, reference: str | None) -> ServedTokenizer:
         """Find a tokenizer.
 
         Errors:
@@ -106,7 +106,7 @@ class Registry:
             # Whoever answers finds out, and comes back once it is open.
             return False
 
-    def _find_trained(self, reference: str, missing: Callable[[], ServiceError]) -> Loaded | None:
+    def _find_trained(self, reference: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
         trained = self._trained
         if trained is None or _HASHED.fullmatch(reference) is None:
             return None
@@ -122,7 +122,7 @@ class Registry:
             raise Unopened(reference, open)
         return found
 
-    def of_model(self, model: str | None) -> Loaded:
+    def of_model(self, model: str | None) -> ServedTokenizer:
         """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.
 
         Errors:
@@ -145,14 +145,14 @@ class Registry:
             raise missing()
         return found
 
-    def _read_model(self, setting: str) -> tuple[str, Loaded]:
+    def _read_model(self, setting: str) -> tuple[str, ServedTokenizer]:
         model, _, reference = setting.rpartition("=")
         if not model or reference not in self._by_reference:
             raise InvalidSetting("models", f"has {quote(setting)}; write model=tokenizer, with one of {self._names()}")
         return model, self._by_reference[reference]
 
-    def _index(self) -> dict[str, Loaded]:
-        index: dict[str, Loaded] = {}
+    def _index(self) -> dict[str, ServedTokenizer]:
+        index: dict[str, ServedTokenizer] = {}
         for loaded in self.loaded:
             if loaded.name in index:
                 raise InvalidSetting("artifacts", f"has two named {quote(loaded.name)}; rename one or leave it out")

@@ -16,8 +16,8 @@ def _never() -> bool:
 
 
 @dataclass(slots=True)
-class Exchange:
-    """Filled while a request is answered.
+class LogEntry:
+    """The log entry of one request, built up while the request is handled.
 
     Attributes:
         route: the path as it is declared, or ``unmatched``: a path that a caller made up is never kept.

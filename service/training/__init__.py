@@ -1,5 +1,0 @@
-"""The training process of a job. It is apart from ``jobs``, so that it starts without the database library.
-
-``process`` trains, ``channel`` connects it to the worker that started it, ``process_control`` is what both and the
-server ask of the system.
-"""
