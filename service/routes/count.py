@@ -1,26 +1,54 @@
-"""``POST /count``: text to the number of its ids."""
+"""``POST /count``: text or chats to the number of their ids."""
 
 from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service.answers import chats, encoding
 from service.http.fast_path import PlainTexts
-from service.http.response_json import Answer
+from service.http.response_json import Answer, report_bytes, write
+from service.registry.served import ServedTokenizer
+from service.routes import chats
 from service.routes.json_route import post
+from service.routes.texts import about_text, require_text, texts_of
 from service.schemas.answers import CountAnswer
 from service.schemas.requests import CountRequest
+from service.settings import Settings
 from service.state import State
+from tokenizer_core import TokdError
 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry = state.registry
-    plain = PlainTexts("count", registry, state.settings, state.limits.threads)
+    plain = PlainTexts("count", state.registry, state.settings, state.limits.threads)
+    post(app, state, "/count", count, state.requests.to_count, CountAnswer, plain=plain)
 
-    @post(app, "/count", state.requests.to_count, CountAnswer, state, plain=plain)
-    def count(body: CountRequest) -> Answer:
-        """Count the ids of text, without building them: as many as `/encode` gives."""
-        if body.messages is not None:
-            return chats.count(registry.get(body.tokenizer), body, state.settings)
-        return encoding.count(registry.get(body.tokenizer), body)
+
+def count(state: State, body: CountRequest) -> Answer:
+    """Count the ids of text, without building them: as many as `/encode` gives."""
+    loaded = state.registry.get(body.tokenizer)
+    return _count_texts(loaded, body) if body.messages is None else _count_chats(loaded, body, state.settings)
+
+
+def _count_texts(loaded: ServedTokenizer, request: CountRequest) -> Answer:
+    require_text(request)
+    counts = []
+    for index, text in enumerate(texts_of(request)):
+        try:
+            counts.append(
+                loaded.tokenizer.count(
+                    text, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
+                )
+            )
+        except TokdError as error:
+            raise about_text(error, request, index) from error
+    return write(loaded, request.text, {"count": counts}, sum(counts))
+
+
+def _count_chats(loaded: ServedTokenizer, request: CountRequest, settings: Settings) -> Answer:
+    counts, template = [], ""
+    for chat in chats.encode(loaded, request, settings):
+        # Nothing of the chat is kept, but a report is where the request can be ended between two chats.
+        report_bytes(0)
+        counts.append(len(chat.ids))
+        template = chat.rendered.template
+    return write(loaded, chats.shape(request), {"count": counts}, sum(counts), template=template)

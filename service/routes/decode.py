@@ -1,24 +1,79 @@
-"""``POST /decode``: ids to text, whole or as a stream."""
+"""``POST /decode``: ids to text, whole or as a stream whose state the caller carries."""
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
 from fastapi import FastAPI
 
-from service.answers import decoding
+from service.errors import ServiceError, from_core
 from service.http.fast_path import PlainIds
 from service.http.response_json import Answer
+from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.answers import DecodeAnswer
 from service.schemas.requests import DecodeRequest
 from service.state import State
+from tokenizer_core import TokdError
 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry, max_ids = state.registry, state.settings.max_ids
-    plain = PlainIds(registry, state.settings)
+    plain = PlainIds(state.registry, state.settings)
+    post(app, state, "/decode", decode, state.requests.to_decode, DecodeAnswer, plain=plain)
 
-    @post(app, "/decode", state.requests.to_decode, DecodeAnswer, state, plain=plain)
-    def decode(body: DecodeRequest) -> Answer:
-        """Turn ids back into text. With `pending`, decode a stream: the server keeps nothing between two requests."""
-        return decoding.decode(registry.get(body.tokenizer), body, max_ids=max_ids)
+
+def decode(state: State, request: DecodeRequest) -> Answer:
+    """Turn ids back into text. With `pending`, decode a stream: the server keeps nothing between two requests."""
+    loaded, max_ids, ids = state.registry.get(request.tokenizer), state.settings.max_ids, request.ids
+    nested = bool(ids) and isinstance(ids[0], list)
+    if request.pending is not None:
+        if nested:
+            raise ServiceError("invalid_option", "pending is for one stream; send one list of ids", "pending")
+        return _decode_stream(loaded, request, request.pending)
+    if request.final:
+        raise ServiceError("invalid_option", "final is for a stream; send pending with it", "final")
+    rows: Sequence[Any] = ids if nested else [ids]
+    total = sum(map(len, rows))
+    if total > max_ids:
+        raise ServiceError("too_many_ids", f"there are more than {max_ids} ids; send fewer in one request", "ids")
+    texts = []
+    for index, row in enumerate(rows):
+        try:
+            texts.append(loaded.tokenizer.decode(_array(row), skip_special_tokens=request.skip_special_tokens))
+        except TokdError as error:
+            raise from_core(error, f"ids[{index}]" if nested else "ids") from error
+    text = orjson.dumps(texts if nested else texts[0])
+    return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash)
+
+
+def _decode_stream(loaded: ServedTokenizer, request: DecodeRequest, pending: str) -> Answer:
+    held = bytes.fromhex(pending)
+    try:
+        incomplete = codecs.utf_8_decode(held, "strict", False)[1] == 0
+    except UnicodeDecodeError:
+        incomplete = False
+    if not incomplete:
+        raise ServiceError(
+            "invalid_value", "pending is not an unfinished character; send what the answer before gave", "pending"
+        )
+    ids: Any = request.ids
+    try:
+        data = held + loaded.tokenizer.decode_bytes(_array(ids), skip_special_tokens=request.skip_special_tokens)
+    except TokdError as error:
+        raise from_core(error, "ids") from error
+    # Python would wait for the rest of a surrogate, which is not a character of UTF-8.
+    is_surrogate = data[-2:-1] == b"\xed" and b"\xa0" <= data[-1:] <= b"\xbf"
+    text, used = codecs.utf_8_decode(data, "replace", request.final or is_surrogate)
+    body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))
+    return Answer([body], len(ids), loaded.hash)
+
+
+def _array(ids: list[int]) -> npt.NDArray[np.uint32]:
+    """Make an array of ids: the kernel reads it five times as fast as a list, and without the interpreter's lock."""
+    return np.array(ids, np.uint32)

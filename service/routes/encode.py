@@ -1,23 +1,32 @@
-"""``POST /encode``: text to ids, as JSON, bare bytes or Arrow."""
+"""``POST /encode``: text or chats to ids, as JSON, bare bytes or Arrow."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from fastapi import FastAPI
 
-from service.answers import chats, encoding
-from service.errors import ServiceError
+from service.errors import ServiceError, from_core
 from service.http import media, response_arrow, response_binary
 from service.http.fast_path import PlainTexts
 from service.http.json_body import parser, require_json
-from service.http.response_json import Answer, Writer, write
+from service.http.response_json import Answer, Rows, Writer, report_bytes, write
+from service.registry.served import ServedTokenizer
 from service.request_log import Headers
+from service.routes import chats
 from service.routes.json_route import PROBLEM_RESPONSES, FormatHandler, Negotiate, Responses, post
+from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
+from service.schemas.fields import CHAT_PARTS
 from service.schemas.requests import EncodeRequest
 from service.state import State
+from tokenizer_core import EncodedChat, Row, TokdError, Tokenizer, pad_id_of, padded_width, shape_rows
+
+IGNORED_LABEL = -100
+_PLAIN = ("ids", "count")
 
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 RESPONSES: Responses = {
@@ -31,39 +40,39 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    post(
+        app,
+        state,
+        "/encode",
+        encode,
+        state.requests.to_encode,
+        EncodeAnswer,
+        responses=RESPONSES,
+        plain=PlainTexts("encode", state.registry, state.settings, state.limits.threads),
+        negotiate=negotiator(state),
+        other_bodies={media.ARROW: _BYTES},
+    )
+
+
+def encode(state: State, body: EncodeRequest) -> Answer:
+    """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
+    return _encode_as(state, write, body)
+
+
+def _encode_as(state: State, writer: Writer, body: EncodeRequest) -> Answer:
+    loaded, max_ids = state.registry.get(body.tokenizer), state.settings.max_ids
+    if body.messages is not None:
+        return _encode_chats(loaded, body, state, writer)
+    return encode_texts(loaded, body, max_ids=max_ids, threads=state.limits.threads, writer=writer)
+
+
 def _require_nothing(_: bytes) -> None:
     """Take any media type: the handler was chosen by it."""
 
 
-def mount(app: FastAPI, state: State) -> None:
-    """Declare the route."""
-    registry, max_ids, threads = state.registry, state.settings.max_ids, state.limits.threads
-    plain = PlainTexts("encode", registry, state.settings, threads)
-
-    def answer_as(writer: Writer, body: EncodeRequest) -> Answer:
-        if body.messages is not None:
-            return chats.encode(registry.get(body.tokenizer), body, state.settings, writer)
-        return encoding.encode(registry.get(body.tokenizer), body, max_ids=max_ids, threads=threads, writer=writer)
-
-    negotiate = negotiator(state, answer_as)
-
-    @post(
-        app,
-        "/encode",
-        state.requests.to_encode,
-        EncodeAnswer,
-        state,
-        responses=RESPONSES,
-        plain=plain,
-        negotiate=negotiate,
-        other_bodies={media.ARROW: _BYTES},
-    )
-    def encode(body: EncodeRequest) -> Answer:
-        """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
-        return answer_as(write, body)
-
-
-def negotiator(state: State, answer_as: Any) -> Negotiate:
+def negotiator(state: State) -> Negotiate:
     """Return what finds the handler of a request by the formats of its body and of the answer that it accepts."""
     parse = parser(state.requests.to_encode)
     max_items = state.settings.max_items
@@ -72,7 +81,7 @@ def negotiator(state: State, answer_as: Any) -> Negotiate:
     handlers: dict[tuple[str, str], FormatHandler | None] = {
         (sent, wanted): FormatHandler(
             partial(response_arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
-            partial(answer_as, _WRITERS[wanted]),
+            partial(_encode_as, state, _WRITERS[wanted]),
             _require_nothing if sent == media.ARROW else require_json,
             media.ARROW in (sent, wanted),
         )
@@ -102,3 +111,175 @@ def negotiator(state: State, answer_as: Any) -> Negotiate:
         return handlers[media.ARROW, wanted]
 
     return negotiate
+
+
+def encode_texts(
+    loaded: ServedTokenizer, request: EncodeRequest, *, max_ids: int, threads: int, writer: Writer = write
+) -> Answer:
+    """Answer for texts.
+
+    Args:
+        max_ids: what padding may bring the request to.
+        threads: how many may work on a list of texts.
+    """
+    require_text(request)
+    if request.parts == _PLAIN and _is_unshaped(request):
+        rows = encode_rows(loaded.tokenizer, request, threads)
+        counts = [len(row) for row in rows]
+        return writer(loaded, request.text, {"ids": rows, "count": counts}, sum(counts))
+    return _encode_shaped(loaded, request, max_ids, threads, writer)
+
+
+def _is_unshaped(request: EncodeRequest) -> bool:
+    given = (request.max_length, request.pad_to_multiple_of, request.pad_token)
+    return request.padding == "none" and all(option is None for option in given)
+
+
+def _encode_shaped(
+    loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, threads: int, writer: Writer
+) -> Answer:
+    alien = next((part for part in request.parts if part in CHAT_PARTS), None)
+    if alien is not None:
+        raise ServiceError("invalid_option", f"{alien} is a part of chats; send messages, or leave it out", "return")
+    tokenizer = loaded.tokenizer
+    spans: list[Array] = []
+    if "spans" in request.parts or "truncated" in request.parts:
+        encoded = [offsets_of(loaded, request, index, "char") for index in range(len(texts_of(request)))]
+        rows, spans = [each.ids for each in encoded], [each.spans for each in encoded]
+    else:
+        rows = encode_rows(tokenizer, request, threads)
+    try:
+        shaped = _shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
+    except TokdError as error:
+        raise from_core(error) from error
+
+    def made(part: str) -> Iterator[Any]:
+        if part == "spans":
+            return (row.carry(own) for row, own in zip(shaped, spans, strict=True))
+        if part == "truncated":
+            return (_truncated(row, own) for row, own in zip(shaped, spans, strict=True))
+        return (_PARTS[part](tokenizer, row) for row in shaped)
+
+    fields: Rows = {part: made(part) for part in request.parts}
+    return writer(loaded, request.text, fields, sum(row.count for row in shaped))
+
+
+def _shape(
+    tokenizer: Tokenizer, rows: Sequence[Ids], request: EncodeRequest, max_ids: int, *, has_frame: bool
+) -> tuple[Row, ...]:
+    """Truncate and pad rows as a request asks for, but never to more ids than the server takes.
+
+    Args:
+        has_frame: whether every row stands between the tokenizer's own special tokens, which are not cut.
+    """
+    _refuse_much_padding(rows, request, max_ids)
+    return shape_rows(
+        rows,
+        max_length=request.max_length,
+        truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
+        padding=request.padding,
+        padding_side=request.padding_side or tokenizer.settings.padding_side,
+        pad_to_multiple_of=request.pad_to_multiple_of,
+        pad_id=_pad_id(tokenizer, request),
+        prefix=len(tokenizer.config.prefix_ids) if has_frame else 0,
+        suffix=len(tokenizer.config.suffix_ids) if has_frame else 0,
+    )
+
+
+def _pad_id(tokenizer: Tokenizer, request: EncodeRequest) -> int | None:
+    if request.pad_token is not None:
+        return pad_id_of(request.pad_token, tokenizer.added_tokens)
+    if tokenizer.pad_id is None and request.padding != "none":
+        raise ServiceError(
+            "invalid_option",
+            'this tokenizer names no pad token; name one of its added tokens as pad_token, set padding to "none", or '
+            "give the tokenizer one with tokd import --pad-token",
+            "padding",
+        )
+    return tokenizer.pad_id
+
+
+def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
+    lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
+    width = padded_width(
+        lengths,
+        padding=request.padding,
+        max_length=request.max_length,
+        pad_to_multiple_of=request.pad_to_multiple_of,
+    )
+    if width * len(rows) > max(max_ids, sum(lengths)):
+        raise ServiceError(
+            "too_many_ids",
+            f"{len(rows)} rows padded to {width} are more than {max_ids} ids; pad to less or send fewer texts",
+            "padding",
+        )
+
+
+def _truncated(row: Row, spans: Array) -> dict[str, Any] | None:
+    """Say what truncation took of a row whose ids had ``spans`` before: whole ids, so never a part of a token."""
+    cut = row.cut
+    if not cut.removed:
+        return None
+    taken = spans[cut.start : cut.start + cut.removed]
+    return {"side": cut.side, "count": cut.removed, "span": [int(taken[:, 0].min()), int(taken[:, 1].max())]}
+
+
+def _labels(row: Row) -> Array:
+    labels = row.ids.astype(np.int64)
+    labels[: row.pad_left] = IGNORED_LABEL
+    labels[len(labels) - row.pad_right :] = IGNORED_LABEL
+    return labels
+
+
+_PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
+    "ids": lambda _, row: row.ids,
+    "count": lambda _, row: row.count,
+    "tokens": lambda tokenizer, row: token_texts(tokenizer, row.ids),
+    "attention_mask": lambda _, row: row.attention_mask(),
+    "special_tokens_mask": lambda _, row: row.special_tokens_mask(),
+    "position_ids": lambda _, row: row.position_ids(),
+    "labels": lambda _, row: _labels(row),
+}
+"""How each field of a shaped row is made, but for its spans."""
+
+
+def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State, writer: Writer) -> Answer:
+    """Answer for chats."""
+    tokenizer = loaded.tokenizer
+    encoded = []
+    for chat in chats.encode(loaded, request, state.settings):
+        encoded.append(chat)
+        report_bytes(chats.size(chat.rendered, chat.ids, chat.spans, chat.control))
+    rows: list[Ids] = [chat.ids for chat in encoded]
+
+    def made(part: str) -> Iterator[Any]:
+        return (_part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, encoded, strict=True))
+
+    try:
+        shaped = _shape(tokenizer, rows, request, state.settings.max_ids, has_frame=False)
+        fields: Rows = {part: made(part) for part in request.parts}
+        total = sum(row.count for row in shaped)
+        return writer(loaded, chats.shape(request), fields, total, template=encoded[0].rendered.template)
+    except TokdError as error:
+        raise from_core(error) from error
+
+
+def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on: str | list[str]) -> Any:
+    """Make one field of a shaped chat."""
+    match part:
+        case "spans":
+            return row.carry(chat.spans)
+        case "truncated":
+            return _truncated(row, chat.spans)
+        case "special_tokens_mask":
+            return row.carry(chat.control.astype(np.uint8), 1)
+        case "labels":
+            return row.carry(chat.labels(train_on=train_on), IGNORED_LABEL)
+        case "assistant_mask":
+            return row.carry(chat.assistant_mask)
+        case "message_index":
+            return row.carry(chat.message_index, -1)
+        case "reserved_literals":
+            return [{"start": at.start, "end": at.end, "literal": at.literal} for at in chat.reserved_literals]
+        case _:
+            return _PARTS[part](tokenizer, row)

@@ -306,18 +306,19 @@ async def send_refusal(refused: Refusal, log_entry: LogEntry, receive: Receive, 
 
 def post(
     app: FastAPI,
+    state: State,
     path: str,
+    handler: Callable[[State, Any], Answer],
     model: type[RequestBody],
     answer: type[BaseModel],
-    state: State,
     *,
     dialect: Dialect | None = None,
     responses: Responses = PROBLEM_RESPONSES,
     plain: PlainRequests | None = None,
     negotiate: Negotiate | None = None,
     other_bodies: Mapping[str, Any] | None = None,
-) -> Callable[[Endpoint], None]:
-    """Declare a route that takes ``model`` and whose answer looks like the model ``answer``.
+) -> None:
+    """Declare a route whose ``handler`` takes ``model``, and whose answer looks like the model ``answer``.
 
     Args:
         dialect: how errors are said, if not as problems; ``responses`` documents them.
@@ -330,19 +331,19 @@ def post(
         for name, example in model.EXAMPLES.items()
     }
 
+    def endpoint(body: Any) -> Answer:
+        return handler(state, body)
+
+    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
+    # The limits of this server stand in the model, so the annotation is known only now.
+    endpoint.__annotations__["body"] = Annotated[model, Body(openapi_examples=examples)]
     route = partial(JsonRoute, model=model, state=state, dialect=dialect, plain=plain, negotiate=negotiate)
-
-    def declare(endpoint: Endpoint) -> None:
-        # The limits of this server stand in the model, so the annotation is known only now.
-        endpoint.__annotations__["body"] = Annotated[model, Body(openapi_examples=examples)]
-        app.router.add_api_route(
-            path,
-            endpoint,
-            methods=["POST"],
-            response_model=answer,
-            responses=responses,
-            route_class_override=cast(type[JsonRoute], route),
-            openapi_extra={"requestBody": {"content": other_bodies}} if other_bodies else None,
-        )
-
-    return declare
+    app.router.add_api_route(
+        path,
+        endpoint,
+        methods=["POST"],
+        response_model=answer,
+        responses=responses,
+        route_class_override=cast(type[JsonRoute], route),
+        openapi_extra={"requestBody": {"content": other_bodies}} if other_bodies else None,
+    )

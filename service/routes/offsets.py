@@ -1,26 +1,112 @@
-"""``POST /offsets``: text to ids and their places."""
+"""``POST /offsets``: text or chats to ids and their places, and which of them lie in given spans."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 from fastapi import FastAPI
 
-from service.answers.offsets import offsets_of_chats, offsets_of_texts
+from service.errors import ServiceError
 from service.http.fast_path import PlainTexts
-from service.http.response_json import Answer
+from service.http.response_json import Answer, write
+from service.registry.served import ServedTokenizer
+from service.routes import chats
 from service.routes.json_route import post
+from service.routes.texts import Array, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import OffsetsAnswer
 from service.schemas.requests import OffsetsRequest
+from service.settings import Settings
 from service.state import State
+from tokenizer_core import Offsets, overlapping
 
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry = state.registry
-    plain = PlainTexts("offsets", registry, state.settings, state.limits.threads)
+    plain = PlainTexts("offsets", state.registry, state.settings, state.limits.threads)
+    post(app, state, "/offsets", offsets, state.requests.to_offsets, OffsetsAnswer, plain=plain)
 
-    @post(app, "/offsets", state.requests.to_offsets, OffsetsAnswer, state, plain=plain)
-    def offsets(body: OffsetsRequest) -> Answer:
-        """Say where every token stands in the text, and which tokens overlap given spans."""
-        if body.messages is not None:
-            return offsets_of_chats(registry.get(body.tokenizer), body, state.settings)
-        return offsets_of_texts(registry.get(body.tokenizer), body)
+
+def offsets(state: State, body: OffsetsRequest) -> Answer:
+    """Say where every token stands in the text, and which tokens overlap given spans."""
+    loaded = state.registry.get(body.tokenizer)
+    return _of_texts(loaded, body) if body.messages is None else _of_chats(loaded, body, state.settings)
+
+
+def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
+    require_text(request)
+    texts = texts_of(request)
+    one = isinstance(request.text, str)
+    # Spans outside the texts are refused before any work.
+    targets = _targets(request, texts, one=one)
+    encoded = [offsets_of(loaded, request, index, request.unit) for index in range(len(texts))]
+    return _answer(loaded, request, encoded, targets, shape=request.text)
+
+
+def _of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settings) -> Answer:
+    """Answer for chats: spans and targets are places in the rendered text."""
+    placed = chats.places(loaded, request, request.unit, settings)
+    shape = chats.shape(request)
+    targets = _targets(request, [rendered.text for _, rendered in placed], one=isinstance(shape, str))
+    encoded = [offsets for offsets, _ in placed]
+    return _answer(loaded, request, encoded, targets, shape=shape, template=placed[0][1].template)
+
+
+def _answer(
+    loaded: ServedTokenizer,
+    request: OffsetsRequest,
+    encoded: Sequence[Offsets],
+    targets: Sequence[Array] | None,
+    *,
+    shape: str | list[str],
+    template: str | None = None,
+) -> Answer:
+    fields: dict[str, Iterable[Any]] = {
+        "ids": [each.ids for each in encoded],
+        "spans": [each.spans for each in encoded],
+    }
+    if request.tokens:
+        fields["tokens"] = (token_texts(loaded.tokenizer, each.ids) for each in encoded)
+    if targets is not None:
+        fields["mask"] = (
+            overlapping(each.spans, wanted).view(np.uint8) for each, wanted in zip(encoded, targets, strict=True)
+        )
+    return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), template=template)
+
+
+def _targets(request: OffsetsRequest, texts: Sequence[str], *, one: bool) -> list[Array] | None:
+    """Check target spans against the texts; one array of shape (m, 2) a text."""
+    given: Any = request.target_spans
+    if given is None:
+        return None
+    if given and (isinstance(given[0][0] if given[0] else [], list) is one):
+        wanted = "one list of spans" if one else "one list of spans a text"
+        raise ServiceError("invalid_type", f"this must be {wanted}", "target_spans")
+    lists = [given] if one else given
+    if len(lists) != len(texts):
+        raise ServiceError(
+            "invalid_value", f"there are {len(texts)} texts and {len(lists)} lists of target spans", "target_spans"
+        )
+    return [
+        _checked_spans(spans, _length(text, request.unit), "target_spans" if one else f"target_spans[{index}]")
+        for index, (spans, text) in enumerate(zip(lists, texts, strict=True))
+    ]
+
+
+def _checked_spans(spans: Any, length: int, path: str) -> Array:
+    array = np.array(spans, np.int64).reshape(-1, 2)
+    bad = np.flatnonzero((array[:, 0] > array[:, 1]) | (array[:, 1] > length))
+    if len(bad):
+        raise ServiceError(
+            "invalid_value",
+            f"a span must have start <= end <= {length}, the length of the text in its unit",
+            f"{path}[{bad[0]}]",
+        )
+    return array
+
+
+def _length(text: str, unit: str) -> int:
+    if unit == "char":
+        return len(text)
+    return len(text.encode("utf-8")) if unit == "byte" else len(text.encode("utf-16-le")) // 2

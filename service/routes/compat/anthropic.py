@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.registry.served import ServedTokenizer
 from service.routes.compat import anthropic_blocks
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
@@ -20,7 +19,6 @@ from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
-from service.settings import Settings
 from service.state import State
 
 _TYPES = {
@@ -98,8 +96,10 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"type": "error", "error": {"type": kind, "message": place + problem["detail"]}}
 
 
-def count(loaded: ServedTokenizer, body: AnthropicCountRequest, settings: Settings) -> Answer:
-    """Count what a model would be given, the beginning of its turn included."""
+def anthropic_count_tokens(state: State, body: AnthropicCountRequest) -> Answer:
+    """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""
+    # All that a model would be given, the beginning of its turn included.
+    loaded, settings = state.registry.of_model(body.model), state.settings
     uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
     if body.mcp_servers:
         error = ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
@@ -126,18 +126,7 @@ def _tool_choice(choice: Object) -> Any:
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry = state.registry
     model = narrow(AnthropicCountRequest, messages=list_of(Object, state.settings.max_items))
-
-    @post(
-        app,
-        "/v1/messages/count_tokens",
-        model,
-        AnthropicCountAnswer,
-        state,
-        dialect=dialect,
-        responses=error_responses(model=AnthropicError),
-    )
-    def anthropic_count_tokens(body: AnthropicCountRequest) -> Answer:
-        """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""
-        return count(registry.of_model(body.model), body, state.settings)
+    responses = error_responses(model=AnthropicError)
+    path = "/v1/messages/count_tokens"
+    post(app, state, path, anthropic_count_tokens, model, AnthropicCountAnswer, dialect=dialect, responses=responses)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from service.answers import chats
 from service.errors import ServiceError
 from service.registry.served import ServedTokenizer
+from service.routes import chats
 from service.routes.compat import system_turns
 from service.routes.compat.parts import Uncountable
 from service.routes.compat.tools import Tool

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.registry.served import ServedTokenizer
 from service.routes.compat import openai_items
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
@@ -20,7 +19,6 @@ from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
-from service.settings import Settings
 from service.state import State
 
 _CODES = {
@@ -110,8 +108,10 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"error": info}
 
 
-def count(loaded: ServedTokenizer, body: OpenaiCountRequest, settings: Settings) -> Answer:
-    """Count what a model would be given, the beginning of its turn included."""
+def openai_input_tokens(state: State, body: OpenaiCountRequest) -> Answer:
+    """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
+    # All that a model would be given, the beginning of its turn included.
+    loaded, settings = state.registry.of_model(body.model), state.settings
     for name in _STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
@@ -134,18 +134,7 @@ def count(loaded: ServedTokenizer, body: OpenaiCountRequest, settings: Settings)
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    registry, most = state.registry, state.settings.max_items
-    model = narrow(OpenaiCountRequest, input=either(str, list_of(Object, most), None))
-
-    @post(
-        app,
-        "/v1/responses/input_tokens",
-        model,
-        OpenaiCountAnswer,
-        state,
-        dialect=dialect,
-        responses=error_responses(model=OpenaiError),
-    )
-    def openai_input_tokens(body: OpenaiCountRequest) -> Answer:
-        """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
-        return count(registry.of_model(body.model), body, state.settings)
+    model = narrow(OpenaiCountRequest, input=either(str, list_of(Object, state.settings.max_items), None))
+    responses = error_responses(model=OpenaiError)
+    path = "/v1/responses/input_tokens"
+    post(app, state, path, openai_input_tokens, model, OpenaiCountAnswer, dialect=dialect, responses=responses)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from service.answers.encoding import Ids
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, Blocks, TokenStrings
 from service.registry.served import ServedTokenizer
+from service.routes.texts import Ids
 from tokenizer_core import TokdError
 
 UNKNOWN_LENGTH = (1 << 31) - 1

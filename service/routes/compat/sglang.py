@@ -149,25 +149,27 @@ def detokenize_lists(loaded: ServedTokenizer, body: SglangDetokenizeRequest, max
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    registry = state.registry
     max_ids, max_items = state.settings.max_ids, state.settings.max_items
     to_tokenize = narrow(SglangTokenizeRequest, prompt=either(str, list_of(str, max_items), None))
     to_detokenize = narrow(
         SglangDetokenizeRequest, tokens=either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     )
+    said: Any = {"dialect": dialect, "responses": RESPONSES}
+    post(app, state, "/v1/tokenize", sglang_tokenize, to_tokenize, SglangTokenizeAnswer, **said)
+    post(app, state, "/v1/detokenize", sglang_detokenize, to_detokenize, SglangDetokenizeAnswer, **said)
 
-    @post(app, "/v1/tokenize", to_tokenize, SglangTokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
-    def sglang_tokenize(body: SglangTokenizeRequest) -> Answer:
-        """Turn a prompt, or many, into ids, as SGLang's `/v1/tokenize`."""
-        prompts.refuse_template(body.chat_template)
-        loaded = find(registry, body.model)
-        if body.messages is not None:
-            raise ServiceError("invalid_option", "chats are not taken here; send them to /tokenize", "messages")
-        if body.prompt is None:
-            raise ServiceError("missing_field", "this field is required", "prompt")
-        return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens)
 
-    @post(app, "/v1/detokenize", to_detokenize, SglangDetokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
-    def sglang_detokenize(body: SglangDetokenizeRequest) -> Answer:
-        """Turn ids into text, as SGLang's `/v1/detokenize`."""
-        return detokenize_lists(find(registry, body.model), body, max_ids)
+def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
+    """Turn a prompt, or many, into ids, as SGLang's `/v1/tokenize`."""
+    prompts.refuse_template(body.chat_template)
+    loaded = find(state.registry, body.model)
+    if body.messages is not None:
+        raise ServiceError("invalid_option", "chats are not taken here; send them to /tokenize", "messages")
+    if body.prompt is None:
+        raise ServiceError("missing_field", "this field is required", "prompt")
+    return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens)
+
+
+def sglang_detokenize(state: State, body: SglangDetokenizeRequest) -> Answer:
+    """Turn ids into text, as SGLang's `/v1/detokenize`."""
+    return detokenize_lists(find(state.registry, body.model), body, state.settings.max_ids)

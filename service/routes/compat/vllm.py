@@ -10,14 +10,14 @@ import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from service.answers import chats
-from service.answers.encoding import Ids
 from service.errors import ServiceError
 from service.http.response_json import Answer, TokenStrings
 from service.registry.served import ServedTokenizer
+from service.routes import chats
 from service.routes.compat import prompts, vllm_messages
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
+from service.routes.texts import Ids
 from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
 from service.settings import Settings
@@ -134,12 +134,6 @@ def token_strings(loaded: ServedTokenizer, ids: Ids) -> TokenStrings:
     return TokenStrings(ids, write)
 
 
-def tokenize_prompt(loaded: ServedTokenizer, body: VllmTokenizeRequest, prompt: str) -> Answer:
-    """Answer a prompt."""
-    framed = body.add_special_tokens is not False
-    return _answer(loaded, body, prompts.encode(loaded, prompt, add_special_tokens=framed))
-
-
 def tokenize_chat(loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object], settings: Settings) -> Answer:
     """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
     begins = body.add_generation_prompt
@@ -174,24 +168,27 @@ def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Ans
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    registry = state.registry
     to_tokenize = narrow(VllmTokenizeRequest, messages=list_of(Object, state.settings.max_items) | None)
     to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
+    said: Any = {"dialect": dialect, "responses": RESPONSES}
+    post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, **said)
+    post(app, state, "/detokenize", detokenize, to_detokenize, VllmDetokenizeAnswer, **said)
 
-    @post(app, "/tokenize", to_tokenize, VllmTokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
-    def tokenize(body: VllmTokenizeRequest) -> Answer:
-        """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
-        prompts.refuse_template(body.chat_template)
-        loaded = registry.of_model(body.model)
-        if body.messages is not None:
-            return tokenize_chat(loaded, body, body.messages, state.settings)
-        if body.prompt is None:
-            raise ServiceError("missing_field", "this field is required", "prompt")
-        return tokenize_prompt(loaded, body, body.prompt)
 
-    @post(app, "/detokenize", to_detokenize, VllmDetokenizeAnswer, state, dialect=dialect, responses=RESPONSES)
-    def detokenize(body: VllmDetokenizeRequest) -> Answer:
-        """Turn ids into text, as vLLM's `/detokenize`."""
-        loaded = registry.of_model(body.model)
-        text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)
-        return prompts.written(loaded, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")
+def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
+    """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
+    prompts.refuse_template(body.chat_template)
+    loaded = state.registry.of_model(body.model)
+    if body.messages is not None:
+        return tokenize_chat(loaded, body, body.messages, state.settings)
+    if body.prompt is None:
+        raise ServiceError("missing_field", "this field is required", "prompt")
+    framed = body.add_special_tokens is not False
+    return _answer(loaded, body, prompts.encode(loaded, body.prompt, add_special_tokens=framed))
+
+
+def detokenize(state: State, body: VllmDetokenizeRequest) -> Answer:
+    """Turn ids into text, as vLLM's `/detokenize`."""
+    loaded = state.registry.of_model(body.model)
+    text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)
+    return prompts.written(loaded, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")

@@ -11,6 +11,7 @@ import pytest
 
 from service.admission import turns
 from service.admission.turns import MOST_FIRST, Scheduler, Turns
+from service.routes import count
 from service.settings import Settings
 from tests.service.admission.test_limits import Gate, drive
 from tests.service.conftest import MakeClient, state_of
@@ -141,9 +142,7 @@ def test_saturated_renderings_are_refused_and_texts_are_not(
     client = make_client(max_renderings=1, max_queue=1)
     limits = state_of(client).limits
     gate = Gate()
-    from service.answers import chats
-
-    monkeypatch.setattr("service.answers.chats.count", gate.wrap(chats.count))
+    monkeypatch.setattr("service.routes.count._count_chats", gate.wrap(count._count_chats))
 
     async def story(many: httpx.AsyncClient) -> None:
         body = {"messages": CHAT}

@@ -11,7 +11,7 @@ import pytest
 from service.schemas.training import TrainingSettings, TrainJobRequest
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form, settings_part
+from tests.service.routes.train_job.conftest import BODY, SETTINGS, TEXTS, Board, MakeBoard, form, settings_part
 from tokenizer_core import Bounds, Recipe, Tokenizer, TrainingRun, train
 
 

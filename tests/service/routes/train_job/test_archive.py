@@ -18,7 +18,7 @@ from service.jobs.states import Event
 from service.routes.train_job.archive import _tar, archive, verified_files
 from tests.damages import DAMAGES
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import Board
+from tests.service.routes.train_job.conftest import Board
 from tokenizer_core import Tokenizer
 
 

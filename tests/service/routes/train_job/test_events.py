@@ -22,7 +22,7 @@ from service.routes.train_job import events as event_stream
 from service.routes.train_job.events import MAX_STREAMS
 from service.settings import Settings
 from tests.service.conftest import RunServer, Server
-from tests.service.train_job.conftest import BODY
+from tests.service.routes.train_job.conftest import BODY
 
 
 class Stage:

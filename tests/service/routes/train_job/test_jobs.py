@@ -13,7 +13,7 @@ from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.schemas.training import TrainingSettings
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
+from tests.service.routes.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
 
 ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact"), ("GET", "/report")]
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.service.compat.counting import (
+from tests.service.conftest import MakeClient
+from tests.service.routes.compat.counting import (
     FUNCTION,
     SCHEMA,
     TEMPLATE,
@@ -19,7 +20,6 @@ from tests.service.compat.counting import (
     call,
     counted,
 )
-from tests.service.conftest import MakeClient
 from tokenizer_core import Tokenizer
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.service.compat.counting import (
+from tests.service.conftest import MakeClient, state_of
+from tests.service.routes.compat.counting import (
     ANTHROPIC,
     FUNCTION,
     OPENAI,
@@ -20,7 +21,6 @@ from tests.service.compat.counting import (
     counted,
     openai_error,
 )
-from tests.service.conftest import MakeClient, state_of
 
 
 @pytest.mark.parametrize("calls", [1, 40])

@@ -11,7 +11,7 @@ from service.app import App
 from service.jobs import Job
 from service.jobs.worker import Worker
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
+from tests.service.routes.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
 
 PLACES = ["up/../trained", "no/../trained", "link/../trained", "tr[a]ined", "tr*", "tr?ined", "trained"]
 WORDS = b"low lower lowest newer newest " * 20

@@ -11,11 +11,11 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from service.admission.limits import Limits
-from service.answers.encoding import encode
 from service.errors import ServiceError
 from service.http.protocol import IS_GONE
 from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
+from service.routes.encode import encode_texts
 from service.schemas.requests import EncodeRequest
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
@@ -150,10 +150,10 @@ def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() ->
 def test_answer_with_everything_takes_little_more_than_its_bytes(framed: Tokenizer) -> None:
     loaded = ServedTokenizer(framed, "")
     request = EncodeRequest.model_validate({"text": NO_WORDS * 40_000, "return": EVERYTHING})
-    encode(loaded, request, max_ids=1 << 20, threads=1)
+    encode_texts(loaded, request, max_ids=1 << 20, threads=1)
     tracemalloc.start()
     try:
-        answer = encode(loaded, request, max_ids=1 << 20, threads=1)
+        answer = encode_texts(loaded, request, max_ids=1 << 20, threads=1)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -17,7 +17,7 @@ import pytest
 from service.auth import entry, new_key
 from service.client import AsyncClient, Client, Forbidden, Job, NotFound, Refused, Saturated, ServerFault, Unreachable
 from tests.service.conftest import RunServer, Server
-from tests.service.train_job.conftest import SETTINGS, TEXTS
+from tests.service.routes.train_job.conftest import SETTINGS, TEXTS
 from tokenizer_core import InvalidSettings, Tokenizer, train
 
 KEYS = {name: new_key() for name in ("ann", "bob")}

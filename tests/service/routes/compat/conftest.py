@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.service.compat.counting import TEMPLATE
 from tests.service.conftest import MakeClient
+from tests.service.routes.compat.counting import TEMPLATE
 from tokenizer_core import Tokenizer
 
 

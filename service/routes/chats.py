@@ -1,4 +1,4 @@
-"""Chats to text and ids: what a caller writes into a message never becomes a control token."""
+"""What every route for chats does. What a caller writes into a message never becomes a control token."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-import numpy as np
-
-from service.answers import encoding
-from service.answers.encoding import IGNORED_LABEL, PARTS, Array, Ids, truncated
 from service.errors import ServiceError, from_core, quote
-from service.http.response_json import Answer, Rows, Writer, report_bytes, write
+from service.http.response_json import report_bytes
 from service.registry.served import ServedTokenizer
+from service.routes.texts import Array
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
 from service.settings import Settings
 from tokenizer_core import (
@@ -23,10 +20,7 @@ from tokenizer_core import (
     Offsets,
     RenderedChat,
     RenderingOptions,
-    Row,
-    Span,
     TokdError,
-    Tokenizer,
     Unit,
     writes_every_message,
 )
@@ -38,59 +32,17 @@ _SPAN_BYTES = 256
 """What a span of a caller's takes, with its numbers and the path of its field."""
 
 
-def render(loaded: ServedTokenizer, request: RenderRequest, settings: Settings) -> Answer:
-    """Answer ``/render``."""
-    rendered = []
-    for chat, _ in _rendered(loaded, _chats(request), **options(request, settings)):
-        rendered.append(chat)
-        report_bytes(_size(chat))
-    fields = {"text": [each.text for each in rendered], "spans": (_Spans(each.spans) for each in rendered)}
-    return write(loaded, shape(request), fields, 0, template=rendered[0].template)
-
-
-def encode(loaded: ServedTokenizer, request: EncodeRequest, settings: Settings, writer: Writer = write) -> Answer:
-    """Answer ``/encode`` for chats."""
-    tokenizer = loaded.tokenizer
-    chats = []
-    for chat in _encoded(loaded, request, settings):
-        chats.append(chat)
-        report_bytes(_size(chat.rendered, chat.ids, chat.spans, chat.control))
-    rows: list[Ids] = [chat.ids for chat in chats]
-
-    def made(part: str) -> Iterator[Any]:
-        return (_part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, chats, strict=True))
-
-    try:
-        shaped = encoding.shape(tokenizer, rows, request, settings.max_ids, has_frame=False)
-        fields: Rows = {part: made(part) for part in request.parts}
-        total = sum(row.count for row in shaped)
-        return writer(loaded, shape(request), fields, total, template=chats[0].rendered.template)
-    except TokdError as error:
-        raise from_core(error) from error
-
-
-def count(loaded: ServedTokenizer, request: CountRequest, settings: Settings) -> Answer:
-    """Answer ``/count`` for chats."""
-    counts, template = [], ""
-    for chat in _encoded(loaded, request, settings):
-        # Nothing of the chat is kept, but a report is where the request can be ended between two chats.
-        report_bytes(0)
-        counts.append(len(chat.ids))
-        template = chat.rendered.template
-    return write(loaded, shape(request), {"count": counts}, sum(counts), template=template)
-
-
 def places(
     loaded: ServedTokenizer, request: TextOrChatRequest, unit: Unit, settings: Settings
 ) -> list[tuple[Offsets, RenderedChat]]:
     """Return the ids of every chat with their spans in the rendered text, and that text."""
     policy = _policy(request, settings)
     placed: list[tuple[Offsets, RenderedChat]] = []
-    for chat, path in _rendered(loaded, _chats(request), **options(request, settings)):
+    for chat, path in render(loaded, chats_of(request), **options(request, settings)):
         with _placed(path):
             offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=policy)
         placed.append((offsets, chat))
-        report_bytes(_size(chat, offsets.ids, offsets.spans))
+        report_bytes(size(chat, offsets.ids, offsets.spans))
     return placed
 
 
@@ -122,7 +74,7 @@ def encode_one(
         path: the field that the chat stands in; ``args_field`` is that of the template's variables.
     """
     wanted = settings.content_format
-    ((rendered, _),) = _rendered(loaded, [(chat, path)], args_field, content_format=wanted, **rendering)
+    ((rendered, _),) = render(loaded, [(chat, path)], args_field, content_format=wanted, **rendering)
     try:
         encoded = _encode(loaded, rendered, path, cast(ChatPolicy, settings.chat_literals), args_field)
     except ServiceError as error:
@@ -130,7 +82,7 @@ def encode_one(
             literal = quote(error.members["literal"])
             error.detail = f"a caller's text makes {literal}, which the setting chat_literals of this server refuses"
         raise
-    report_bytes(_size(rendered, encoded.ids, encoded.spans, encoded.control))
+    report_bytes(size(rendered, encoded.ids, encoded.spans, encoded.control))
     return encoded
 
 
@@ -145,7 +97,7 @@ def shape(request: TextOrChats) -> str | list[str]:
     return "" if _is_one(request) else []
 
 
-def _rendered(
+def render(
     loaded: ServedTokenizer, chats: Sequence[tuple[Chat, str]], args_field: str = "template_args", **rendering: Any
 ) -> Iterator[tuple[RenderedChat, str]]:
     """Render chats within one budget, and yield each with the field that it stands in."""
@@ -164,22 +116,9 @@ def _encode(
         return loaded.tokenizer.encode_chat(rendered, special_tokens=policy)
 
 
-def _size(chat: RenderedChat, *arrays: Array) -> int:
+def size(chat: RenderedChat, *arrays: Array) -> int:
     """Return the bytes that a chat takes until its answer is written."""
     return sys.getsizeof(chat.text) + _SPAN_BYTES * len(chat.spans) + sum(array.nbytes for array in arrays)
-
-
-class _Spans:
-    """The spans of a chat as objects, which are made as they are written."""
-
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._spans = spans
-
-    def __len__(self) -> int:
-        return len(self._spans)
-
-    def __getitem__(self, part: slice) -> list[dict[str, Any]]:
-        return [span._asdict() for span in self._spans[part]]
 
 
 @contextmanager
@@ -196,11 +135,9 @@ def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
         raise from_core(error, path) from error
 
 
-def _encoded(
-    loaded: ServedTokenizer, request: EncodeRequest | CountRequest, settings: Settings
-) -> Iterator[EncodedChat]:
+def encode(loaded: ServedTokenizer, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
     policy = _policy(request, settings)
-    for chat, path in _rendered(loaded, _chats(request), **options(request, settings)):
+    for chat, path in render(loaded, chats_of(request), **options(request, settings)):
         yield _encode(loaded, chat, path, policy)
 
 
@@ -232,28 +169,7 @@ def _is_one(request: TextOrChats) -> bool:
     return not chats or isinstance(chats[0], dict)
 
 
-def _chats(request: TextOrChats) -> list[tuple[Chat, str]]:
+def chats_of(request: TextOrChats) -> list[tuple[Chat, str]]:
     """Return every chat with the field it stands in."""
     chats: Any = request.messages
     return [(chats, "messages")] if _is_one(request) else [(chat, f"messages[{at}]") for at, chat in enumerate(chats)]
-
-
-def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on: str | list[str]) -> Any:
-    """Make one field of a shaped chat."""
-    match part:
-        case "spans":
-            return row.carry(chat.spans)
-        case "truncated":
-            return truncated(row, chat.spans)
-        case "special_tokens_mask":
-            return row.carry(chat.control.astype(np.uint8), 1)
-        case "labels":
-            return row.carry(chat.labels(train_on=train_on), IGNORED_LABEL)
-        case "assistant_mask":
-            return row.carry(chat.assistant_mask)
-        case "message_index":
-            return row.carry(chat.message_index, -1)
-        case "reserved_literals":
-            return [{"start": at.start, "end": at.end, "literal": at.literal} for at in chat.reserved_literals]
-        case _:
-            return PARTS[part](tokenizer, row)

@@ -14,7 +14,7 @@ import pytest
 
 from service.auth import entry, new_key
 from tests.service.conftest import RunServer, Server
-from tests.service.train_job.conftest import form, settings_part
+from tests.service.routes.train_job.conftest import form, settings_part
 
 KEY = new_key()
 MEGABYTE = 1 << 20

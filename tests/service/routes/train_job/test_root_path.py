@@ -10,8 +10,8 @@ import pytest
 
 from service.settings import InvalidSetting, Settings
 from tests.service.conftest import RunServer
-from tests.service.train_job.conftest import BODY, Board, MakeBoard
-from tests.service.train_job.test_jobs import succeeded
+from tests.service.routes.train_job.conftest import BODY, Board, MakeBoard
+from tests.service.routes.train_job.test_jobs import succeeded
 
 ROOT = "/a/tokd"
 

@@ -13,7 +13,7 @@ from service.errors import ServiceError
 from service.http.multipart import Form, Part
 from service.routes.train_job.uploads import MAX_FIELD_BYTES, MAX_FILES
 from tests.service.problems import assert_problem
-from tests.service.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
+from tests.service.routes.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
 
 CORPUS = b"low lower lowest\n" * 100
 

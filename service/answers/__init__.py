@@ -1,1 +1,0 @@
-"""Work out what a request asks for."""

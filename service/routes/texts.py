@@ -1,0 +1,73 @@
+"""What every route for texts does: check that there are texts, encode them, and place an error in its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.errors import ServiceError, from_core
+from service.http.response_json import TokenStrings, report_bytes
+from service.registry.served import ServedTokenizer
+from service.schemas.requests import ChatOptions, TextOrChatRequest, TextRequest
+from tokenizer_core import Offsets, TokdError, Tokenizer, Unit
+
+Ids = npt.NDArray[np.uint32]
+Array = npt.NDArray[Any]
+
+
+def require_text(request: TextOrChatRequest) -> None:
+    """Refuse a request without chats that has no text, or options of chats."""
+    if "text" not in request.model_fields_set:
+        raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
+    for name in (*ChatOptions.model_fields, "train_on"):
+        # Null is what a client sends for an option that is not set.
+        if name in request.model_fields_set and getattr(request, name) is not None:
+            raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)
+
+
+def token_texts(tokenizer: Tokenizer, ids: Ids) -> TokenStrings:
+    """Return the text of every id alone; what is not a whole character shows U+FFFD."""
+    return TokenStrings(ids, lambda id: tokenizer.token_bytes(id).decode("utf-8", "replace"))
+
+
+def texts_of(request: TextRequest) -> list[str]:
+    """Return the texts of a request, which may be one."""
+    return [request.text] if isinstance(request.text, str) else request.text
+
+
+def about_text(error: TokdError, request: TextRequest, index: int = 0) -> ServiceError:
+    """Place an error of the core in the text it is about."""
+    if error.code == "reserved_literal":
+        start, end = error.place["span"]
+        error.place["literal"] = texts_of(request)[index][start:end]
+    return from_core(error, "text" if isinstance(request.text, str) else f"text[{index}]")
+
+
+def encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> list[Ids]:
+    """Encode all texts; ``threads`` may work on a list of them."""
+    try:
+        encoded = tokenizer.encode_batch(
+            texts_of(request),
+            special_tokens=request.special_tokens,
+            add_special_tokens=request.add_special_tokens,
+            threads=threads,
+        )
+    except TokdError as error:
+        raise about_text(error, request, error.place.get("row") or 0) from error
+    report_bytes(encoded.ids.nbytes)
+    return list(encoded)
+
+
+def offsets_of(loaded: ServedTokenizer, request: TextRequest, index: int, unit: Unit) -> Offsets:
+    """Encode one of the texts with the span of every id."""
+    text = texts_of(request)[index]
+    try:
+        offsets = loaded.tokenizer.offsets(
+            text, unit, special_tokens=request.special_tokens, add_special_tokens=request.add_special_tokens
+        )
+    except TokdError as error:
+        raise about_text(error, request, index) from error
+    report_bytes(offsets.ids.nbytes + offsets.spans.nbytes)
+    return offsets
