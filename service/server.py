@@ -22,6 +22,7 @@ from service.admission.memory import give_back_large
 from service.app import create_app
 from service.auth import Guard, require_keys
 from service.http.protocol import END_SECONDS, BoundedProtocol
+from service.http.uvicorn_internals import require_uvicorn
 from service.job_process.control import HANGUP, end_with_parent, ignore_hangup
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
@@ -44,8 +45,9 @@ def run(settings: Settings) -> None:
     """Serve until a signal ends it; SIGTERM is the ordinary end, with status 0.
 
     Raises:
-        InvalidSetting, and those of ``Tokenizer.open``, before any socket is opened.
+        InvalidSetting, Unsupported, and those of ``Tokenizer.open``, before any socket is opened.
     """
+    require_uvicorn()
     require_keys(settings)
     _require_standard_streams()
     if settings.uds is not None:
