@@ -1,4 +1,4 @@
-"""What connections use of uvicorn that is no promise of uvicorn's, and the check that all of it is there."""
+"""The internals of uvicorn that connections use, and the check that they exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every route for chats does. What a caller writes into a message never becomes a control token."""
+"""Render and encode chats for every route. A word of a caller in a message never becomes a control token."""
 
 from __future__ import annotations
 

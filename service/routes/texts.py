@@ -1,4 +1,4 @@
-"""What every route for texts does: check that there are texts, encode them, and place an error in its text."""
+"""Check and encode texts for every route, and place an error in its text."""
 
 from __future__ import annotations
 
