@@ -70,12 +70,12 @@ pub enum NormalizerStage {
     Replace {
         /// What is looked for.
         pattern: Pattern,
-        /// What replaces it, taken literally.
+        /// The replacement, taken literally.
         content: String,
     },
     /// `prefix` is put before a text that is not empty.
     Prepend {
-        /// What is put there.
+        /// The inserted text.
         prefix: String,
     },
     /// White space is taken off the ends.
@@ -89,7 +89,7 @@ pub enum NormalizerStage {
     StripAccents,
 }
 
-/// What a stage looks for.
+/// The pattern of a stage.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
@@ -101,7 +101,7 @@ pub enum Pattern {
     String(String),
 }
 
-/// What a split does with its matches.
+/// The treatment of matches by a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
@@ -125,7 +125,7 @@ pub enum PretokenizerStage {
     Split {
         /// What is looked for.
         pattern: Pattern,
-        /// What becomes of the matches.
+        /// The treatment of matches.
         behavior: Behavior,
         /// The matches are the text between, and the gaps are the matches.
         #[serde(default)]

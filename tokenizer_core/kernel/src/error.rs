@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::resume_unwind;
 
-/// What went wrong, by its stable name; `tokenizer_core/errors.py` has an exception class for each group of codes.
+/// The stable name of an error; `tokenizer_core/errors.py` has an exception class for each group of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// The caller stopped the work.
@@ -77,7 +77,7 @@ impl Code {
     }
 }
 
-/// Where it went wrong.
+/// The place of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// The whole input.
@@ -99,7 +99,7 @@ pub struct Error {
     pub message: String,
     /// Field, byte range or index.
     pub place: Place,
-    /// Which text of a batch it was.
+    /// The index of the text in a batch.
     pub row: Option<usize>,
 }
 
@@ -112,7 +112,7 @@ impl Error {
         Self { code, message: message.into(), place: Place::Whole, row: None }
     }
 
-    /// What ended the work of a thread, as an error.
+    /// The panic that ended a thread, as an error.
     pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
         if panic.is::<OutOfMemory>() {
             return Self::new(Code::OutOfMemory, "there is too little memory for the result");

@@ -6,12 +6,12 @@ use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::expression::StepBudget;
 use crate::sink::Stretch;
 
-/// What one encoding call carries along: how literals are read, and what they may still cost.
+/// The state of one encoding call: the meaning of literals, and their remaining budget.
 #[derive(Debug)]
 pub struct EncodeContext<'c> {
-    /// What literals of special tokens mean.
+    /// The meaning of special tokens' literals.
     pub policy: SpecialPolicy,
-    /// How many threads may work on it; 0 means one a core.
+    /// The number of threads; 0 means one a core.
     pub threads: usize,
     /// Present for a chat.
     pub guard: Option<Guard<'c>>,

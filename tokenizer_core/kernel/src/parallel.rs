@@ -34,7 +34,7 @@ pub fn on_threads<T: Send>(threads: usize, own: impl FnOnce() -> T, other: impl 
     })
 }
 
-/// How many cores this thread may run on, as far as the system says.
+/// The number of cores that this thread may run on, as far as the system says.
 ///
 /// [`thread::available_parallelism`] also asks for the limits of the control group, which takes a tenth of a
 /// millisecond.

@@ -62,7 +62,7 @@ impl Tables {
         Ok(Self { merges, lineage, lengths, tokens, safe_split, parts_differ, level })
     }
 
-    /// What the search of long pieces needs; `None` where they are merged with the queue.
+    /// The tables of backtracking over long pieces; `None` where they are merged with the queue.
     pub fn search_tables(&self) -> Option<SearchTables<'_>> {
         let (lineage, lengths) = (self.lineage.as_ref()?, self.lengths.as_ref()?);
         Some(SearchTables { merges: &self.merges, lineage, lengths, tokens: &self.tokens })

@@ -70,7 +70,7 @@ impl Literals {
         Ok(Self { search, has_ordinary: tokens.iter().any(|token| !token.special), tokens })
     }
 
-    /// Whether there is nothing to look for.
+    /// True without any literal.
     pub(super) fn is_empty(&self) -> bool {
         self.tokens.is_empty()
     }

@@ -15,7 +15,7 @@ use crate::normalize::Normalizer;
 pub(crate) use literals::MAX_LITERAL;
 use literals::{Found, Literals};
 
-/// What the literal of a special token inside a text means.
+/// The meaning of a special token's literal inside a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialPolicy {
     /// An error: `reserved_literal` at the literal.
@@ -28,7 +28,7 @@ pub enum SpecialPolicy {
     Ordinary,
 }
 
-/// Which of the two passes looks for its literals.
+/// The pass that searches the literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     /// Tokens with `normalized: false`, in the text as it came.
@@ -206,7 +206,7 @@ fn cut<'t>(
     Ok(())
 }
 
-/// What is wrong with a literal of so many bytes.
+/// The fault of a literal of this many bytes.
 pub(crate) fn too_long(bytes: usize) -> String {
     format!("the literal has {bytes} bytes; give it at most {MAX_LITERAL}")
 }

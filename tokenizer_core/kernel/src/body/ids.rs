@@ -14,18 +14,18 @@ pub struct IdsLimits {
     pub ids: usize,
     /// Lists.
     pub rows: usize,
-    /// What parsing may cost, in ids; a list costs as much as ten.
+    /// The budget of parsing, in ids; a list costs as much as ten.
     pub values: usize,
 }
 
-/// What a body asks for.
+/// The request of a body.
 #[derive(Debug)]
 pub struct IdsRequest<'a> {
     tokenizer: Option<&'a str>,
     /// One list stands alone, several in a list.
     listed: bool,
     ids: Vec<u32>,
-    /// Where each list ends.
+    /// The end of each list.
     ends: Vec<usize>,
     skip_special_tokens: bool,
 }

@@ -16,6 +16,6 @@ pub use text::{ReturnField, Route, TextRequest};
 pub struct Answer {
     /// The body.
     pub json: Vec<u8>,
-    /// What the service counts.
+    /// Counts for the service's metrics.
     pub tokens: usize,
 }

@@ -13,7 +13,7 @@ use crate::machine::room::for_ids;
 use crate::sink::count::Count;
 use crate::sink::offsets::Offsets;
 
-/// Which request it is.
+/// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// Ids and their number.
@@ -33,7 +33,7 @@ pub enum ReturnField {
     Count,
 }
 
-/// What a body asks for.
+/// The request of a body.
 #[derive(Debug)]
 pub struct TextRequest<'a> {
     route: Route,

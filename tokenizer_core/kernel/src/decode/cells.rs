@@ -23,7 +23,7 @@ const SHORT: usize = CELL - 1;
 /// [`SHORT`].
 pub(crate) const MIDDLE: usize = 2 * CELL - 1;
 
-/// How many bytes are written at once for a token of up to [`MIDDLE`].
+/// Bytes written at once for a token of up to [`MIDDLE`].
 pub(crate) const ROOM: usize = 2 * CELL;
 
 /// A token that one load gets: its bytes, or where they are, then a byte with its length and kind.

@@ -99,7 +99,7 @@ impl TokenBytes {
         }
     }
 
-    /// How many units each token moves on in a text.
+    /// The length of each token in units of a text.
     pub(crate) fn steps(&self, unit: Unit) -> Steps<'_> {
         self.steps.of(self, unit)
     }
@@ -215,7 +215,7 @@ impl StreamDecoder {
     }
 }
 
-/// How many bytes at the end are the beginning of a character that more bytes could complete.
+/// The number of bytes at the end that begin an incomplete character.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     (1..=longest)

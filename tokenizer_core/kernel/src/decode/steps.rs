@@ -7,7 +7,7 @@ use once_cell::race::OnceBox;
 
 use crate::decode::TokenBytes;
 
-/// What a span counts.
+/// The unit of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of UTF-8.
@@ -27,7 +27,7 @@ const PAIR: u8 = 0x40;
 /// Units of the characters that the token begins.
 const UNITS: u8 = 0x3F;
 
-/// How far a token moves on in a text.
+/// The length of a token in units of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Step {
     /// Units of all characters that begin in the token.

@@ -49,7 +49,7 @@ impl Pipeline {
     }
 }
 
-/// Where shares of about [`SHARE`] bytes can end.
+/// The possible ends of shares of about [`SHARE`] bytes.
 fn share_ends(text: &[u8]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut from = SHARE;

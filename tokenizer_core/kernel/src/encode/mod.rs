@@ -27,10 +27,10 @@ use crate::vocabulary::{MAX_IDS, Vocabulary};
 /// Bytes of a text that are prefetched before the first is read.
 const READ_AHEAD: usize = 1024;
 
-/// How a text is to be read.
+/// Options of encoding a text.
 #[derive(Debug, Clone, Copy)]
 pub struct EncodeOptions {
-    /// What literals of special tokens mean.
+    /// The meaning of special tokens' literals.
     pub policy: SpecialPolicy,
     /// Put the post-processor's ids around the text.
     pub add_special_tokens: bool,
@@ -99,7 +99,7 @@ impl Pipeline {
         })
     }
 
-    /// Which instructions are used.
+    /// The level of instructions.
     pub fn level(&self) -> SimdLevel {
         self.tables.level
     }

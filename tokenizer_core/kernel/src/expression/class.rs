@@ -3,7 +3,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// What Oniguruma's `\w` holds in a class of brackets.
+/// The characters of Oniguruma's `\w` in a class of brackets.
 const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]";
 /// Outside of brackets it also holds these six of Latin-1.
 const BARE_WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾]";

@@ -38,7 +38,7 @@ struct Compiler {
     captures: bool,
     /// The two slots of each group, from group 1 on.
     groups: Vec<(usize, usize)>,
-    /// How many groups have been opened: a repetition that is written out opens the same groups again.
+    /// The number of opened groups: a repetition that is written out opens the same groups again.
     opened: usize,
     visits: usize,
 }
@@ -326,7 +326,7 @@ impl Compiler {
         self.emit(Instruction::EndAtomic(mark)).map(drop)
     }
 
-    /// What a match of the expression can begin with.
+    /// The characters that a match of the expression can begin with.
     fn first_set(&mut self, expression: &Expr) -> Result<FirstSet, String> {
         self.visit()?;
         if let Some(set) = self.single(expression)? {
@@ -366,7 +366,7 @@ impl Compiler {
     }
 }
 
-/// What `\R` matches besides `\r\n`.
+/// The characters of `\R` besides `\r\n`.
 const NEWLINES: &str = r"[\n\x0B\x0C\r\x{85}\x{2028}\x{2029}]";
 
 /// Whether the expression looks at what is around it.

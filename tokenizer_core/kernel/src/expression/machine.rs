@@ -135,7 +135,7 @@ pub(super) fn run(
     }
 }
 
-/// Where to go on; `None` to backtrack.
+/// The next instruction and position; `None` to backtrack.
 type Next = Result<Option<(Pc, usize)>, OutOfSteps>;
 
 #[inline(always)]

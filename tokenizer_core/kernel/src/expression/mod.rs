@@ -92,7 +92,7 @@ impl Expression {
         Ok(None)
     }
 
-    /// Where a match may begin after none began at `start`.
+    /// The next place where a match may begin, after none began at `start`.
     ///
     /// An expression that begins with an unbounded run cannot match further on in the same run either: what follows the
     /// run has failed at every place where it could end. This keeps `\s+$` linear on spaces.

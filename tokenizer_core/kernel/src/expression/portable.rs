@@ -10,7 +10,7 @@ use super::class::CharSet;
 use super::{MAX_LENGTH, dialect, parse, refusal};
 use crate::error::Result;
 
-/// What `\w` of tiktoken's engine matches, written so that both engines read it alike.
+/// The characters of `\w` in tiktoken's engine, written so that both engines read them alike.
 const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]";
 
 /// Write `pattern` as Oniguruma reads it; one that both read alike stays as it is.

@@ -100,7 +100,7 @@ fn read_window(seen: &[u8; WINDOW + DIGITS], mut read: impl FnMut(u32)) -> (usiz
     (place, true)
 }
 
-/// Which of 64 bytes are not digits, a bit each.
+/// One bit for each of 64 bytes: set if it is not a digit.
 #[inline]
 fn no_digits(window: &[u8; WINDOW]) -> u64 {
     // Moved so that the digits are the ten highest signed bytes.

@@ -10,7 +10,7 @@ use crate::machine::byte_vector::WINDOW;
 use crate::machine::room::reserve;
 use crate::machine::words::padded;
 
-/// Where a string stands: in the body, or with its escapes resolved in the scanner's own text.
+/// The place of a string: in the body, or in the scanner's own text with its escapes resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// Bytes of the body.
@@ -24,7 +24,7 @@ pub enum Place {
 pub struct Scanner<'a> {
     body: &'a str,
     at: usize,
-    /// What the strings that held escapes stand for, one after the other.
+    /// The texts of strings with escapes, one after the other.
     unescaped: Vec<u8>,
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn is_special(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
-/// Which of 64 bytes are special, a bit each.
+/// One bit for each of 64 bytes: set if it is special.
 #[inline]
 pub(super) fn specials(window: &[u8; WINDOW]) -> u64 {
     let (quote, backslash) = (Portable.all(b'"'), Portable.all(b'\\'));
@@ -17,7 +17,7 @@ pub(super) fn specials(window: &[u8; WINDOW]) -> u64 {
     mask(Portable, window, |bytes| bytes.is(quote).or(bytes.is(backslash)).or(blank.exceeds(bytes.plus(to_lowest))))
 }
 
-/// How many bytes at the beginning are not special.
+/// The number of bytes before the first special one.
 pub(super) fn plain_run(bytes: &[u8]) -> usize {
     let (windows, rest) = bytes.as_chunks();
     for (number, window) in windows.iter().enumerate() {

@@ -129,7 +129,7 @@ fn bytes_of(vocab: &[(Cow<'_, str>, u32)]) -> (Vec<u8>, Vec<usize>, Vec<u32>) {
     (bytes, ends, opaque)
 }
 
-/// How many merges are looked up at once.
+/// Merges that are looked up at once.
 const BATCH: usize = 64;
 
 /// The merges of each product, as chains from the last to the first. A pair has one product, and a product has at most

@@ -85,9 +85,9 @@ const NONE: u32 = u32::MAX;
 struct Part {
     id: u32,
     previous: u32,
-    /// Where the next part begins, which is where this one ends.
+    /// The beginning of the next part, which is the end of this one.
     next: u32,
-    /// What this part and the next become, or `NONE`; a queue entry with another product is stale.
+    /// The product of this part and the next, or `NONE`; a queue entry with another product is stale.
     product: u32,
 }
 

@@ -8,16 +8,16 @@ const COPY: usize = usize::MAX;
 /// A stretch of the rewritten text; it ends where the next one begins.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    /// Where it begins in the rewritten text.
+    /// Its beginning in the rewritten text.
     output: usize,
-    /// Where it begins in the source.
+    /// Its beginning in the source.
     source: usize,
-    /// Where it ends in the source, or [`COPY`].
+    /// Its end in the source, or [`COPY`].
     source_end: usize,
 }
 
 impl Run {
-    /// Where the bytes `range`, all inside the run, came from.
+    /// The source of the bytes `range`, all inside the run.
     fn source(&self, range: Range<usize>) -> Range<usize> {
         if self.source_end == COPY {
             self.source + (range.start - self.output)..self.source + (range.end - self.output)

@@ -90,7 +90,7 @@ impl FormRewrite {
         rewriter.finish()
     }
 
-    /// Where the first character at or after `at` begins that is not stable, in bytes of valid UTF-8.
+    /// The beginning of the first unstable character at or after `at`, in bytes of valid UTF-8.
     fn first_unstable(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
         let limit = self.form.first_unstable_byte();
         let part = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(byte & 0x3F));

@@ -8,7 +8,7 @@ use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
 use crate::expression::{Expression, OutOfSteps, StepBudget};
 
-/// What is looked for, compiled.
+/// The compiled pattern.
 #[derive(Debug)]
 enum Needle {
     Literal(Box<Finder<'static>>),

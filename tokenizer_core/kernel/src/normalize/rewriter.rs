@@ -63,7 +63,7 @@ impl<'s> Rewriter<'s> {
         (self.at, self.written) = (end, end);
     }
 
-    /// How much is written so far.
+    /// The number of bytes written so far.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }

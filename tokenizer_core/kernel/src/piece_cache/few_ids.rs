@@ -8,7 +8,7 @@ pub const IDS_LIMIT: usize = 8;
 pub struct FewIds {
     /// Only the first `count` are meaningful.
     pub ids: [u32; IDS_LIMIT],
-    /// How many there are.
+    /// The number of ids.
     pub count: u32,
 }
 

@@ -57,7 +57,7 @@ pub struct LongCache {
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
-    /// How often it has been emptied.
+    /// How often the cache has been emptied.
     generation: u32,
 }
 

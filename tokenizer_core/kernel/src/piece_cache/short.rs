@@ -29,14 +29,14 @@ impl Line {
 }
 
 impl Lines {
-    /// How many of the upper bits of a hash are the place of a short piece.
+    /// The number of upper bits of a hash that are the place of a short piece.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn bits(&self) -> u32 {
         self.short_bits
     }
 
-    /// Where a short piece is looked for.
+    /// The place of a short piece.
     #[inline(always)]
     pub fn place(&self, key: Key) -> usize {
         key.place(self.short_bits, PLACE_SHIFT)
@@ -129,7 +129,7 @@ impl Lines {
         }
     }
 
-    /// Where the ids of a piece are stored that are not in its line.
+    /// The place of a piece's ids outside its line.
     #[inline(always)]
     pub fn stored(&self, place: usize, key: Key) -> Option<StoredIds> {
         let line = self.line(place);

@@ -17,7 +17,7 @@ pub enum WideIds {
 }
 
 impl Lines {
-    /// Where a wide piece is looked for.
+    /// The place of a wide piece.
     #[inline(always)]
     pub fn wide_place(&self, key: WideKey) -> usize {
         let place = (key.hash() >> (u64::BITS - self.wide_bits)) as usize;

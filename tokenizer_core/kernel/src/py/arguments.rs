@@ -44,17 +44,17 @@ pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     Ok(bytes)
 }
 
-/// What `TOKD_KERNEL` names, read while nobody can change `os.environ`.
+/// The level of `TOKD_KERNEL`, read while nobody can change `os.environ`.
 pub fn level(py: Python<'_>) -> PyResult<SimdLevel> {
     SimdLevel::chosen().map_err(|error| exception(py, &error, None))
 }
 
-/// What Python shows of a value, cut short.
+/// Python's `repr` of a value, cut short.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| type_name(value), |text| beginning(&text.to_string_lossy()))
 }
 
-/// What an error repeats of a text.
+/// The part of a text that an error repeats.
 pub fn beginning(text: &str) -> String {
     text.chars().take(REPEATED).collect()
 }

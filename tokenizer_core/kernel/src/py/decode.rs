@@ -18,7 +18,7 @@ use crate::machine::room::with_room;
 const EXPECTED: usize = 5;
 const MOST: usize = 16;
 
-/// What is to be decoded.
+/// The ids to decode.
 struct Row<'a> {
     tokens: &'a TokenBytes,
     /// Another thread may write to them.

@@ -27,9 +27,9 @@ const LEAST: usize = 128;
 
 /// A text as UTF-8.
 pub enum Text<'a> {
-    /// What Python keeps with the string.
+    /// The UTF-8 that Python keeps with the string.
     Kept(&'a str),
-    /// What was made for this call.
+    /// The UTF-8 made for this call.
     Made(Utf8),
 }
 

@@ -191,7 +191,7 @@ impl ScratchPool {
         Self { cache_bytes, slots, temporary: SharedStatistics::default() }
     }
 
-    /// How many threads `wanted` means, 0 being one a core, where at most `most` find work.
+    /// The number of threads for `wanted`, at most `most`; 0 means one a core.
     pub(crate) fn threads_for(&self, wanted: usize, most: usize) -> usize {
         let cores = self.slots.len().min(allowed_cores());
         if wanted == 0 { cores } else { wanted.min(cores * 4) }.min(most)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::sink::Sink;
 
-/// How many ids there are, without the ids.
+/// The number of ids, without the ids.
 #[derive(Debug, Default)]
 pub struct Count(pub usize);
 

@@ -12,7 +12,7 @@ const ROOM: usize = 512;
 #[derive(Debug)]
 pub struct InlineIds {
     room: [MaybeUninit<u32>; ROOM],
-    /// How many of the room are written.
+    /// The number of written ids.
     count: usize,
     /// All of them, if they have no room.
     many: Vec<u32>,

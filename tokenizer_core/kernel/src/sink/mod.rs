@@ -14,10 +14,10 @@ use crate::normalize::Alignment;
 /// A text between added tokens as the pretokenizer saw it, and the way back to the caller's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch<'a> {
-    /// Where the normalizer's text began in the caller's.
+    /// The beginning of the normalizer's text in the caller's.
     pub(crate) start: usize,
     pub(crate) alignment: Option<&'a Alignment>,
-    /// Where the stretch began in the normalizer's text.
+    /// The beginning of the stretch in the normalizer's text.
     pub(crate) inner: usize,
     /// The alignment of the prefix space.
     pub(crate) spaced: Option<&'a Alignment>,
@@ -32,13 +32,13 @@ impl Stretch<'_> {
         range.start + self.start..range.end + self.start
     }
 
-    /// Where the stretch begins in the caller's text, if nothing in it was rewritten.
+    /// The beginning of the stretch in the caller's text, if nothing in it was rewritten.
     pub fn verbatim(&self) -> Option<usize> {
         (self.alignment.is_none() && self.spaced.is_none()).then_some(self.start + self.inner)
     }
 }
 
-/// Where ids go.
+/// A receiver of ids.
 pub trait Sink {
     /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
     fn added(&mut self, id: u32, source: Range<usize>);

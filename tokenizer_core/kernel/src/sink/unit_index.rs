@@ -16,7 +16,7 @@ struct Block {
     /// A bit for the first byte of each character, and if units are those of UTF-16, for the second byte of characters
     /// of two units.
     marks: u64,
-    /// How many bits all blocks before have.
+    /// The number of bits of all earlier blocks.
     before: u32,
 }
 

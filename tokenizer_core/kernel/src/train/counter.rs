@@ -44,7 +44,7 @@ pub struct Counter {
 #[derive(Debug, Default)]
 struct Lines {
     waiting: Vec<u8>,
-    /// How much of `waiting` is whole lines.
+    /// The length of the whole lines of `waiting`.
     whole: usize,
     field: Arc<str>,
     on_error: OnError,
@@ -99,7 +99,7 @@ impl Counter {
         })
     }
 
-    /// What the threads share, for watching and cancelling them.
+    /// The state that the threads share, for watching and cancelling them.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

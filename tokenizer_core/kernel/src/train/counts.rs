@@ -46,12 +46,12 @@ impl Counts {
         Self { arena, pieces, documents, bytes, skipped: Skipped::default() }
     }
 
-    /// How many distinct pieces there are.
+    /// The number of distinct pieces.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Whether there are none.
+    /// True without any piece.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }

@@ -16,14 +16,14 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// Words that Python's `json` writes for numbers, and JSON does not have.
 const NO_JSON: [&str; 2] = ["NaN", "Infinity"];
 
-/// Where lines come from, and what is read of them.
+/// The source of lines, and the field to read.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines<'l> {
     /// Whole lines.
     pub bytes: &'l [u8],
     /// Number of the first line in its file.
     pub first_line: u64,
-    /// Where it begins in its file.
+    /// Its beginning in the file.
     pub first_byte: u64,
     /// The field whose string is a document.
     pub field: &'l str,

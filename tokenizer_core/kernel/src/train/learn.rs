@@ -9,7 +9,7 @@ use super::symbols::Symbols;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
 
-/// What the pieces are made of before the first merge.
+/// The symbols of pieces before the first merge.
 #[derive(Debug)]
 pub enum Alphabet<'a> {
     /// The 256 bytes.
@@ -20,12 +20,12 @@ pub enum Alphabet<'a> {
     Characters(Characters),
 }
 
-/// What was learned.
+/// The learned merges and tokens.
 #[derive(Debug)]
 pub struct Outcome {
     /// The alphabet, then the new tokens in the order in which they were made.
     pub symbols: Symbols,
-    /// How many of the symbols are the alphabet.
+    /// The number of symbols of the alphabet.
     pub alphabet: usize,
     /// In the order in which they were made.
     pub merges: Vec<Learned>,

@@ -17,7 +17,7 @@ use crate::error::Result;
 /// are not needed until counts have come down to theirs; then all pairs are counted again.
 const DEPTH: u64 = 256;
 
-/// What to learn.
+/// The goal of learning.
 #[derive(Debug, Clone, Default)]
 pub struct Goal {
     /// Tokens in all, the alphabet included.

@@ -38,8 +38,8 @@ pub struct Learned {
     pub left: u32,
     /// Right part.
     pub right: u32,
-    /// What they become; another merge may have made the same string before.
+    /// The product; an earlier merge may have made the same string.
     pub product: u32,
-    /// How often the pair occurred.
+    /// The count of the pair.
     pub count: u64,
 }

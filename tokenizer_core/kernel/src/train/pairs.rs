@@ -17,7 +17,7 @@ pub struct Pair {
     /// Its first place in `Pairs::places`.
     start: usize,
     places: u32,
-    /// How many merges had been made when `count` was exact.
+    /// The number of merges when `count` was exact.
     counted_at: u32,
 }
 
@@ -35,11 +35,11 @@ pub struct Pairs {
     free: Vec<u32>,
     /// Positions in the words, those of one pair together and rising.
     places: Vec<u32>,
-    /// How many of `places` belong to no pair.
+    /// The number of `places` that belong to no pair.
     garbage: usize,
 }
 
-/// How many places ahead memory is prefetched.
+/// Places ahead for which memory is prefetched.
 pub const AHEAD: usize = 16;
 
 /// Below this many the places are not worth moving.

@@ -8,7 +8,7 @@ use crate::error::Result;
 /// Between two reports; a caller that cancels waits no longer than this and one step.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// New tokens made.

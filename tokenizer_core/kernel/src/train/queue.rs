@@ -12,11 +12,11 @@ pub struct Entry {
     /// At least the pair's count.
     pub count: u64,
     key: u64,
-    /// Where the pair stands in [`Pairs`].
+    /// The index of the pair in [`Pairs`].
     pub slot: u32,
 }
 
-/// What decides the order of entries.
+/// The order of entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
     /// For equal counts.

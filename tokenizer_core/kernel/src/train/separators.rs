@@ -50,7 +50,7 @@ impl Separators {
         Ok(())
     }
 
-    /// How many bytes after a cut must be known before [`Separators::straddles`] can tell.
+    /// The bytes after a cut that [`Separators::straddles`] needs.
     pub fn reach(&self) -> usize {
         self.longest.saturating_sub(1)
     }

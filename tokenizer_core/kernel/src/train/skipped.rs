@@ -1,6 +1,6 @@
 //! Unreadable lines that are left out at the caller's request.
 
-/// What is done with a line that cannot be read.
+/// The treatment of an unreadable line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// Stop.
@@ -10,13 +10,13 @@ pub enum OnError {
     Skip,
 }
 
-/// How many of the first lines are kept with their places.
+/// The number of first lines that are kept with their places.
 const KEPT: usize = 10;
 
 /// Lines that were left out; the same whatever thread met which.
 #[derive(Debug, Default)]
 pub struct Skipped {
-    /// How many.
+    /// The number of skipped lines.
     pub lines: u64,
     /// Source, number and reason of the first, in their order.
     pub first: Vec<(usize, u64, String)>,

@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 /// share of a corpus.
 const BLOCK: usize = 1 << 20;
 
-/// What is done with bytes that are not UTF-8.
+/// The treatment of invalid UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidUtf8 {
     /// Stop.
@@ -22,7 +22,7 @@ pub enum InvalidUtf8 {
 pub struct Texts {
     /// One after the other.
     pub text: String,
-    /// Where each ends; the last at the end of `text`.
+    /// The end of each; the last at the end of `text`.
     pub ends: Vec<usize>,
 }
 

@@ -11,20 +11,20 @@ const MAX_BYTES: usize = 1 << 30;
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
     arena: Vec<u8>,
-    /// Where each ends in the arena.
+    /// The end of each in the arena.
     ends: Vec<usize>,
-    /// How many symbols of the alphabet each covers.
+    /// The number of symbols of the alphabet in each.
     lengths: Vec<u32>,
     ids: FxHashMap<Box<[u8]>, u32>,
 }
 
 impl Symbols {
-    /// How many there are.
+    /// The number of tokens.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// True without any token.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -37,7 +37,7 @@ impl Symbols {
         &self.arena[start..self.ends[id]]
     }
 
-    /// How many symbols of the alphabet the token covers: bytes, or characters at character level.
+    /// The number of symbols of the alphabet in the token: bytes, or characters at character level.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
         self.lengths[id as usize]

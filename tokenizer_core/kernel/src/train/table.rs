@@ -60,12 +60,12 @@ impl Default for PieceTable {
 }
 
 impl PieceTable {
-    /// How many distinct pieces there are.
+    /// The number of distinct pieces.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// True without any piece.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

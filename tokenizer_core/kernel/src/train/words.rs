@@ -32,7 +32,7 @@ const BLOCK: usize = 64;
 #[derive(Debug, Default)]
 pub struct Words {
     tokens: Vec<u32>,
-    /// Where each run of words with one weight begins, with a last entry after all of them.
+    /// The beginning of each run of words with one weight, with a last entry after all of them.
     run_starts: Vec<u32>,
     run_weights: Vec<u64>,
     /// The run that each block of positions begins in.
@@ -88,7 +88,7 @@ impl Words {
         Ok(())
     }
 
-    /// How often the word at a position occurs.
+    /// The weight of the word at a position.
     #[inline]
     pub fn weight(&self, position: u32) -> u64 {
         let mut run = self.blocks[position as usize / BLOCK] as usize;

@@ -20,7 +20,7 @@ use crate::pretokenize::Pretokenizer;
 /// Pieces that are cut before they are counted: their text is then still in the L1 cache.
 const BATCH: usize = 256;
 
-/// How a text is cut into pieces.
+/// The pipeline that cuts a text into pieces.
 #[derive(Debug)]
 pub struct Rules {
     /// The literals that end a document.
@@ -57,7 +57,7 @@ impl Rules {
 pub struct Task {
     /// Its number, in the order of the input.
     pub number: u64,
-    /// Which of the caller's sources it is from.
+    /// The index of the caller's source.
     pub source: usize,
     /// What is to be counted.
     pub work: Work,
@@ -74,19 +74,19 @@ pub enum Work {
         lines: Vec<u8>,
         /// Number of the first line in its file.
         first_line: u64,
-        /// Where it begins in its file.
+        /// Its beginning in the file.
         first_byte: u64,
         /// The field's name.
         field: Arc<str>,
-        /// What is done with a line that cannot be read.
+        /// The treatment of an unreadable line.
         on_error: OnError,
     },
 }
 
-/// What all counting threads share.
+/// The state that all counting threads share.
 #[derive(Debug)]
 pub struct Shared {
-    /// How texts are cut into pieces.
+    /// The pipeline that cuts texts into pieces.
     pub rules: Rules,
     tasks: Mutex<Receiver<Task>>,
     bytes: AtomicU64,
@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-/// What one thread has counted.
+/// The counts of one thread.
 #[derive(Debug, Default)]
 pub struct WorkerCounts {
     /// The pieces.

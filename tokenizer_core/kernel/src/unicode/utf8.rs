@@ -13,7 +13,7 @@ pub(crate) fn decode(text: &[u8], at: usize, first: u8) -> (u32, usize) {
     }
 }
 
-/// Where the character before `at` begins; `None` at the start of the text.
+/// The beginning of the character before `at`; `None` at the start of the text.
 #[inline]
 pub(crate) fn previous(text: &[u8], at: usize) -> Option<usize> {
     let mut start = at.checked_sub(1)?;

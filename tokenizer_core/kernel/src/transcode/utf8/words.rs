@@ -15,7 +15,7 @@ pub(super) trait WriteWindow: Copy {
     unsafe fn write<const MOST: usize>(self, window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize;
 }
 
-/// How many bytes were written to `bytes`; `None` if a number is not a character of Unicode.
+/// Returns the number of bytes written to `bytes`; `None` if a number is not a character of Unicode.
 pub(super) struct FromUtf32<'a> {
     pub(super) characters: &'a [u32],
     /// Room for four of each character and a window.
