@@ -3,6 +3,7 @@
 mod candidates;
 mod literals;
 #[cfg(test)]
+#[path = "../../tests/unit/added_tokens.rs"]
 mod tests;
 
 use std::collections::HashMap;

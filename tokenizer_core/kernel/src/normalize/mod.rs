@@ -6,6 +6,7 @@ mod forms;
 mod replace;
 mod rewriter;
 #[cfg(test)]
+#[path = "../../tests/unit/normalize.rs"]
 mod tests;
 
 pub use alignment::Alignment;

@@ -8,6 +8,7 @@
 mod crossings;
 mod script;
 #[cfg(test)]
+#[path = "../../tests/unit/safe_split.rs"]
 mod tests;
 mod windows;
 

@@ -26,6 +26,7 @@ pub mod stream;
 pub mod symbols;
 pub mod table;
 #[cfg(test)]
+#[path = "../../tests/unit/train.rs"]
 mod tests;
 pub mod tie_break;
 pub mod words;
