@@ -1,4 +1,4 @@
-"""The channel between a training process and its worker: two pipes of lines.
+"""Two pipes of lines between a training process and its worker.
 
 The worker writes until when the job is its own (``until SECONDS``, by the clock that all processes of a host share)
 and, once, that the artifact may be put into place (``go``). When its pipe ends, or that time comes, another worker may

@@ -1,4 +1,4 @@
-"""Training jobs: the port for routes, the lease table in SQLite or Postgres, and the worker."""
+"""Training jobs: the interface for routes, the lease table in SQLite or Postgres, and the worker."""
 
 from service.jobs.interface import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.job import EXTENDS_AS, Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared

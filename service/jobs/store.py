@@ -1,4 +1,4 @@
-"""Submit, read and cancel jobs: the port, on the table."""
+"""Submit, read and cancel jobs: the interface of routes, on the table."""
 
 from __future__ import annotations
 
