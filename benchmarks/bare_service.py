@@ -1,7 +1,7 @@
 """The ceilings: what uvicorn allows Python. A bare ASGI call reads the body, asks our kernel and sends the answer.
 
-``app`` lets the kernel write the answer, ``app_with_lists`` gives ids as Python's integers, as tokenizers of the field
-do. There are no limits, no metrics, no options, no errors and no framework: nobody could serve this.
+``app`` writes ids from the array that they come in, ``app_with_lists`` gives them as Python's integers, as tokenizers
+of the field do. There are no limits, no metrics, no options, no errors and no framework: nobody could serve this.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _JSON = (b"content-type", b"application/json")
 App = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
-def _with_bytes(text: str) -> bytes:
+def _from_array(text: str) -> bytes:
     ids = _tokenizer.encode(text, special_tokens="text", add_special_tokens=True)
     return orjson.dumps({"ids": ids, "count": len(ids)}, option=orjson.OPT_SERIALIZE_NUMPY)
 
@@ -50,5 +50,5 @@ def _answering(answer: Callable[[str], bytes]) -> App:
     return app
 
 
-app = _answering(_with_bytes)
+app = _answering(_from_array)
 app_with_lists = _answering(_with_lists)

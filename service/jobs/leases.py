@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, update
 
-from service.jobs.database import JOBS, Database, Now, changed, job_of
+from service.jobs.database import Database
 from service.jobs.job import Artifact, Job, JobError, JobProgress
+from service.jobs.schema import JOBS, Now, changed, job_of
 from service.jobs.states import FINISHED, RUNNING, Event, Stage
 
 _RUNNING = JOBS.c.stage.in_([str(stage) for stage in RUNNING])

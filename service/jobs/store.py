@@ -16,9 +16,10 @@ from sqlalchemy import URL, Column, Table, func, insert, select
 from sqlalchemy.engine import Connection, Row
 
 from service.errors import ServiceError, quote
-from service.jobs.database import JOBS, STATUS, Database, Now, changed, job_of, status_of, translated
+from service.jobs.database import Database, translated
 from service.jobs.interface import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
+from service.jobs.schema import JOBS, STATUS, Now, changed, job_of, status_of
 from service.jobs.states import Event, Stage, State, stages_of, state_of
 from service.registry.trained_tokenizers import jobs_directory, trained_directory
 from service.settings import InvalidSetting, Settings

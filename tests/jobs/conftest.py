@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import update
 
 from service.jobs import Job, JobRequest, JobStore, State
-from service.jobs.database import JOBS
 from service.jobs.leases import Leases
+from service.jobs.schema import JOBS
 from service.jobs.worker import Worker
 from service.settings import Settings
 from tests.support import postgres

@@ -11,8 +11,8 @@ from sqlalchemy import update
 from sqlalchemy.event import listen
 
 from service.jobs import Artifact, JobError, JobProgress, JobRequest, JobStore, State
-from service.jobs.database import JOBS
 from service.jobs.leases import Lease, LeaseLost, Leases
+from service.jobs.schema import JOBS
 from service.jobs.states import Event, Stage
 from tests.jobs.conftest import SQLITE
 

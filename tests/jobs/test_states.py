@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import update
 
 from service.jobs import Artifact, Job, JobError, JobFinished, JobRequest, JobStore, Phase, State
-from service.jobs.database import JOBS
 from service.jobs.leases import Lease, LeaseLost, Leases
+from service.jobs.schema import JOBS
 from service.jobs.states import FINISHED, RUNNING, TRANSITIONS, Event, Stage, diagram, phase_of, stages_of, state_of
 from tests.jobs.conftest import ROOT
 

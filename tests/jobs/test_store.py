@@ -27,8 +27,8 @@ from service.jobs import (
     State,
     UnknownJob,
 )
-from service.jobs.database import JOBS
 from service.jobs.leases import LeaseLost, Leases
+from service.jobs.schema import JOBS
 from service.jobs.store import FILE
 from service.settings import InvalidSetting
 from tests.jobs.conftest import SQLITE, MakeSettings

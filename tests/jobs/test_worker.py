@@ -15,10 +15,10 @@ import pytest
 from sqlalchemy import update
 
 from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavailable, Phase, State
-from service.jobs.database import JOBS
 from service.jobs.job_run import WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
+from service.jobs.schema import JOBS
 from service.jobs.worker import Worker
 from tests.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.jobs.pretender import PHASES

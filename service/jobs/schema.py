@@ -1,0 +1,130 @@
+"""The table of jobs, how its rows are read, and the one statement that changes a stage.
+
+Times are the database's: workers on several hosts agree on when a lease has run out, whatever their own clocks say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    Update,
+    case,
+    literal,
+    update,
+)
+from sqlalchemy.engine import Row
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from service.jobs.job import Artifact, Job, JobError, JobProgress, JobStatus
+from service.jobs.states import TRANSITIONS, Event, Stage
+
+SCHEMA_VERSION = 1
+"""Of the table in a SQLite file, in its ``user_version``; files of before it was written have 0."""
+
+METADATA = MetaData()
+JOBS = Table(
+    "tokd_jobs",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("name", String),
+    Column("stage", String(16), nullable=False),
+    Column("version", Integer, nullable=False, default=1),
+    # The worker that has it: `fence` grows with every take, so what an earlier worker still wants to write is refused.
+    Column("fence", Integer, nullable=False, default=0),
+    Column("worker", String),
+    Column("lease_until", Float),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("idempotency_key", String),
+    Column("fingerprint", String, nullable=False),
+    Column("progress", Text),
+    Column("error", Text),
+    Column("artifact", Text),
+    Column("created_at", Float, nullable=False),
+    Column("started_at", Float),
+    Column("finished_at", Float),
+    # The last one: SQLite would read all of it to come to a column behind it.
+    Column("recipe", Text, nullable=False),
+    UniqueConstraint("owner", "idempotency_key"),
+    Index("tokd_jobs_by_stage", "stage", "created_at"),
+    # All that is asked of jobs that ended, so that to forget some of many reads no row.
+    Index("tokd_jobs_by_owner", "owner", "finished_at", "started_at", "id"),
+)
+
+STATUS = [column for column in JOBS.c if column.name != "recipe"]
+"""The columns of ``status_of``."""
+
+
+class Now(FunctionElement[float]):
+    """Seconds since 1970 by the database's clock."""
+
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(Now, "sqlite")
+def _now_in_sqlite(*_: object, **__: object) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(Now, "postgresql")
+def _now_in_postgres(*_: object, **__: object) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+def changed(happening: Event, **values: Any) -> Update:
+    """Return the statement that makes an event happen to jobs in whose stage it can; all others stay as they are."""
+    row = TRANSITIONS[happening]
+    return (
+        update(JOBS)
+        .where(JOBS.c.stage.in_([str(stage) for stage in row]))
+        .values(stage=_next(row), version=JOBS.c.version + 1, **values)
+        .returning(JOBS)
+    )
+
+
+def _next(row: Mapping[Stage, Stage]) -> Any:
+    ends = set(row.values())
+    if len(ends) == 1:
+        return literal(str(ends.pop()))
+    return case({str(start): str(end) for start, end in row.items()}, value=JOBS.c.stage)
+
+
+def job_of(row: Row[Any]) -> Job:
+    """Read a row."""
+    return Job(**_status(row), recipe=json.loads(row.recipe))
+
+
+def status_of(row: Row[Any]) -> JobStatus:
+    """Read a row without its recipe."""
+    return JobStatus(**_status(row))
+
+
+def _status(row: Row[Any]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "owner": row.owner,
+        "name": row.name,
+        "stage": Stage(row.stage),
+        "created_at": row.created_at,
+        "started_at": row.started_at,
+        "finished_at": row.finished_at,
+        "attempts": row.attempts,
+        "version": row.version,
+        "progress": None if row.progress is None else JobProgress(**json.loads(row.progress)),
+        "error": None if row.error is None else JobError(**json.loads(row.error)),
+        "artifact": None if row.artifact is None else Artifact(**json.loads(row.artifact)),
+    }
