@@ -199,7 +199,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "uds": settings.uds,
         "http": BoundedProtocol,
-        "loop": "service.http.accepting:Loop",
+        "loop": "service.http.accept_queue:Loop",
         "ws": "none",
         "access_log": False,
         "server_header": False,

@@ -5,7 +5,7 @@ from service.auth.guard import Guard
 from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, SCOPES, Identity, Scope
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
-from service.auth.needs import ANY_HOST, NEEDS, OPEN, Need
+from service.auth.route_scopes import ANY_HOST, NEEDS, OPEN, Need
 
 __all__ = [
     "ANY_HOST",

@@ -17,7 +17,7 @@ from pathlib import Path
 from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, Identity
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, Keys, digest, parse
-from service.auth.needs import OPEN, Need
+from service.auth.route_scopes import OPEN, Need
 from service.errors import ServiceError
 from service.request_log import Headers
 from service.settings import InvalidSetting

@@ -18,8 +18,8 @@ ROW_LENGTHS = "tokd-row-lengths"
 MAX_ACCEPT = 1024
 """Bytes of ``accept`` that are read."""
 
-_ANYTHING = (b"*/*", JSON.encode("ascii"))
-"""What most callers accept; both mean JSON."""
+_ANYTHING = (b"*/*", JSON.encode("ascii"), b"application/json, text/plain, */*")
+"""What most callers accept, the last of them axios; all mean JSON."""
 
 
 def is_json(headers: Headers) -> bool:

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from service.admission.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
 from service.http.fast_path import FastPathProtocol
-from service.http.unframed import unframed
+from service.http.http_1_0 import unframed
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""

@@ -42,6 +42,7 @@ UNUSUAL = [
     request(headers=JSON + b"accept: application/octet-stream\r\n"),
     request(headers=JSON + b"accept: text/html\r\n"),
     request(headers=JSON + b"accept: */*\r\n"),
+    request(headers=JSON + b"accept: application/json, text/plain, */*\r\n"),
     request(headers=JSON + b"content-encoding: gzip\r\n"),
     request(headers=JSON + b"authorization: Bearer nobody\r\n"),
     request(headers=JSON + b"upgrade: h2c\r\nconnection: upgrade\r\n"),
@@ -231,7 +232,10 @@ def test_offer_of_another_protocol_is_ignored_wherever_its_head_is_cut(make_clie
         assert asyncio.run(told(app, [data[:cut], data[cut:]], at_once=True))[0] == expected
 
 
-@pytest.mark.parametrize("sent", ORDINARY)
+AXIOS = request(headers=JSON + b"accept: application/json, text/plain, */*\r\n")
+
+
+@pytest.mark.parametrize("sent", [*ORDINARY, AXIOS])
 def test_ordinary_requests_are_answered_before_the_next_bytes_are_read(make_client: MakeClient, sent: bytes) -> None:
     app = make_client().app
 

@@ -11,7 +11,7 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from service.http.accepting import Loop
+from service.http.accept_queue import Loop
 from service.http.protocol import BoundedProtocol
 from tests.support.connection import app
 
