@@ -8,6 +8,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, seed, settings
 from schemathesis import GenerationMode, checks
+from schemathesis.python import asgi
 
 from tests.service.conftest import MakeClient
 
@@ -40,7 +41,7 @@ CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": ["400", "4
 @pytest.fixture
 def schema(make_client: MakeClient) -> Any:
     """Read the document of a new server: schemathesis ends the one it asked, and with it its threads."""
-    app = make_client(max_body_bytes=1 << 16, max_items=8, max_ids=64).app
+    app = make_client(max_body_bytes=1 << 16, max_items=8, max_ids=64, allowed_hosts=(asgi.HOST,)).app
     config = schemathesis.Config.from_dict(CONFIG)
     return schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
 
