@@ -126,7 +126,7 @@ class _Processes(Multiprocess):
         return record.levelno != logging.INFO
 
     def handle_hup(self) -> None:
-        """Do not begin the processes anew: they would have the same settings."""
+        """Do not restart the processes: they would have the same settings."""
         self._log.warning(HANGUP)
 
     def terminate_all(self) -> None:
@@ -172,7 +172,7 @@ def _with_second_interrupt(app: FastAPI) -> FastAPI:
 
 
 def _interrupt_twice(at_once: Any) -> None:
-    """Have Ctrl+C end a process at once that has been told to end before; it is called under uvicorn's own handlers.
+    """Make a second Ctrl+C end a process at once; it is called under uvicorn's own handlers.
 
     uvicorn would cancel what is under way, and log a traceback of each request and of itself; over several processes it
     would wait for them.

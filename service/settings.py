@@ -44,7 +44,7 @@ _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
 class InvalidSetting(ValueError):
-    """A setting is unknown, cannot be read or lies outside its range.
+    """A setting is unknown, unreadable or outside its range.
 
     Args:
         source: the setting, or the variable or flag that gave it.
@@ -287,7 +287,7 @@ class Row(NamedTuple):
 
     @property
     def default_text(self) -> str:
-        """The default as it stands in help and documentation."""
+        """The default, for help and documentation."""
         if self.default is None or self.default == ():
             return "not set"
         if isinstance(self.default, bool):

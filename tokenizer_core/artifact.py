@@ -47,7 +47,7 @@ _MAX_REPLACED = 16
 
 
 def base_artifact() -> str:
-    """Return where the tokenizer that comes with tokd lies: below the working directory, or else in the package."""
+    """Return the path of tokd's own tokenizer: below the working directory, or else in the package."""
     return BASE_ARTIFACT if Path(BASE_ARTIFACT).is_dir() or not _INSTALLED.is_dir() else str(_INSTALLED)
 
 
@@ -67,12 +67,12 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     """Write an artifact directory: all of it appears at once, or nothing.
 
     Args:
-        path: the directory. An artifact that stands there is replaced in one step; anything else is left alone, also an
-            artifact in whose directory other files lie.
+        path: the directory. An existing artifact is replaced in one step; anything else is left alone, also an
+            artifact with other files in its directory.
         name: for the manifest; by default made from the directory's.
 
     Raises:
-        InvalidArtifact: ``invalid_name``, something else stands at ``path``, or no reader would take the settings.
+        InvalidArtifact: ``invalid_name``, ``path`` holds something else, or no reader would take the settings.
         InvalidOption: no directory can be called so.
         OSError: the place cannot be written to.
         Unsupported: Hugging Face's layout cannot say this pipeline.
@@ -85,7 +85,7 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
     rendered = hf_write.render(parts)
     if pair_table.wanted(parts):
         rendered[pair_table.NAME] = pair_table.render(parts)
-    # With all that lies beside it: a role that no token has would be refused by whoever opens the artifact.
+    # With its metadata: a role that no token has would be refused by whoever opens the artifact.
     again = hf_json.parse(rendered["tokenizer.json"], rendered)
     if tokenizer_hash(again) != tokenizer_hash(parts):
         raise Unsupported(

@@ -21,7 +21,7 @@ _FRESH = re.compile(r"\..+\.tokd-[0-9a-f]{16}")
 
 
 def write_new(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file that is not there yet, and wait until it lies on the disk.
+    """Write a new file, and wait until it is on the disk.
 
     Raises:
         FileExistsError
@@ -34,7 +34,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write a file beside its place and put it there in one step: a reader sees the old one or all of the new one.
 
     Raises:
-        FileExistsError: a device or a pipe stands there, which would be gone for all programs.
+        FileExistsError: the path is a device or a pipe, which would be gone for all programs.
     """
     if os.path.lexists(path) and not (path.is_symlink() or path.is_file() or path.is_dir()):
         raise FileExistsError(errno.EEXIST, "something that is not a regular file is there", str(path))
@@ -89,7 +89,7 @@ def sweep(directory: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Wait until the names in a directory lie on the disk."""
+    """Wait until the names in a directory are on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

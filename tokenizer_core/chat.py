@@ -41,7 +41,7 @@ class EncodedChat:
 
     Attributes:
         ids: uint32, shape (n,).
-        spans: uint32, shape (n, 2): the characters of the rendered text that each id stands for.
+        spans: uint32, shape (n, 2): the characters of each id in the rendered text.
         rendered: the text and who wrote it.
         reserved_literals: where the caller wrote what would be an added token if the template had.
         control: bool, shape (n,): the id is a special token.
@@ -145,7 +145,7 @@ class EncodedChat:
         return said
 
     def _blocks(self, message: int) -> list[tuple[int, int]]:
-        """Return the ``{% generation %}`` blocks of a message; one without text of it stands between its neighbours."""
+        """Return the ``{% generation %}`` blocks of a message; one without its text is between its neighbours."""
         blocks, (starts, ends) = self.rendered.generated, self._block_bounds
         if message in self._said:
             start, end = self._said[message]

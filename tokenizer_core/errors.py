@@ -10,7 +10,7 @@ TokdError
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
 │   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
 │   ├── TemplateMissing      template_missing: the tokenizer has no chat template
-│   ├── TemplateUntrackable  template_untrackable: it cannot be told who wrote what in the rendered text
+│   ├── TemplateUntrackable  template_untrackable: the author of the rendered text is unknown
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
 ├── CorpusError              what a tokenizer is to be trained on

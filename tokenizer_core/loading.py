@@ -21,7 +21,7 @@ def read(
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
 ) -> TokenizerParts:
-    """Read a file or directory, whose format is told from its content unless it is given.
+    """Read a file or directory; its content decides the format unless ``format`` does.
 
     Args:
         pattern: of a format that does not hold it: a rank file, or ``vocab.json`` with ``merges.txt``.

@@ -74,7 +74,7 @@ class Row:
     def special_tokens_mask(self) -> Mask:
         """Return 1 for padding and for the special tokens round the text, 0 for the text; shape (width,).
 
-        A special token that stands in the text itself counts as text, as in Hugging Face.
+        A special token in the text itself counts as text, as in Hugging Face.
         """
         mask = np.ones(len(self.ids), np.uint8)
         mask[self.pad_left + self.prefix : len(self.ids) - self.pad_right - self.suffix] = 0

@@ -1,4 +1,4 @@
-"""Prove that an expression covers every text: no character lies between its matches.
+"""Prove that an expression covers every text: no character is between its matches.
 
 It does if none of its alternatives can match nothing, and those that match one character of a class, whatever stands
 round it, have every character between them: one of them matches wherever a search begins. An expression with anything

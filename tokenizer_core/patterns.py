@@ -35,7 +35,7 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
         r"|\s*[\r\n]+|\s+(?!\S)|\s+",
     }
 )
-"""The text of every named pattern. All of them cover every text: no character lies outside their matches."""
+"""The text of every named pattern. All of them cover every text: no character is outside their matches."""
 
 ALIASES: Mapping[str, str] = MappingProxyType({"llama3": "cl100k_base"})
 """Second names: a pipeline holds the first, so that one pattern has one hash."""

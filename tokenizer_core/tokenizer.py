@@ -85,12 +85,12 @@ class Tokenizer(Codec):
         special_tokens: Mapping[str, int] | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> Self:
-        """Read what a model ships, a file or a directory, whose format is told from its content.
+        """Read a model's tokenizer file or directory; its content decides the format.
 
         Of a directory, what the model's own library would read is read; ``provenance`` says what was passed over.
 
         Args:
-            format: what the content is taken for; then nothing is told from it.
+            format: the format, instead of the one that the content shows.
             pattern, special_tokens: as in ``from_tiktoken``, of a format that does not hold them.
 
         Raises:
@@ -145,8 +145,8 @@ class Tokenizer(Codec):
         """Write an artifact directory: all of it appears at once, or nothing.
 
         Args:
-            path: the directory; an artifact that stands there is replaced, anything else is left alone, also an
-                artifact in whose directory other files lie.
+            path: the directory; an existing artifact is replaced, anything else is left alone, also an
+                artifact with other files in its directory.
             name: written into the manifest; by default the directory's name.
 
         Raises:

@@ -25,7 +25,7 @@ def require_keys(settings: Settings) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine alone: every address that it stands for."""
+    """Tell whether every address of a host is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -28,7 +28,7 @@ class Hosts:
 
     Args:
         settings: an address, ``localhost``, the name of the machine and ``host`` are always its own, and so is what
-            ``allowed_hosts`` lists; a name that begins with a dot stands for all below it.
+            ``allowed_hosts`` lists; a name that begins with a dot means all names below it.
 
     Raises:
         InvalidSetting: what is listed is no name.

@@ -38,7 +38,7 @@ class Axis:
         return cls(label, lowest, highest if highest > lowest else lowest + 1, logarithmic)
 
     def share(self, value: float) -> float:
-        """Return where on the scale a value lies, 0 to 1."""
+        """Return the position of a value on the scale, 0 to 1."""
         if not self.logarithmic:
             return (value - self.lowest) / (self.highest - self.lowest)
         low, high = math.log10(self.lowest), math.log10(self.highest)

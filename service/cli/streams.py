@@ -44,7 +44,7 @@ def argument_text(argument: str) -> str:
 
 
 def decode_utf8(data: bytes, source: str) -> str:
-    """Decode bytes; an error names the first wrong byte and where it stands."""
+    """Decode bytes; an error names the first wrong byte and its position."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

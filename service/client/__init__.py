@@ -182,7 +182,7 @@ class Client(_Methods):
         return _read(call, answer)
 
     def events(self, job_id: str) -> Iterator[Job]:
-        """Yield a job as it stands and after every change until it has ended; a stream that breaks is opened again."""
+        """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
         reader = EventReader(job_id, self._tries)
         while True:
             _require_open(self._http)
@@ -261,7 +261,7 @@ class AsyncClient(_Methods):
         return _read(call, answer)
 
     async def events(self, job_id: str) -> AsyncIterator[Job]:
-        """Yield a job as it stands and after every change until it has ended; a stream that breaks is opened again."""
+        """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
         reader = EventReader(job_id, self._tries)
         while True:
             _require_open(self._http)

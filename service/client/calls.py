@@ -291,14 +291,14 @@ def count_batch(texts: Sequence[str], **options: Unpack[TextOptions]) -> Call[li
 
 
 def offsets(text: str, target_spans: Targets | None = None, **options: Unpack[OffsetsOptions]) -> Call[Places]:
-    """Say where every token stands, and which overlap the target spans."""
+    """Return the span of every token, and the tokens that overlap the target spans."""
     return Call("POST", "/offsets", Places, {"text": one(text), "target_spans": target_spans, **options})
 
 
 def offsets_batch(
     texts: Sequence[str], target_spans: Sequence[Targets] | None = None, **options: Unpack[OffsetsOptions]
 ) -> Call[list[Places]]:
-    """Say where every token of many texts stands."""
+    """Return the span of every token of many texts."""
     body = {"text": several(texts), "target_spans": target_spans, **options}
     return Call("POST", "/offsets", rows_of(Places), body)
 

@@ -90,7 +90,7 @@ def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) 
 
 
 def job(job_id: str) -> Call[Job]:
-    """Tell how a job stands."""
+    """Return the present state of a job."""
     return Call("GET", job_path(job_id), Job)
 
 
@@ -220,7 +220,7 @@ class EventReader:
         """Handle an answer other than a stream: a saturated service is asked again after a pause.
 
         Raises:
-            TokdError: the answer stands.
+            TokdError: the answer is final.
         """
         pause = None if self._gives_up() else pause_after(answer, 1, 2)
         if pause is None:

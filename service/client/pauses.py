@@ -17,7 +17,7 @@ _SPREAD = 0.25
 
 
 def pause_after(answer: httpx.Response, attempt: int, tries: int) -> float | None:
-    """Return the seconds to wait before a request is sent again, or ``None`` if the answer stands."""
+    """Return the seconds to wait before a request is sent again, or ``None`` if the answer is final."""
     if answer.status_code != 503 or attempt >= tries:
         return None
     seconds = retry_after(answer)

@@ -97,7 +97,7 @@ class Jobs(Protocol):
         """
 
     def status(self, job_id: str, owner: str | None) -> JobStatus:
-        """Return how a job stands, without what it was asked for; it never waits for a change.
+        """Return the present state of a job without its request; never wait for a change.
 
         Raises:
             UnknownJob

@@ -44,7 +44,7 @@ _log = logging.getLogger("tokd.jobs")
 
 
 class Stopped(Exception):
-    """The worker was told to end."""
+    """The worker is stopping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class WorkerContext:
     Args:
         files: holds a directory for each job.
         target: where artifacts are published.
-        stopping: tells whether the worker is to end.
+        stopping: returns whether the worker is stopping.
         command: starts the process that trains; the file with its order comes last.
     """
 
@@ -85,7 +85,7 @@ def attempt(context: WorkerContext, lease: Lease) -> None:
     except LeaseLost:
         _log.warning("job %s was cancelled or is another worker's by now", lease.job.id)
     except JobsUnavailable:
-        _log.warning("job %s is let go of: its lease runs out", lease.job.id)
+        _log.warning("releasing job %s: its lease expires", lease.job.id)
         return
     with suppress(JobsUnavailable):
         if context.leases.finished_ago([lease.job.id]).get(lease.job.id, 0.0) is not None:

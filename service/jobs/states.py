@@ -2,7 +2,7 @@
 
 A caller sees five states and, of a running job, three phases. The stages below are finer by one: a job that is
 ``committing`` has its artifact ready and puts it into place, so it can no longer be cancelled; a caller sees it as
-publishing. ``python -m service.jobs.states`` draws the table as it stands in ``docs/jobs.md``.
+publishing. ``python -m service.jobs.states`` prints the diagram of ``docs/jobs.md``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Event(StrEnum):
     SUCCEED = "succeed"
     FAIL = "fail"
     GIVE_BACK = "give back"
-    """A worker lets go of it: it was told to stop, or the process that trained died."""
+    """A worker releases the job: the worker stops, or the training process died."""
 
     CANCEL = "cancel"
 

@@ -159,7 +159,7 @@ class JobStore:
         return job_of(row)
 
     def status(self, job_id: str, owner: str | None) -> JobStatus:
-        """Return how a job stands."""
+        """Return the present state of a job."""
         return status_of(self._row(job_id, owner, *STATUS))
 
     def counts(self) -> Mapping[State, int]:

@@ -58,7 +58,7 @@ class Worker:
         )
 
     def stop(self) -> None:
-        """Let go of the job at hand, at once, and end."""
+        """Release the current job at once, and end."""
         self._stop.set()
 
     def run(self) -> None:

@@ -31,7 +31,7 @@ _log = logging.getLogger("tokd.jobs")
 
 
 def put_into_place(made: Path, place: Path) -> Path:
-    """Move an artifact to its place, or beside it where another one stands, in one step; return where it is.
+    """Move an artifact to its place, or beside an existing one, in one step; return its path.
 
     A damaged one that is there is renamed: a place is named after its content, so that content would otherwise never
     have a place again.
@@ -48,7 +48,7 @@ def put_into_place(made: Path, place: Path) -> Path:
 
 
 def verified(place: Path, hash: str, **options: Any) -> Tokenizer:
-    """Open the artifact that lies in a place; ``options`` are those of ``Tokenizer.open``.
+    """Open the artifact of a place; ``options`` are those of ``Tokenizer.open``.
 
     Raises:
         ArtifactError: it is damaged, or not the one of this hash.
@@ -69,7 +69,7 @@ def damaged(place: Path, error: TokdError) -> ServiceError:
 def first_of(directory: Path, digits: str, name: str | None = None, *, any_name: bool = False) -> Path | None:
     """Return the place of an artifact of a hash: of several the one whose manifest is the oldest.
 
-    So what is published later never changes what a reference stands for.
+    So a later artifact never changes the meaning of a reference.
 
     Args:
         name: that the place has; ``None`` is a place without one.

@@ -74,7 +74,7 @@ class TrainingSettings(BaseModel):
     eos: str | None = Field(None, description="The special token that ends a text, for those who ask for it.")
     pad: str | None = Field(None, description="The special token that fills a row.")
     chat_template: str | None = Field(None, description="Jinja source of a template for chats.")
-    replace_invalid: bool = Field(False, description="U+FFFD stands for bytes that are not UTF-8, not an error.")
+    replace_invalid: bool = Field(False, description="Replace invalid UTF-8 by U+FFFD instead of failing.")
 
 
 def _defaults() -> TrainingSettings:

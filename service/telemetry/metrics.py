@@ -51,7 +51,7 @@ class _Tally:
         self.buckets = [0] * (len(_SECONDS) + 1)
 
     def flush(self) -> None:
-        """Add what was counted to Prometheus's objects, and begin anew."""
+        """Add the counts to Prometheus's objects, and reset them."""
         requests, seconds, bytes_in, bytes_out, tokens = self._into
         requests.inc(self.requests)
         bytes_in.inc(self.bytes_in)

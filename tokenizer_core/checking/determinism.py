@@ -14,7 +14,7 @@ _COPIES = 8
 
 
 def determinism(tokenizer: Tokenizer) -> Finding:
-    """Encode every text again: alone, in batches, on threads at once, and with the tokenizer built anew."""
+    """Encode every text again: alone, in batches, on threads at once, and with a new tokenizer object."""
     texts = [*HARD.values(), *PROSE.values()] * _COPIES
     truth = [tokenizer.encode(text, special_tokens="text").tolist() for text in texts]
     ways = 0

@@ -65,7 +65,7 @@ def _problem(tokenizer: Tokenizer, text: str, unit: Unit, ids: list[int], spans:
 
 
 def _positions(text: str, unit: Unit) -> tuple[list[int], list[int]]:
-    """Return the unit's position by byte: of the character that the byte stands in, and of the next full one."""
+    """Return the unit's position by byte: of the character of the byte, and of the next full one."""
     floor: list[int] = []
     ceiling: list[int] = [0]
     position = 0

@@ -126,6 +126,6 @@ def _marks(tree: nodes.Template) -> set[int]:
 
 
 def _text(node: nodes.Node) -> str:
-    """Return what stands in the template, as text or as a string; nothing for other nodes."""
+    """Return the text of a node of the template, also of a string; nothing for other nodes."""
     text = getattr(node, "data", None) or getattr(node, "value", None)
     return text if isinstance(text, str) else ""

@@ -40,7 +40,7 @@ class Place(NamedTuple):
         """Tell a pattern from a path.
 
         Args:
-            plain: directories whose names are not patterns, whatever stands in them.
+            plain: directories whose names are never patterns.
         """
         if not glob.has_magic(str(path)):
             return cls(path)
@@ -60,9 +60,9 @@ class Bounds:
     """Bounds of a corpus; an empty bound or ``None`` restricts nothing.
 
     Attributes:
-        roots: local files lie below one of these, after all links; a relative path begins at the first.
+        roots: local files must be below one of these, after all links; a relative path begins at the first.
         closed: directories below a root that do not belong to it, nor anything in them.
-        uploads: a file right in this directory is found by its name, whatever stands in that: no part is a pattern.
+        uploads: a file directly in this directory is found by its literal name, which is never a pattern.
         schemes: of URLs, such as ``https``.
         max_bytes: of all files, unpacked.
         max_entries: of directories that are looked at to find the files; two links to the directory they are in make
@@ -129,7 +129,7 @@ class Bounds:
         """Open a regular file.
 
         Raises:
-            CorpusForbidden: ``path_forbidden``, if what was opened lies outside the roots.
+            CorpusForbidden: ``path_forbidden``, if the opened file is outside the roots.
         """
         # O_NONBLOCK: opening a pipe must not wait for its other end.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -46,7 +46,7 @@ class Files:
         format: what the files are, whatever they are called.
         field: of a line of JSON.
         column: of a Parquet file.
-        on_error: ``"skip"`` leaves out lines and rows that cannot be read, and tells how many and the first of them.
+        on_error: ``"skip"`` leaves out unreadable lines and rows, and reports their number and the first of them.
     """
 
     paths: tuple[str | os.PathLike[str], ...]
@@ -218,7 +218,7 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         found = _files_at(place, finding)
     except OSError as error:
         if bounds.roots and error.filename and not real.holds(Path(error.filename)):
-            # What a link out of the roots leads to is told to nobody, nor whether it is there.
+            # The error reveals neither the target of a link out of the roots nor its existence.
             raise bounds.outside(str(real.leaving(Path(error.filename), place.beginning)), field) from None
         raise not_found(str(place.path), error, field) from error
     # Left out without an error, which would reveal what is in a closed directory.
@@ -227,7 +227,7 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
     if found and not others:
         raise not_found(str(place.path), "what the run itself writes is not a corpus", field)
     for file in others:
-        # A link out of the roots is refused before anything is read, and the error says nothing of what lies behind it.
+        # A link out of the roots is refused before anything is read, and the error does not reveal its target.
         if bounds.roots and not real.holds(file):
             raise bounds.outside(str(real.leaving(file, place.beginning)), field)
         opener = partial(bounds.open, file, field)
@@ -252,7 +252,7 @@ def _files_at(place: Place, finding: _Finding) -> list[Path]:
 
 
 def _below(directory: Path, look: Look) -> Iterator[Path]:
-    """List what lies below a directory, but nothing hidden, nor what links lead to.
+    """List the files below a directory, without hidden files and the targets of links.
 
     Raises:
         OSError: a directory cannot be listed, whose texts would be missing without a word.

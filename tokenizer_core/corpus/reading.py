@@ -41,7 +41,7 @@ class Source:
 
     Attributes:
         name: for messages.
-        size: as it lies on the disk, if that is known.
+        size: bytes on the disk, if known.
         identity: names the content; equal only for equal content.
         stamp: tells cheaply whether the content may have changed since.
     """
@@ -60,7 +60,7 @@ class Meter:
     """The number of bytes read so far.
 
     Attributes:
-        bytes: as they lie on the disk.
+        bytes: on the disk.
         unpacked: the same, unpacked.
     """
 
@@ -111,7 +111,7 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
     size, before = 0, 0
     for block in blocks(source, meter):
         if end := block.rfind(b"\n") + 1:
-            # Parts of a long line are joined once: each time anew would take quadratic time.
+            # Parts of a long line are joined once: repeated joining would take quadratic time.
             whole = b"".join((*parts, block[:end]))
             yield whole
             before += whole.count(b"\n")
@@ -156,7 +156,7 @@ def rows(
         _check_column(parquet.read_schema(file), column, source.name, arrow.types)
         at, table = 0, parquet.ParquetFile(file, read_dictionary=[column])
         for batch in table.iter_batches(batch_size=1024, columns=[column]):
-            # As a dictionary, a text that stands in every row is held once, whatever it would unpack to.
+            # As a dictionary, a text that every row repeats is held once, whatever its unpacked size.
             # By its name: to Parquet `a` and `a.b` are also what lies within a column `a`, and may stand before it.
             texts = batch.column(column)
             if not arrow.types.is_dictionary(texts.type):

@@ -30,7 +30,7 @@ class RealRoots:
         self.with_magic = [root for root in named if glob.has_magic(str(root))]
 
     def holds(self, path: Path) -> bool:
-        """Tell whether a path, existing or not, lies below a root and in no closed directory."""
+        """Tell whether a path, existing or not, is below a root and in no closed directory."""
         try:
             real = self.real(path)
         except (OSError, ValueError):
@@ -51,7 +51,7 @@ class RealRoots:
             try:
                 at = self._step(at, name)
             except OSError:
-                # Nothing lies below what is not there: the rest is as it is written, however long.
+                # Nothing is below a missing directory: the rest of the path stays as written, however long.
                 return "/".join((at, *names[index:]))
         return at or "/"
 
@@ -67,5 +67,5 @@ class RealRoots:
 
 
 def is_below(real: str, directory: str) -> bool:
-    """Tell whether a real path is a real directory or lies in it."""
+    """Tell whether a real path is a real directory or inside it."""
     return real == directory or real.startswith(f"{directory.rstrip('/')}/")

@@ -16,7 +16,7 @@ class Fields:
 
     Args:
         value: what should be an object.
-        path: where it stands in the document; empty at the root.
+        path: its place in the document; empty at the root.
     """
 
     def __init__(self, value: object, path: str) -> None:

@@ -25,7 +25,7 @@ from tokenizer_core.formats.hf_settings import read_settings
 
 
 def parse(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
-    """Read both files; what lies beside them says which literals are added tokens.
+    """Read both files; the files beside them name the added tokens.
 
     Raises:
         InvalidArtifact, Unsupported: also a class of tokenizer that would add stages of its own.

@@ -1,6 +1,6 @@
 """Read Hugging Face's layout: a ``tokenizer.json``, a directory around one, or ``vocab.json`` with ``merges.txt``.
 
-``tokenizer.json`` alone decides the ids of a text; what lies beside it gives names to special tokens, sides and chat
+``tokenizer.json`` alone decides the ids of a text; the files beside it give names to special tokens, sides and chat
 templates, and must not contradict it.
 """
 

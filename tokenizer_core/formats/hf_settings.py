@@ -82,7 +82,7 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
 
 
 def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
-    """Read the chat templates of a directory whose tokenizer stands in a file of another layout.
+    """Read the chat templates of a directory whose tokenizer file has another layout.
 
     Returns:
         The files that were read, by name; and settings with nothing but the templates.

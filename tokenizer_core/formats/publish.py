@@ -22,10 +22,10 @@ def publish(path: Path, contents: Mapping[str, bytes], *, check_replaced: Callab
 
     Args:
         contents: bytes by file name.
-        check_replaced: refuses what stands at ``path`` if it may not be replaced.
+        check_replaced: refuses the present content of ``path`` if it may not be replaced.
 
     Raises:
-        InvalidArtifact: something stands at ``path`` that may not be replaced.
+        InvalidArtifact: the content of ``path`` may not be replaced.
     """
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ _FOREIGN = (
     (_WORDPIECE, "a WordPiece vocabulary (BERT)"),
     (_RWKV, "the vocabulary of RWKV World"),
 )
-"""Families that are told apart, so that the refusal has a name."""
+"""Families that are recognised, so that the refusal has a name."""
 
 _FOREIGN_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt")
 
@@ -78,7 +78,7 @@ def _in_directory(path: Path) -> Source:
     if (path / "tokenizer.json").exists():
         found.append(("tokenizer.json", Source("huggingface", path)))
     if (path / "vocab.json").exists() and (path / "merges.txt").exists():
-        # What lies beside them says which entries are special: it is not passed over.
+        # The files beside them name the special entries: they are not passed over.
         described = any((path / name).exists() for name in ("tokenizer_config.json", "special_tokens_map.json"))
         found.append(("vocab.json", Source("huggingface" if described else "vocab_merges", path)))
     if found:

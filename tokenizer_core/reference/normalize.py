@@ -60,7 +60,7 @@ def clean_cuts(stages: Iterable[Mapping[str, Any]], text: str) -> list[tuple[int
 
 
 def byte_cuts(source: str, text: str, cuts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Turn clean cuts into bytes, and add every byte of what stands between two of them unchanged."""
+    """Turn clean cuts into bytes, and add every byte of the unchanged text between two of them."""
     found = [(0, 0)]
     for (first, here), (last, there) in pairwise(cuts):
         before, after = source[first:last].encode("utf-8"), text[here:there].encode("utf-8")

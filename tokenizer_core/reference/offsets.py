@@ -40,7 +40,7 @@ def borders(text: str, unit: str) -> Iterator[tuple[int, int]]:
 def in_unit(text: str, spans: Sequence[tuple[int, int]], unit: str) -> list[tuple[int, int]]:
     """Turn byte spans into the smallest spans of whole characters that cover them; byte spans stay as they are.
 
-    An empty span, a token that stands for no text, stays empty where it is.
+    An empty span, of a token without text, stays empty at its place.
     """
     if unit == "byte":
         return list(spans)

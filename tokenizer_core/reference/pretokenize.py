@@ -19,7 +19,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 
 
 def stretches(pattern: Mapping[str, str], text: str) -> list[tuple[str, bool]]:
-    """Tile the text with the matches of a pattern and what lies between; the flag says which is a match.
+    """Tile the text with the matches of a pattern and the gaps between them; the flag marks a match.
 
     Args:
         pattern: one entry: ``name``, ``regex`` or ``string``, with its text.

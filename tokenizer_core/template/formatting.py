@@ -178,7 +178,7 @@ class _JsonWriter:
         self.pieces: list[str] = []
 
     def write(self, item: Any, level: int) -> None:
-        """Write a value that stands inside of ``level`` lists and objects."""
+        """Write a value inside of ``level`` lists and objects."""
         if isinstance(item, str):
             self.pieces.append(self._string(item))
         elif isinstance(item, (list, tuple)):

@@ -56,7 +56,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A rendered text, what of it the caller wrote, and what stands in ``{% generation %}`` blocks."""
+    """A rendered text, the spans that the caller wrote, and the ``{% generation %}`` blocks."""
 
     text: str
     spans: tuple[Span, ...]
@@ -80,7 +80,7 @@ class Origins:
     """Turn a caller's values into tracked ones, and number the places that they come from."""
 
     def __init__(self, shared: Origins | None = None) -> None:
-        """Begin anew, or continue after the places of what several chats share."""
+        """Begin afresh, or continue after the places that several chats share."""
         self._places: list[_Place] = [_Place(None, 0, "")] if shared is None else shared._places.copy()
         self._paths: dict[int, str] = {0: ""} if shared is None else shared._paths.copy()
         self.size: int = 0 if shared is None else shared.size
@@ -148,7 +148,7 @@ class Origins:
         )
 
     def _number(self, place: _Place) -> int:
-        """Return the number of a place; a key and what stands behind it have the same one."""
+        """Return the number of a place; a key and its value have the same one."""
         if self._places[-1] != place:
             self._places.append(place)
         return len(self._places) - 1

@@ -27,7 +27,7 @@ from tokenizer_core.training.settings import BYTES, MAX_VOCAB_SIZE, TieBreak, Tr
 from tokenizer_core.training.train import counted
 
 WORDS = r"[^\s\x1C-\x1F]+|[\s\x1C-\x1F]"
-"""Each white space and what lies between: the usual words of character-level vocabularies.
+"""White space and the stretches between: the usual words of character-level vocabularies.
 
 White space is what ``str.split`` takes for it, also four separators that are not white space in Unicode: readers in
 Python split a line of ``merges.txt`` so, and a merge must not be split.

@@ -31,7 +31,7 @@ class Rules:
     Attributes:
         config: the pipeline as canonical JSON; its normalizer and its pretokenizer cut the pieces.
         special_tokens: literals that end a document and are not counted.
-        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
+        replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         threads: 0 means one a core; they change no count.
     """
 

@@ -222,7 +222,7 @@ def warn_of_huge_pieces(counts: Counts) -> None:
 
 
 def warn_of_skipped(counts: Counts) -> None:
-    """Warn when lines or rows of the corpus were left out, where no report tells it."""
+    """Warn of lines or rows of the corpus that were left out, where no report has them."""
     if counts.skipped:
         message = f"{counts.skipped} lines of the corpus were skipped, first {counts.first_skipped[0]}"
         warnings.warn(message, TrainingWarning, stacklevel=4)

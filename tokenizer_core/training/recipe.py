@@ -46,8 +46,8 @@ class Recipe:
         settings: of ``TrainSettings``.
         sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
-        extends_hash: of that tokenizer; another one that lies there by the time of the run is not extended.
-        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
+        extends_hash: of that tokenizer; the run refuses another one at its place.
+        replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         name: of the artifact, for its manifest.
         bos, eos, pad: which of the special tokens begins a text, ends it, and fills a row; for those who ask.
         chat_template: Jinja source.

@@ -72,7 +72,7 @@ class TrainingRun:
             progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
             threads: for counting; 0 means one a core. They change nothing.
             shard_bytes: files are counted together up to this size. It changes nothing.
-            left_out: files and directories that are not of the corpus, though they lie below it; the run's own
+            left_out: files and directories below the corpus that are not part of it; the run's own
                 directory never is.
 
         Raises:
@@ -156,7 +156,7 @@ class TrainingRun:
     def publish(self, target: str | Path) -> Tokenizer:
         """Write the artifact directory, and one for each of ``sizes`` beside it; return the tokenizer.
 
-        Another size stands in ``<target>-<size>``.
+        Another size is in ``<target>-<size>``.
         """
         target = place_of(target, "target")
         made = self._made()
@@ -164,7 +164,7 @@ class TrainingRun:
         return made[0]
 
     def in_the_way(self, target: str | Path) -> list[Path]:
-        """Return what stands where ``publish`` would write, and is not what this run has published there.
+        """Return the obstacles where ``publish`` would write, except results of this run.
 
         An artifact among these would be replaced. Nothing is published before all merges are made.
         """

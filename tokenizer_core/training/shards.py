@@ -27,7 +27,7 @@ class Shard:
 
     Attributes:
         key: hash of their content and of everything else that can change their counts.
-        size: bytes as they lie on the disk.
+        size: bytes on the disk.
         stamps: of the files when the key was made.
         is_large: whether it is one file that is larger than a shard.
     """

@@ -45,7 +45,7 @@ def train(
 
     Args:
         corpus: a path, glob pattern or URL; ``Files``; paths as ``Path`` objects; strings; or ``Counts``.
-        replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
+        replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         threads: for counting; 0 means one a core. It changes no merge.
         progress: called about ten times a second; what it raises, such as ``Cancelled``, ends the run.
 

@@ -5,7 +5,7 @@ other, with its count; ``learn`` takes as many as are wanted. ``n`` below is the
 words, ``m`` of merges, ``p`` of distinct pairs. All rungs make the same merges. Read them in this order:
 
 0. ``order``                    which of several equally frequent pairs is first, and how many merges are taken
-1. ``naive_recount``            count every pair anew for every merge: O(m n)
+1. ``naive_recount``            count every pair again for every merge: O(m n)
 2. ``incremental_counts``       keep the counts, and mend them in the words that change: O(m (n + p))
 3. ``parallel_pretokenization`` documents to words over all cores, for any rung
 4. ``inverted_index``           know the words of every pair: O(m p) and the words that change

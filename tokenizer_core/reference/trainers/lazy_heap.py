@@ -2,7 +2,7 @@
 
 O(log p) for each change of a count. An entry says what the pair was worth when it was pushed; one that says something
 else than the count is stale and dropped when it comes up. So that stale entries do not outnumber the others, the heap
-is built anew when it has grown to a multiple of the pairs. As in sentencepiece (Kudo, 2018) and YouTokenToMe (2019).
+is rebuilt when it has grown to a multiple of the pairs. As in sentencepiece (Kudo, 2018) and YouTokenToMe (2019).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokenizer_core.reference.trainers.order import Order, Pair
 Entry = tuple[tuple[object, ...], int, Pair]
 
 CROWDED = 4
-"""Entries for each pair at which the heap is built anew."""
+"""Entries for each pair at which the heap is rebuilt."""
 
 
 class LazyHeap:

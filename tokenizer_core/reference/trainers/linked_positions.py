@@ -15,7 +15,7 @@ from tokenizer_core.reference.trainers.order import Order, Pair
 
 
 class Links:
-    """Tokens and their neighbours by place, the count of every pair, and the places where it stands.
+    """Tokens and their neighbours by place, and the count and the places of every pair.
 
     Args:
         words: each with the number of times that it counts.
@@ -35,7 +35,7 @@ class Links:
             self._count(place, 1)
 
     def merge(self, pair: Pair) -> set[Pair]:
-        """Merge a pair wherever it stands; return the pairs whose count has changed."""
+        """Merge a pair at all its places; return the pairs whose count has changed."""
         changed: set[Pair] = {pair}
         for place in sorted(self.places[pair]):
             if place not in self.places[pair]:

@@ -32,7 +32,7 @@ def naive_recount(words: Mapping[bytes, int], order: Order) -> Iterator[tuple[Pa
 
 
 def neighbours(word: Sequence[bytes]) -> list[Pair]:
-    """List the pairs of a word: in ``aaa`` the pair ``(a, a)`` stands twice."""
+    """List the pairs of a word: in ``aaa`` the pair ``(a, a)`` occurs twice."""
     return list(pairwise(word))
 
 

@@ -24,7 +24,7 @@ SHARE = 256
 
 
 def count_words(documents: Iterable[str], pattern: str, special_tokens: Sequence[str] = ()) -> Counter[bytes]:
-    """Count the words of documents; special tokens lie between documents and are not words."""
+    """Count the words of documents; special tokens separate documents and are not words."""
     words: Counter[bytes] = Counter()
     # The longest first: of two that begin alike the regular expression takes the one that is named first.
     literals = sorted(special_tokens, key=len, reverse=True)
