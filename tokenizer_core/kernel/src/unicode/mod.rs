@@ -2,7 +2,6 @@
 //!
 //! A class is a set of bits; `class` finds it in a table of two stages, and `ASCII` holds the first 128.
 
-mod tables;
 pub(crate) mod utf8;
 
 /// The version of every class table; `regex-syntax` and `unicode-normalization` have the same.
@@ -27,7 +26,7 @@ pub const NEWLINE: u8 = 1 << 7;
 /// `\p{L}`.
 pub const LETTER: u8 = UPPER | LOWER | CASELESS;
 
-/// The classes there are, and the letter that stands for each in the generated tables.
+/// The classes there are, and the letter that stands for each in `classes.txt`.
 pub const LETTERS: [(u8, u8); 10] = [
     (b'.', 0),
     (b'U', UPPER | WORD),
@@ -41,16 +40,26 @@ pub const LETTERS: [(u8, u8); 10] = [
     (b'_', WORD),
 ];
 
-const BLOCK_BITS: u32 = 8;
-const BLOCK_MASK: usize = (1 << BLOCK_BITS) - 1;
+/// Written by `examples/generate_unicode_tables.rs`: for each plane a line with the blocks of its 256 code points each, as
+/// two hexadecimal digits, and for each block a line with the letters of its code points.
+const FILE: &[u8] = include_bytes!("classes.txt");
 
-static INDEX: [u8; tables::INDEX.len() / 2] = decode_index();
-static CLASSES: [u8; tables::BLOCKS.len()] = decode_blocks();
+const BLOCK_BITS: u32 = 8;
+const BLOCK: usize = 1 << BLOCK_BITS;
+const BLOCK_MASK: usize = BLOCK - 1;
+const PLANES: usize = 17;
+/// Where the lines of the blocks begin, and how many they are.
+const FIRST_BLOCK: usize = PLANES * (2 * BLOCK + 1);
+const BLOCKS: usize = (FILE.len() - FIRST_BLOCK) / (BLOCK + 1);
+const _: () = assert!(FILE.len() == FIRST_BLOCK + BLOCKS * (BLOCK + 1) && FILE[FILE.len() - 1] == b'\n');
+
+static INDEX: [u8; PLANES * BLOCK] = decode_index();
+static CLASSES: [u8; BLOCKS * BLOCK] = decode_blocks();
 
 /// The class of every byte that is a character; bytes above 127 have none.
 pub static ASCII: [u8; 256] = ascii();
 
-/// The letter that stands for a class in the generated tables, if there are characters of it.
+/// The letter that stands for a class in `classes.txt`, if there are characters of it.
 pub fn letter_of_class(class: u8) -> Option<u8> {
     LETTERS.iter().find(|(_, known)| *known == class).map(|(letter, _)| *letter)
 }
@@ -95,11 +104,13 @@ pub fn is_word(character: char) -> bool {
     class(character) & WORD != 0
 }
 
-const fn decode_index() -> [u8; tables::INDEX.len() / 2] {
-    let mut index = [0; tables::INDEX.len() / 2];
+const fn decode_index() -> [u8; PLANES * BLOCK] {
+    let mut index = [0; PLANES * BLOCK];
     let mut at = 0;
     while at < index.len() {
-        index[at] = hexadecimal(tables::INDEX[2 * at]) << 4 | hexadecimal(tables::INDEX[2 * at + 1]);
+        let line_ends = at / BLOCK;
+        let digits = 2 * at + line_ends;
+        index[at] = hexadecimal(FILE[digits]) << 4 | hexadecimal(FILE[digits + 1]);
         at += 1;
     }
     index
@@ -109,17 +120,18 @@ const fn hexadecimal(digit: u8) -> u8 {
     if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 }
 }
 
-const fn decode_blocks() -> [u8; tables::BLOCKS.len()] {
+const fn decode_blocks() -> [u8; BLOCKS * BLOCK] {
     let mut class_of_letter = [0; 256];
     let mut at = 0;
     while at < LETTERS.len() {
         class_of_letter[LETTERS[at].0 as usize] = LETTERS[at].1;
         at += 1;
     }
-    let mut classes = [0; tables::BLOCKS.len()];
+    let mut classes = [0; BLOCKS * BLOCK];
     at = 0;
     while at < classes.len() {
-        classes[at] = class_of_letter[tables::BLOCKS[at] as usize];
+        let line_ends = at / BLOCK;
+        classes[at] = class_of_letter[FILE[FIRST_BLOCK + at + line_ends] as usize];
         at += 1;
     }
     classes
