@@ -1,8 +1,8 @@
 """The pretokenizer patterns that have a name: their exact texts, and the name behind every known spelling.
 
 The texts mean the same to the ``regex`` module, to tiktoken's engine and to Hugging Face's (Oniguruma), so they are
-what an export writes. Two traps: ``\\s++$`` is the end of the text in all three, since a maximal run of white space
-never stands before a newline; and a possessive ``{1,3}+`` is not possessive in Oniguruma.
+what an export writes. Two traps: ``\\s++$`` is the end of the text in all three, since no newline
+follows a maximal run of white space; and a possessive ``{1,3}+`` is not possessive in Oniguruma.
 
 A pattern without a name is kept as Oniguruma reads it, since a ``tokenizer.json`` holds it so. tiktoken's engine reads
 some signs differently; ``from_tiktoken`` writes them so that both mean the same.

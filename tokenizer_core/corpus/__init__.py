@@ -1,6 +1,6 @@
 """A corpus: its files, its bounds, and its content block by block.
 
-``roots`` are directories that files may lie in, ``bounds`` what a corpus may be when somebody else names it,
-``names`` tells paths from texts, ``web_files`` lie behind http and https, ``reading`` unpacks one file, ``files`` finds
-them all, ``segments`` cuts a large one, ``sample`` takes the first texts of each.
+``files`` finds the files of a corpus and ``reading`` unpacks one. ``bounds`` restrict a corpus from a caller, and
+``roots`` its directories. ``names`` distinguishes paths from texts, ``web_files`` reads over http and https,
+``segments`` divides a large file, ``sample`` takes texts for measurements.
 """

@@ -1,7 +1,7 @@
 """Bounds of a corpus from a caller: paths, URLs, bytes.
 
-A local path is checked twice: when files are looked for, and when one is open, by what was really opened. So no link
-leads out of the roots, whenever it is made.
+A local path is checked twice: in the search for files, and on the opened file itself. So no link leads out of the
+roots, even one that is made in between.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Text that knows the characters that a caller wrote.
 
 A ``Tracked`` is a string with *runs*: ``(end, code)`` for each stretch of one origin. Code 0 is the template; other
-codes are twice the number of a field, plus one for what stands in a ``{% generation %}`` block. Whatever cannot be
-followed character by character counts as the caller's, whole.
+codes are twice the number of a field, plus one inside a ``{% generation %}`` block. A result that cannot be followed
+character by character is the caller's as a whole.
 """
 
 from __future__ import annotations

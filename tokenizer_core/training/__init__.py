@@ -1,7 +1,7 @@
 """Training: a corpus and settings in, a tokenizer out, in one call or in a run that resumes after a kill.
 
-``settings`` are what to train, ``progress`` tells how far it has come. ``counting`` makes ``counts`` of a corpus,
-``learning`` merges of counts, and ``plans`` say what both are for: a new vocabulary or a longer one. ``train`` does it
-in one call, and ``characters`` for characters in the place of bytes. ``run`` does it in a directory: ``recipe`` is what
-it is asked for, ``shards`` are what it counts at once, ``merge_log`` keeps its merges, ``report`` says what came of it.
+``counting`` turns a corpus into ``counts``, and ``learning`` turns counts into merges, by a plan (``plans``): a new
+vocabulary or an extended one. ``train`` does both in one call with ``settings``; ``characters`` trains on characters
+instead of bytes. ``run`` does both in a directory: ``recipe`` is its input, ``shards`` are its units of counting,
+``merge_log`` is its checkpoint of merges, ``report`` its result in numbers. ``progress`` reports and stops either.
 """
