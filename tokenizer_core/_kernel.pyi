@@ -73,6 +73,10 @@ class Vocabulary:
     def digest(self) -> bytes:
         """SHA-256 over every id, its bytes and every merge; 32 bytes."""
 
+    @property
+    def missing_bytes(self) -> bytes:
+        """The bytes that have no token of their own, in order; a text that holds one is refused."""
+
     def token_bytes(self, id: int) -> bytes | None:
         """Return the token's bytes, or ``None`` for a hole."""
 

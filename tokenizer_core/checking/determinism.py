@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from tokenizer_core.checking.report import Finding, failed, passed
-from tokenizer_core.checking.texts import HARD, PROSE
+from tokenizer_core.checking.texts import hard, prose
 from tokenizer_core.tokenizer import Tokenizer
 
 THREADS = (1, 2, 4)
@@ -15,7 +15,7 @@ _COPIES = 8
 
 def determinism(tokenizer: Tokenizer) -> Finding:
     """Encode every text again: alone, in batches, on threads at once, and with a new tokenizer object."""
-    texts = [*HARD.values(), *PROSE.values()] * _COPIES
+    texts = [*hard(tokenizer).values(), *prose(tokenizer).values()] * _COPIES
     truth = [tokenizer.encode(text, special_tokens="text").tolist() for text in texts]
     ways = 0
     for way, rows in _ways(tokenizer, texts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tokenizer_core.checking.report import Finding, failed, passed
-from tokenizer_core.checking.texts import PROSE
+from tokenizer_core.checking.texts import prose
 from tokenizer_core.token_counts import fertility as fertility_of
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -33,7 +33,7 @@ def fertility(tokenizer: Tokenizer) -> Finding:
 
     Words are those of Unicode's default boundaries (UAX 29), where an ideograph is a word of its own.
     """
-    measures = {name: _measure(tokenizer, text) for name, text in PROSE.items()}
+    measures = {name: _measure(tokenizer, text) for name, text in prose(tokenizer).items()}
     summary = ", ".join(f"{name} {measure['per_word']:.2f}" for name, measure in measures.items())
     for name, measure in measures.items():
         if not 0 < measure["per_byte"] <= 1:

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any, get_args
 
 from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
-from tokenizer_core.checking.texts import HARD, PROSE
+from tokenizer_core.checking.texts import hard, prose
 from tokenizer_core.config import Unit
 from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
@@ -18,7 +18,8 @@ def offsets(tokenizer: Tokenizer) -> Finding:
 
     Where a normalizer changed the text, spans must still be in order and inside it.
     """
-    texts: list[tuple[str, str, SpecialTokens]] = [(name, text, "text") for name, text in {**HARD, **PROSE}.items()]
+    named = {**hard(tokenizer), **prose(tokenizer)}
+    texts: list[tuple[str, str, SpecialTokens]] = [(name, text, "text") for name, text in named.items()]
     texts += [(literal, f"é {literal} 👍", "parse") for literal in tokenizer.special_tokens]
     broken: list[dict[str, Any]] = []
     spans = 0

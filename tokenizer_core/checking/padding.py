@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tokenizer_core.checking.report import Finding, failed, not_applicable, passed
-from tokenizer_core.checking.texts import PROSE
+from tokenizer_core.checking.texts import prose
 from tokenizer_core.config import Side
 from tokenizer_core.padding import Row, shape_rows
 from tokenizer_core.tokenizer import Tokenizer
@@ -37,7 +37,7 @@ def _token_problem(tokenizer: Tokenizer, pad_id: int) -> str | None:
         return f"the pad id {pad_id} is not below the vocabulary size {tokenizer.vocab_size}"
     if tokenizer.decode([pad_id], skip_special_tokens=True):
         return f"the pad id {pad_id} is not special: skip_special_tokens leaves it in the text"
-    if any(pad_id in tokenizer.encode(text, special_tokens="text") for text in PROSE.values()):
+    if any(pad_id in tokenizer.encode(text, special_tokens="text") for text in prose(tokenizer).values()):
         return f"ordinary text is encoded to the pad id {pad_id}"
     return None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import unicodedata
 
+from tokenizer_core.tokenizer import Tokenizer
+
 ENGLISH = """\
 The harbour master kept two logbooks. The first was the official one, bound in green cloth, where every arrival stood
 with its tonnage, its cargo and the hour at which the pilot had come aboard. The second was a school exercise book, and
@@ -108,3 +110,21 @@ def every_character() -> str:
         for character in map(chr, range(sys.maxunicode + 1))
         if unicodedata.category(character) not in ("Cn", "Cs")
     )
+
+
+def covered(text: str, tokenizer: Tokenizer) -> str:
+    """Leave out the characters with a byte that the vocabulary has no token for; their encoding is refused."""
+    missing = tokenizer.parts.vocabulary.missing_bytes
+    if not missing:
+        return text
+    return "".join(character for character in text if not set(character.encode()) & set(missing))
+
+
+def hard(tokenizer: Tokenizer) -> dict[str, str]:
+    """Return the hard texts as far as the vocabulary covers them."""
+    return {name: covered(text, tokenizer) for name, text in HARD.items()}
+
+
+def prose(tokenizer: Tokenizer) -> dict[str, str]:
+    """Return the four kinds of text as far as the vocabulary covers them."""
+    return {name: covered(text, tokenizer) for name, text in PROSE.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import perf_counter
 
 from tokenizer_core.checking.report import Finding, failed, passed
-from tokenizer_core.checking.texts import PROSE
+from tokenizer_core.checking.texts import prose
 from tokenizer_core.tokenizer import Tokenizer
 
 FLOOR_MB_S = 1.0
@@ -20,7 +20,7 @@ def throughput(tokenizer: Tokenizer, clock: Callable[[], float] = perf_counter) 
     """Encode, count and decode about a megabyte of mixed text on one thread.
 
     The best of several rounds counts: on a busy machine most of them are interrupted."""
-    mixed = "\n".join(PROSE.values())
+    mixed = "\n".join(prose(tokenizer).values())
     text = mixed * (_SAMPLE_BYTES // len(mixed.encode()) + 1)
     size = len(text.encode())
     ids = tokenizer.encode(text, special_tokens="text")

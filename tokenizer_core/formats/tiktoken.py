@@ -41,6 +41,12 @@ def render(parts: TokenizerParts) -> bytes:
         Unsupported: tiktoken, which merges by the order of ids and takes whole pieces, would give other ids.
     """
     data = rank_lines(parts.vocabulary)
+    if missing := parts.vocabulary.missing_bytes:
+        raise Unsupported(
+            f"a rank file has a token for every byte, and this vocabulary has none for 0x{missing[0]:02X}; export to "
+            "the Hugging Face layout",
+            field="vocab",
+        )
     if recovered(parts.vocabulary) is None:
         raise Unsupported(
             "ranks are ids in a rank file, and the merges of this tokenizer are not in the order of their ids; export "

@@ -122,11 +122,7 @@ impl Vocabulary {
     /// # Errors
     /// `missing_byte`, naming the first that has none.
     pub fn byte_ids(&self) -> Result<[u32; 256]> {
-        let singles: HashMap<u8, u32> = self
-            .tokens()
-            .filter(|(id, bytes)| bytes.len() == 1 && !self.is_opaque(*id))
-            .map(|(id, bytes)| (bytes[0], id))
-            .collect();
+        let singles = self.single_bytes();
         let mut ids = [0; 256];
         for byte in 0..=255_u8 {
             ids[byte as usize] = *singles.get(&byte).ok_or_else(|| {
@@ -134,6 +130,31 @@ impl Vocabulary {
             })?;
         }
         Ok(ids)
+    }
+
+    fn single_bytes(&self) -> HashMap<u8, u32> {
+        let singles = self.tokens().filter(|(id, bytes)| bytes.len() == 1 && !self.is_opaque(*id));
+        singles.map(|(id, bytes)| (bytes[0], id)).collect()
+    }
+
+    /// The bytes that have no token of their own: text that holds one cannot be encoded.
+    pub fn missing_bytes(&self) -> MissingBytes {
+        let singles = self.single_bytes();
+        let mut missing = MissingBytes { is_missing: [false; 256] };
+        (0..=255_u8).for_each(|byte| missing.is_missing[usize::from(byte)] = !singles.contains_key(&byte));
+        missing
+    }
+
+    /// The same vocabulary with a token for every byte, so that merging needs no case for bytes that have none. The ids
+    /// of the added ones are nobody's: text that would become one is refused before.
+    ///
+    /// # Errors
+    /// `id_out_of_range`: there is no room for them.
+    pub fn completed(&self, missing: &MissingBytes) -> Result<Self> {
+        let bytes: Vec<u8> = missing.bytes().collect();
+        let stand_ins = (self.id_limit()..).zip(bytes.chunks(1));
+        let merges = self.merges.to_vec();
+        Self::new(self.tokens().chain(stand_ins).collect(), merges, self.opaque.clone())
     }
 
     /// The same vocabulary with holes in the place of `ids`, which no merge may name.
@@ -167,6 +188,36 @@ impl Vocabulary {
         hasher.update(&self.arena);
         hash_words(&mut hasher, self.merges.iter().flat_map(|merge| [merge.left, merge.right, merge.product]));
         hasher.finalize().into()
+    }
+}
+
+/// The bytes that no token of a vocabulary stands for alone.
+#[derive(Debug, Clone)]
+pub struct MissingBytes {
+    is_missing: [bool; 256],
+}
+
+impl MissingBytes {
+    /// Whether every byte has a token.
+    pub fn is_empty(&self) -> bool {
+        !self.is_missing.contains(&true)
+    }
+
+    /// The bytes, in order.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..=255_u8).filter(|byte| self.is_missing[usize::from(*byte)])
+    }
+
+    /// Check that a text needs none of them.
+    ///
+    /// # Errors
+    /// `uncovered_text`, at the first character that needs one.
+    pub fn check(&self, text: &str) -> Result<()> {
+        let Some(at) = text.bytes().position(|byte| self.is_missing[usize::from(byte)]) else { return Ok(()) };
+        let start = text.floor_char_boundary(at);
+        let end = text.ceil_char_boundary(at + 1);
+        let message = format!("the vocabulary has no token for the byte 0x{:02X} of this text", text.as_bytes()[at]);
+        Err(Error::new(Code::UncoveredText, message).at_bytes(start..end))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::byte_alphabet::text_to_bytes;
 use crate::config::{AddedToken, Config};
 use crate::decode::TokenBytes;
+use crate::decode::cells::Cells;
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
 use crate::guard::{EncodeContext, Guard};
@@ -22,7 +23,7 @@ use crate::pretokenize::Pretokenizer;
 use crate::scratch::{Scratch, ScratchPool};
 use crate::sink::{Sink, Stretch};
 use crate::tables::Tables;
-use crate::vocabulary::{MAX_IDS, Vocabulary};
+use crate::vocabulary::{MAX_IDS, MissingBytes, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.
 const READ_AHEAD: usize = 1024;
@@ -41,6 +42,8 @@ pub struct EncodeOptions {
 pub struct Pipeline {
     tokens: TokenBytes,
     tables: Tables,
+    /// Absent where every byte has a token, as nearly everywhere.
+    missing_bytes: Option<MissingBytes>,
     added_tokens: AddedTokens,
     normalizer: Normalizer,
     pretokenizer: Pretokenizer,
@@ -63,7 +66,7 @@ impl Pipeline {
     /// As [`Self::new`], for the instructions of `path`, or the portable ones if the machine lacks it.
     ///
     /// # Errors
-    /// `missing_byte`, `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
+    /// `id_conflict`, `duplicate_id`, `id_out_of_range`, `unknown_token_id` and what the stages refuse.
     pub fn on_level(
         vocabulary: Arc<Vocabulary>,
         config: &Config,
@@ -84,10 +87,19 @@ impl Pipeline {
             }
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
-        let tables = Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, level)?;
+        let missing_bytes = Some(vocabulary.missing_bytes()).filter(|missing| !missing.is_empty());
+        let tables = match &missing_bytes {
+            None => Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, level)?,
+            Some(missing) => {
+                let complete = vocabulary.completed(missing)?;
+                let cells = Arc::new(Cells::new(&complete, &[])?);
+                Tables::new(&complete, &cells, &specials, config.ignore_merges, level)?
+            }
+        };
         Ok(Self {
             tokens,
             tables,
+            missing_bytes,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
             pretokenizer: Pretokenizer::on_level(&config.pretokenizer, level)?,
@@ -294,6 +306,9 @@ impl Pipeline {
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
+        if let Some(missing) = &self.missing_bytes {
+            missing.check(text).map_err(|error| error.moved(|range| stretch.source(range)))?;
+        }
         sink.stretch_begins(&stretch);
         if !self.encode_in_shares(text, context.threads, scratch, sink)? {
             self.encode_cut(text, &mut context.steps, scratch, sink)

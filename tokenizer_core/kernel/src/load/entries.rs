@@ -28,7 +28,7 @@ impl Entries<'_, '_> {
     /// Look up every part and product, and build the vocabulary.
     ///
     /// # Errors
-    /// `duplicate_id`, `duplicate_token`, `id_out_of_range`, `invalid_file`, `merge_out_of_vocab`, `missing_byte`.
+    /// `duplicate_id`, `duplicate_token`, `id_out_of_range`, `invalid_file`, `merge_out_of_vocab`.
     pub fn build(&self) -> Result<Vocabulary> {
         let ids = self.index()?;
         self.check_ids()?;
@@ -39,9 +39,7 @@ impl Entries<'_, '_> {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let ranges = starts.zip(&ends).map(|(start, end)| &bytes[start..*end]);
         let tokens = self.vocab.iter().map(|(_, id)| *id).zip(ranges).collect();
-        let vocabulary = Vocabulary::new(tokens, merges, opaque)?;
-        vocabulary.byte_ids().map_err(|error| error.at_field(self.vocab_path))?;
-        Ok(vocabulary)
+        Vocabulary::new(tokens, merges, opaque)
     }
 
     fn index(&self) -> Result<Lookup<'_>> {

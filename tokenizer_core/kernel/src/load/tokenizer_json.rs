@@ -16,7 +16,7 @@ use crate::vocabulary::{MAX_IDS, Vocabulary};
 ///
 /// # Errors
 /// `invalid_file` (also: too deeply nested, duplicate keys, not UTF-8), `duplicate_id`, `duplicate_token`,
-/// `id_out_of_range`, `merge_out_of_vocab`, `missing_byte`, `unsupported` (a model that is no BPE); each with the path
+/// `id_out_of_range`, `merge_out_of_vocab`, `unsupported` (a model that is no BPE); each with the path
 /// of the field.
 pub fn from_tokenizer_json(data: &[u8]) -> Result<(Vocabulary, String)> {
     let document = json::read(json::utf8(data)?, |reader, deserializer| {

@@ -72,6 +72,11 @@ impl PyVocabulary {
         PyBytes::new(py, &self.0.digest())
     }
 
+    #[getter]
+    fn missing_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.missing_bytes().bytes().collect::<Vec<u8>>())
+    }
+
     fn token_bytes<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         self.0.bytes(id).map(|bytes| PyBytes::new(py, bytes))
     }
