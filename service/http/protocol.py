@@ -13,7 +13,7 @@ import resource
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -59,6 +59,9 @@ tells whether it wrote them; if not, the messages of ASGI are still to be sent."
 
 IS_GONE = "tokd.is_gone"
 """The extension of ASGI that tells, in any thread, whether the connection of a request is lost."""
+
+_Timer = Literal["head", "read", "end", "last"]
+"""Awaited: a head; that an answer is read; the end of the connection; at its end, a request that is on its way."""
 
 REFUSED = "refused"
 """The key, in the scope of a request, of the refusal by which its connection has answered it: its body is not HTTP."""
@@ -111,10 +114,9 @@ class BoundedProtocol(FastPathProtocol):
     _host: bytes | None = None
     """The last valid header ``host``; callers send the same one with every request, so it is not checked again."""
 
-    _head_timer: asyncio.TimerHandle | None = None
-    _write_timer: asyncio.TimerHandle | None = None
-    _end_timer: asyncio.TimerHandle | None = None
-    _last_timer: asyncio.TimerHandle | None = None
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._timers: dict[_Timer, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
@@ -122,16 +124,14 @@ class BoundedProtocol(FastPathProtocol):
         if len(self.connections) > MAX_CONNECTIONS:
             self._refuse(saturated(f"{MAX_CONNECTIONS} connections are open"))
         else:
-            self._expect_a_head()
+            self._start_timer("head", HEAD_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._left = b""
-        self._stop_the_clock()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
-        for timer in (self._end_timer, self._last_timer):
-            if timer is not None:
-                timer.cancel()
+        for timer in self._timers.values():
+            timer.cancel()
         super().connection_lost(exc)
         running = self._running
         if running is not None and not running.response_complete:
@@ -176,7 +176,7 @@ class BoundedProtocol(FastPathProtocol):
         self._idle_bytes = 0
         # Again: the request before may have been answered while this head came.
         self._quiet_since = None
-        self._stop_the_clock()
+        self._stop_timer("head")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -265,22 +265,20 @@ class BoundedProtocol(FastPathProtocol):
     def pause_writing(self) -> None:
         """Give a caller who does not read its answer some time, and then up."""
         super().pause_writing()
-        self._write_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+        self._start_timer("read", READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
+        self._stop_timer("read")
         super().resume_writing()
 
     def shutdown(self) -> None:
         """Let the request at hand end, for a time, or one that is on its way; a stream of events at once."""
         if self._is_quiet():
             self._is_ending = True
-            self._last_timer = self.loop.call_later(LAST_SECONDS, self._end_if_quiet)
+            self._start_timer("last", LAST_SECONDS, self._end_if_quiet)
         else:
             super().shutdown()
-        self._end_timer = self.loop.call_later(END_SECONDS, self.transport.abort)
+        self._start_timer("end", END_SECONDS, self.transport.abort)
         ending = self._ending_event()
         if ending is not None:
             ending.set()
@@ -311,16 +309,17 @@ class BoundedProtocol(FastPathProtocol):
 
     def _watch_the_head(self) -> None:
         """Bound the time of a head that has begun, but not while requests wait in line: the rest of it is not read."""
-        if self._in_head and self._head_timer is None and not (self._is_over or self.pipeline):
-            self._expect_a_head()
+        if self._in_head and "head" not in self._timers and not (self._is_over or self.pipeline):
+            self._start_timer("head", HEAD_SECONDS, self.transport.abort)
 
-    def _expect_a_head(self) -> None:
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+    def _start_timer(self, name: _Timer, seconds: float, then: Callable[[], None]) -> None:
+        self._stop_timer(name)
+        self._timers[name] = self.loop.call_later(seconds, then)
 
-    def _stop_the_clock(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    def _stop_timer(self, name: _Timer) -> None:
+        timer = self._timers.pop(name, None)
+        if timer is not None:
+            timer.cancel()
 
     def _refuse(self, error: ServiceError) -> None:
         if self._is_over:
@@ -367,7 +366,7 @@ class BoundedProtocol(FastPathProtocol):
             return False
         self._is_over = True
         last.keep_alive = False
-        self._stop_the_clock()
+        self._stop_timer("head")
         return True
 
     def _send_refusal(self, refused: Refusal) -> None:
@@ -381,4 +380,5 @@ class BoundedProtocol(FastPathProtocol):
 
     def _end_unread(self) -> None:
         """Give a caller some time to read what waits on a connection that is closed: it stays open until then."""
-        self._end_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+        if "end" not in self._timers:
+            self._start_timer("end", READ_SECONDS, self.transport.abort)

@@ -434,3 +434,17 @@ def test_host_is_wanted_with_every_request_of_a_connection() -> None:
         protocol.connection_lost(None)
 
     asyncio.run(story())
+
+
+def test_a_refusal_does_not_put_off_the_end_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEAD_SECONDS", "READ_SECONDS"):
+        monkeypatch.setattr(http_protocol, name, 1000)
+
+    async def story() -> None:
+        protocol, transport = connected()
+        protocol.shutdown()
+        protocol.data_received(b"hello\r\n\r\n")
+        assert transport.written.startswith(b"HTTP/1.1 400 ")
+        await asyncio.wait_for(transport.aborted.wait(), 10)
+
+    asyncio.run(story())
