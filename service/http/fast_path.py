@@ -7,14 +7,12 @@ nothing waits here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from service.admission.limits import Limits
@@ -22,6 +20,7 @@ from service.auth import NEEDS, Guard
 from service.errors import ServiceError
 from service.http.json_body import MAX_COST, VALUE_COST
 from service.http.media import is_plain
+from service.http.parsing import ParsingProtocol
 from service.http.response_json import BLOCK_BYTES, Answer
 from service.registry.registry import Registry, Unopened
 from service.registry.served import ServedTokenizer
@@ -145,23 +144,14 @@ class FastPath:
         return answer.media_type, block if isinstance(block, bytes) else block.data
 
 
-_NO_PATH = re.compile(rb"\Ahttps?://[^/?#]+(?=\?|\Z)", re.IGNORECASE)
-"""Of a URL whose path is empty, which is the path ``/`` (RFC 9110, section 4.2.3)."""
-
 MOST_IN_A_ROW = 16
 """How many requests of one read are answered at once; other connections come before the rest."""
-
-PART_BYTES = 32 << 10
-"""Bytes that are parsed before the next look whether requests wait: parsed they take forty times as many bytes.
-
-The rest of a body holds no request, and is parsed in one go.
-"""
 
 COPIED_BYTES = 16 << 10
 """Answers up to this size are copied behind their head."""
 
 
-class FastPathProtocol(HttpToolsProtocol):
+class FastPathProtocol(ParsingProtocol):
     """One connection to an application whose ``fast_paths`` holds them by request target."""
 
     _fast_path: FastPath | None = None
@@ -170,17 +160,7 @@ class FastPathProtocol(HttpToolsProtocol):
     _is_ending = False
     """Whether the server ends, so that the next answer is the last one."""
 
-    _left: bytes | memoryview = b""
-    """Bytes that have arrived and are parsed once no request waits in line."""
-
     _in_a_row = 0
-    _body_bytes = 0
-    """Bytes that have been read of the body at hand."""
-
-    _in_head = False
-    _has_offer = False
-    """Whether the head at hand offers another protocol, such as Java's clients HTTP/2."""
-
     _common: list[tuple[bytes, bytes]] | None = None
     _head = b""
     """Status line and the headers that all answers have, which change once a second."""
@@ -189,91 +169,23 @@ class FastPathProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._fast_paths: Mapping[bytes, FastPath] = getattr(self.app, "fast_paths", {})
         self._body: list[bytes] = []
-        self.headers: list[tuple[bytes, bytes]] = []
 
     def data_received(self, data: bytes) -> None:
         self._in_a_row = 0
-        if self._left:
-            data = bytes(self._left) + data
-        self._left = data if len(data) <= PART_BYTES else memoryview(data)
-        self._parse_left()
+        super().data_received(data)
 
     def _parse_left(self) -> None:
-        while self._left and not self.pipeline:
-            size = PART_BYTES
-            if len(self._left) > PART_BYTES:
-                size = max(PART_BYTES, self._missing_bytes())
-            part, self._left = self._left[:size], self._left[size:]
-            self._parse(part)
+        super()._parse_left()
         if self._fast_path is not None:
             self._become_a_task()
 
-    def _missing_bytes(self) -> int:
-        """Bytes that the body at hand still lacks; 0 in a head and where its length is not told beforehand."""
-        if self._in_head:
-            return 0
-        told = next((value for name, value in self.headers if name == b"content-length"), b"0")
-        return int(told) - self._body_bytes
-
-    def _parse(self, data: bytes | memoryview) -> None:
-        try:
-            try:
-                self.parser.feed_data(data)
-            except HttpParserUpgrade as offer:
-                self._ignore_offers(memoryview(data)[offer.args[0] :])
-        except HttpParserError:
-            problem = "Invalid HTTP request received."
-            self.logger.warning(problem)
-            self.send_400_response(problem)
-
-    def _ignore_offers(self, rest: memoryview) -> None:
-        """Read a head again without its offer of another protocol, which a server may ignore, and what follows it.
-
-        The parser would take the request's body for the other protocol and lose it, and all requests behind it.
-        """
-        while self._has_offer:
-            self._has_offer = False
-            offered = self.parser
-            # Where the connection ends with this request, the parser that has read it takes in nothing more.
-            self.parser = parser = HttpRequestParser(self)
-            parser.set_dangerous_leniencies(lenient_data_after_close=True)
-            kept = b"".join(b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade")
-            version = offered.get_http_version().encode("ascii")
-            parser.feed_data(b"%b %b HTTP/%b\r\n%b\r\n" % (offered.get_method(), self.url, version, kept))
-            try:
-                parser.feed_data(rest)
-            except HttpParserUpgrade as offer:
-                rest = rest[offer.args[0] :]
-
-    def on_message_begin(self) -> None:
-        self._in_head = True
-        self._body_bytes = 0
-        self.url = b""
-        self.expect_100_continue = False
-        self.headers = []
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header as uvicorn does, but without the white space behind its value, which is not a part of it.
-
-        What stands in the trailer of a chunked body is dropped: as a header it would count or not with the time at
-        which it comes, and let in a caller who has shown no key (RFC 9110, section 6.5.1).
-        """
-        if not self._in_head:
-            return
-        name, value = name.lower(), value.rstrip(b" \t")
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
-
     def on_headers_complete(self) -> None:
-        self._in_head = False
         fast_path = self._fast_paths.get(self.url)
         if fast_path is not None and self._is_ordinary():
+            self._in_head = False
             self._fast_path = fast_path
-        elif self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
-            self._has_offer = True
         else:
-            self._start_cycle()
+            super().on_headers_complete()
 
     def _is_ordinary(self) -> bool:
         parser = self.parser
@@ -292,15 +204,13 @@ class FastPathProtocol(HttpToolsProtocol):
         )
 
     def on_body(self, body: bytes) -> None:
-        self._body_bytes += len(body)
         if self._fast_path is None:
             super().on_body(body)
         else:
+            self._body_bytes += len(body)
             self._body.append(body)
 
     def on_message_complete(self) -> None:
-        if self._has_offer:
-            return
         if self._fast_path is not None:
             body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
             answer = self._fast_path.answer(self.headers, body)
@@ -330,13 +240,6 @@ class FastPathProtocol(HttpToolsProtocol):
         self._fast_path = None
         self._start_cycle()
         for part in self._body:
-            super().on_body(part)
+            # They were counted as they came.
+            HttpToolsProtocol.on_body(self, part)
         self._body.clear()
-
-    def _start_cycle(self) -> None:
-        """Do what uvicorn does at the beginning and at the end of a head, for which every URL has a path."""
-        url, headers, expects = _NO_PATH.sub(rb"\g<0>/", self.url), self.headers, self.expect_100_continue
-        super().on_message_begin()
-        self.url, self.expect_100_continue = url, expects
-        self.headers += headers
-        super().on_headers_complete()

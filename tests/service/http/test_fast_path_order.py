@@ -51,7 +51,7 @@ def test_nothing_more_is_read_while_requests_wait_in_line(
 
 
 def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.http.fast_path.PART_BYTES", 1000)
+    monkeypatch.setattr("service.http.parsing.PART_BYTES", 1000)
     app = make_client().app
     bodies = [b'{"text":"%b"}' % (b"fox " * count) for count in range(1, 200)]
 
@@ -69,7 +69,7 @@ def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monke
 
 
 def test_a_long_body_is_read_in_one_go(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.http.fast_path.PART_BYTES", 1000)
+    monkeypatch.setattr("service.http.parsing.PART_BYTES", 1000)
     app = make_client().app
     sent = request(b'{"text":"%b"}' % (b"fox " * 5000))
 

@@ -9,7 +9,7 @@ import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from service import server
-from service.http import fast_path, protocol
+from service.http import fast_path, parsing, protocol
 from service.http.protocol import BoundedProtocol
 from service.http.uvicorn_internals import USED, VERSIONS, names_of, require_uvicorn
 from service.settings import Settings
@@ -37,9 +37,9 @@ def test_a_server_on_another_uvicorn_says_so_before_it_listens(
 
 def test_whatever_connections_use_of_their_protocol_is_looked_for() -> None:
     used = set()
-    for module in (fast_path, protocol):
+    for module in (parsing, fast_path, protocol):
         for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
                 used.add(node.attr)
-    own = {name for kind in BoundedProtocol.__mro__[:2] for name in vars(kind)} - USED[HttpToolsProtocol]
+    own = {name for kind in BoundedProtocol.__mro__[:3] for name in vars(kind)} - USED[HttpToolsProtocol]
     assert used & names_of(HttpToolsProtocol) <= USED[HttpToolsProtocol] | own
