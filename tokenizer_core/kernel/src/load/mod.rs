@@ -1,7 +1,7 @@
 //! Readers of vocabulary files; each refuses what it does not understand, with an error code and the place.
 
 mod entries;
-mod json;
+pub(crate) mod json;
 mod lookup;
 mod recover;
 mod reserve;

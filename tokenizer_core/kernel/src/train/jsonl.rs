@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
+use crate::load::json::Text;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -37,13 +38,13 @@ pub struct Lines<'l> {
 pub fn each_document(
     lines: Lines<'_>,
     invalid_utf8: InvalidUtf8,
-    mut take: impl FnMut(u64, Result<&str>) -> Result<()>,
+    mut take: impl FnMut(u64, Result<Cow<'_, str>>) -> Result<()>,
 ) -> Result<()> {
     let mut start = lines.first_byte;
     for (line, number) in lines.bytes.split(|byte| *byte == b'\n').zip(lines.first_line..) {
         if !line.iter().all(u8::is_ascii_whitespace) {
-            match utf8(line, start, invalid_utf8).and_then(|line| text_of(&line, number, lines.field, invalid_utf8)) {
-                Ok(text) => take(number, Ok(&text))?,
+            match utf8(line, start, invalid_utf8) {
+                Ok(line) => take(number, text_of(&line, number, lines.field, invalid_utf8))?,
                 Err(error) => take(number, Err(error))?,
             }
         }
@@ -61,7 +62,7 @@ fn utf8(line: &[u8], start: u64, rule: InvalidUtf8) -> Result<Cow<'_, str>> {
     }
 }
 
-fn text_of(line: &str, number: u64, field: &str, rule: InvalidUtf8) -> Result<String> {
+fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Result<Cow<'l, str>> {
     let error = match parse(line, field) {
         Ok(text) => return Ok(text),
         Err(error) => error,
@@ -71,15 +72,15 @@ fn text_of(line: &str, number: u64, field: &str, rule: InvalidUtf8) -> Result<St
         Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
     };
     // The parser takes lone surrogates where a value is not read, but in no key and no text.
-    let replaced = with_surrogates_as(line, "\\ufffd").and_then(|line| parse(&line, field).ok());
-    if let Some(text) = replaced {
-        let without = with_surrogates_as(line, "").and_then(|line| parse(&line, field).ok());
+    let parsed_with = |other| Some(parse(&with_surrogates_as(line, other)?, field).ok()?.into_owned());
+    if let Some(text) = parsed_with("\\ufffd") {
+        let without = parsed_with("");
         let stand_in_a_key = without.as_ref() == Some(&text);
         return match rule {
             InvalidUtf8::Refuse if !stand_in_a_key => {
                 Err(at_line("a surrogate stands alone in the text; replace_invalid makes it U+FFFD"))
             }
-            _ => Ok(text),
+            _ => Ok(Cow::Owned(text)),
         };
     }
     let behind = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
@@ -93,7 +94,7 @@ fn text_of(line: &str, number: u64, field: &str, rule: InvalidUtf8) -> Result<St
     Err(at_line(reason.split(" at line ").next().unwrap_or_default()))
 }
 
-fn parse(line: &str, field: &str) -> serde_json::Result<String> {
+fn parse<'l>(line: &'l str, field: &str) -> serde_json::Result<Cow<'l, str>> {
     let mut json = serde_json::Deserializer::from_str(line);
     let text = Field(field).deserialize(&mut json)?;
     json.end().map(|()| text)
@@ -132,29 +133,30 @@ fn escaped(line: &str, at: usize) -> Option<u16> {
 struct Field<'f>(&'f str);
 
 impl<'de> DeserializeSeed<'de> for Field<'_> {
-    type Value = String;
+    type Value = Cow<'de, str>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<String, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for Field<'_> {
-    type Value = String;
+    type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "an object with a string {:?}", self.0)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<String, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
         let mut text = None;
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+        while let Some(Text(key)) = map.next_key()? {
             if key != self.0 {
                 map.next_value::<IgnoredAny>()?;
-            } else if text.replace(map.next_value::<String>()?).is_some() {
+            } else if text.replace(map.next_value::<Text<'de>>()?).is_some() {
                 return Err(serde::de::Error::custom(format_args!("the field {:?} stands twice", self.0)));
             }
         }
-        text.ok_or_else(|| serde::de::Error::custom(format_args!("there is no field {:?}", self.0)))
+        text.map(|Text(text)| text)
+            .ok_or_else(|| serde::de::Error::custom(format_args!("there is no field {:?}", self.0)))
     }
 }

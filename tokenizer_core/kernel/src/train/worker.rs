@@ -189,7 +189,7 @@ impl WorkerCounts {
                 each_document(lines, shared.rules.invalid_utf8, |number, text| match text {
                     Ok(text) => {
                         self.documents += 1;
-                        self.count(shared, text)
+                        self.count(shared, &text)
                     }
                     Err(error) if on_error == OnError::Skip => {
                         self.skipped.add(source, number, error.message);
