@@ -40,8 +40,8 @@ pub const LETTERS: [(u8, u8); 10] = [
     (b'_', WORD),
 ];
 
-/// Written by `examples/generate_unicode_tables.rs`: for each plane a line with the blocks of its 256 code points each, as
-/// two hexadecimal digits, and for each block a line with the letters of its code points.
+/// Written by `examples/generate_unicode_tables.rs`. A line for each plane has the number of each of its 256 blocks, in
+/// two hexadecimal digits; a line for each block has the letters of its 256 code points.
 const FILE: &[u8] = include_bytes!("classes.txt");
 
 const BLOCK_BITS: u32 = 8;
