@@ -10,7 +10,7 @@ from tokenizer_core import artifact
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.formats import hf_json, tekken, tiktoken, vocab_merges
+from tokenizer_core.formats import gguf, hf_json, tekken, tiktoken, vocab_merges
 from tokenizer_core.formats.recognise import Format, Source, recognise
 
 
@@ -61,5 +61,7 @@ def _read(source: Source, pattern: str | None, special_tokens: Mapping[str, int]
             return hf_json.read(path)
         case "tekken":
             return tekken.read(path)
+        case "gguf":
+            return gguf.read(path)
         case "artifact":
             return artifact.read(path)

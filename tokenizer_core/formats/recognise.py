@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 
-Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken"]
+Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken", "gguf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _START = 4096
@@ -84,11 +84,17 @@ def _in_directory(path: Path) -> Source:
     if found:
         names = tuple(name for name, _ in found[1:])
         return Source(found[0][1].format, found[0][1].path, names)
+    if weights := sorted(path.glob("*.gguf")):
+        if len(weights) > 1:
+            raise InvalidArtifact(
+                f"{path} holds {len(weights)} GGUF files; name one of them", code="unknown_format", field=path.name
+            )
+        return Source("gguf", weights[0])
     for name in _FOREIGN_FILES:
         if (path / name).exists():
             return Source(_of_file(path / name), path / name)
     raise InvalidArtifact(
-        f"{path} holds none of tekken.json, tokenizer.json, and vocab.json with merges.txt; name the file",
+        f"{path} holds none of tekken.json, tokenizer.json, vocab.json with merges.txt, and a GGUF file; name the file",
         code="unknown_format",
         field=path.name,
     )
@@ -96,6 +102,8 @@ def _in_directory(path: Path) -> Source:
 
 def _of_file(path: Path) -> Format:
     start = files.read_start(path, _START)
+    if start.startswith(b"GGUF"):
+        return "gguf"
     if _VOCAB_JSON.match(start):
         raise InvalidArtifact(
             f"{path} is a vocabulary without its merges; name its directory, or vocab.json and merges.txt",
