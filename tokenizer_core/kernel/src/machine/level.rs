@@ -78,8 +78,8 @@ impl SimdLevel {
         Avx2::detect().map_or(Self::Portable, Self::Avx2)
     }
 
-    /// The level that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Python code must hold
-    /// the GIL for this call, as it does to change `os.environ`: the environment has no other lock.
+    /// The level that `TOKD_KERNEL` names; if it is unset or empty, the best that the machine has. Python code must
+    /// hold the GIL for this call, as it does to change `os.environ`: the environment has no other lock.
     ///
     /// # Errors
     /// `invalid_option` for an unknown name, or a level that the machine lacks.

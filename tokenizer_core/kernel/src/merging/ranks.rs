@@ -41,8 +41,8 @@ pub struct MergeTable {
 
 impl MergeTable {
     /// Index the merges of a vocabulary except those whose product is one of `never`: text must not merge into a
-    /// control token. Of two merges of one pair the later counts, as in Hugging Face. The table is for the best level of
-    /// the machine.
+    /// control token. Of two merges of one pair the later counts, as in Hugging Face. The table is for the best level
+    /// of the machine.
     ///
     /// # Errors
     /// `missing_byte`; `invalid_file` for more merges than a rank can tell.

@@ -27,7 +27,8 @@ impl Pretokenizer {
     /// Compile the stages; no stage at all makes the whole text one piece.
     ///
     /// # Errors
-    /// `invalid_pattern` for an unknown name or a regular expression that does not compile; those of [`SimdLevel::chosen`].
+    /// `invalid_pattern` for an unknown name or a regular expression that does not compile; those of
+    /// [`SimdLevel::chosen`].
     pub fn new(stages: &[PretokenizerStage]) -> Result<Self> {
         Self::on_level(stages, SimdLevel::chosen()?)
     }

@@ -46,9 +46,9 @@ static PLACES: Places = {
 impl WriteWindow for Avx2 {
     #[inline(always)]
     unsafe fn write<const MOST: usize>(self, window: &[u32; WINDOW], length: usize, to: *mut u8) -> usize {
-        // SAFETY: the token proves AVX2, and the caller promises the room. A window is whole vectors. Of the characters before
-        // and the first half of a vector, at most seven are not among the first `length`; these have one byte each, so
-        // there is room for the sixteen bytes of each half.
+        // SAFETY: the token proves AVX2, and the caller promises the room. A window is whole vectors. Of the characters
+        // before and the first half of a vector, at most seven are not among the first `length`; these have one byte
+        // each, so there is room for the sixteen bytes of each half.
         unsafe {
             if MOST > 3 {
                 return Portable.write::<MOST>(window, length, to);
