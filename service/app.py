@@ -109,9 +109,9 @@ class App(FastAPI):
                 each.app = _Guarded(each.app, guard, NEEDS[each.path], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         self.fast_paths = {
-            path.encode("ascii"): FastPath(path, route.plain, state.limits, state.guard, self._note)
+            path.encode("ascii"): FastPath(path, route.json.plain, state.limits, state.guard, self._note)
             for path, route in self._hot.items()
-            if route.plain is not None
+            if route.json.plain is not None
         }
 
     def dialect(self, path: str) -> Dialect | None:

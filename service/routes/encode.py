@@ -17,7 +17,7 @@ from service.http.response_json import Answer, Rows, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes import chats
-from service.routes.json_route import PROBLEM_RESPONSES, FormatHandler, Negotiate, Responses, post
+from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
 from service.schemas.fields import CHAT_PARTS
@@ -78,8 +78,8 @@ def negotiator(state: State) -> Negotiate:
     max_items = state.settings.max_items
     has_arrow = response_arrow.is_there()
     offers = (media.JSON, media.OCTETS, media.ARROW) if has_arrow else (media.JSON, media.OCTETS)
-    handlers: dict[tuple[str, str], FormatHandler | None] = {
-        (sent, wanted): FormatHandler(
+    handlers: dict[tuple[str, str], Handler | None] = {
+        (sent, wanted): Handler(
             partial(response_arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
             partial(_encode_as, state, _WRITERS[wanted]),
             _require_nothing if sent == media.ARROW else require_json,
@@ -90,7 +90,7 @@ def negotiator(state: State) -> Negotiate:
     }
     handlers[media.JSON, media.JSON] = None
 
-    def negotiate(headers: Headers) -> FormatHandler | None:
+    def negotiate(headers: Headers) -> Handler | None:
         if media.is_json(headers):
             return None
         wanted = media.wanted(headers, offers)

@@ -25,7 +25,7 @@ from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.http.fast_path import COPIED_BYTES, PlainRequests
-from service.http.json_body import declared_length, parser
+from service.http.json_body import declared_length, parser, require_json
 from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.registry.registry import Unopened
@@ -58,28 +58,43 @@ def error_responses(**said: Any) -> Responses:
 PROBLEM_RESPONSES = error_responses(content={MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}})
 
 
-class FormatHandler(NamedTuple):
-    """How a body becomes an answer where not both of them are JSON.
+class Handler(NamedTuple):
+    """How a body becomes an answer; each pair of forms that both may have is one.
 
     Attributes:
         parse: turns a body into a checked model.
         answer: turns that into an answer.
         require: refuses bodies of other media types.
         is_heavy: whether the work is done in a thread however small the body is.
+        plain: answers what is common without the model.
     """
 
     parse: Callable[[bytes], Any]
     answer: Endpoint
-    require: Callable[[bytes], None]
-    is_heavy: bool
+    require: Callable[[bytes], None] = require_json
+    is_heavy: bool = False
+    plain: PlainRequests | None = None
 
-    def read(self, chunks: list[bytes]) -> Any:
-        """Check a body."""
-        return self.parse(b"".join(chunks))
+    def answer_plain(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+        """Answer a body that is plain; ``None`` for others."""
+        return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
+
+    def work(self, chunks: list[bytes]) -> Answer | RequestBody:
+        """Answer a large body; one with chats is only checked and returned, to be answered in its turn."""
+        body = b"".join(chunks)
+        answer = self.answer_plain(body, may_take_long=True)
+        if answer is not None:
+            return answer
+        request: RequestBody = self.parse(body)
+        return request if request.renders() else self.answer(request)
+
+    def work_heavy(self, body: bytes, request: RequestBody) -> Answer:
+        """Answer a small body that asks for much."""
+        return self.answer_plain(body, may_take_long=True) or self.answer(request)
 
 
-Negotiate = Callable[[Headers], FormatHandler | None]
-"""Returns what handles the formats that the headers name; ``None`` if both are JSON."""
+Negotiate = Callable[[Headers], Handler | None]
+"""Returns what handles the forms that the headers name; ``None`` if both are JSON."""
 
 
 class JsonRoute(APIRoute):
@@ -104,26 +119,10 @@ class JsonRoute(APIRoute):
         **declared: Any,
     ) -> None:
         super().__init__(path, endpoint, **declared)
-        self.answer, self.parse, self.limits, self.dialect = endpoint, parser(model), state.limits, dialect
-        self.plain, self.negotiate = plain, negotiate
+        self.json = Handler(parser(model), endpoint, plain=plain)
+        self.limits, self.dialect, self.negotiate = state.limits, dialect, negotiate
         self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
         self.takes_long, self.link_root = state.registry.takes_long, state.settings.link_root
-
-    def work(self, chunks: list[bytes]) -> Answer | RequestBody:
-        """Answer a large body; one with chats is only checked and returned, to be answered in its turn."""
-        body = b"".join(chunks)
-        answer = self._plainly(body, may_take_long=True)
-        if answer is not None:
-            return answer
-        request: RequestBody = self.parse(body)
-        return request if request.renders() else self.answer(request)
-
-    def work_heavy(self, body: bytes, request: RequestBody) -> Answer:
-        """Answer a small body that asks for much."""
-        return self._plainly(body, may_take_long=True) or self.answer(request)
-
-    def _plainly(self, body: bytes, *, may_take_long: bool) -> Answer | None:
-        return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""
@@ -175,47 +174,33 @@ class JsonRoute(APIRoute):
         if scope["query_string"] and self.dialect is None:
             refuse_unknown_query(scope["query_string"], ())
         limits.admit()
-        if self.negotiate is not None and (handler := self.negotiate(scope["headers"])) is not None:
-            return await self._answer_in_format(handler, scope, receive, log_entry)
-        chunks = await limits.read(declared_length(scope["headers"]), receive, log_entry)
-        if log_entry.bytes_in > limits.settings.inline_bytes:
-            return await when_opened(limits, lambda: self._answer_large(chunks, log_entry))
+        handler = self.json
+        if self.negotiate is not None:
+            handler = self.negotiate(scope["headers"]) or handler
+        chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, log_entry)
+        if handler.is_heavy or log_entry.bytes_in > limits.settings.inline_bytes:
+            return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        answer = self._plainly(body, may_take_long=False)
+        answer = handler.answer_plain(body, may_take_long=False)
         if answer is not None:
             return answer
-        return await when_opened(limits, lambda: self._answer_small(body, log_entry))
+        return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
 
-    async def _answer_large(self, chunks: list[bytes], log_entry: LogEntry) -> Answer:
-        counted = self._counted
-        done = await self.limits.in_thread(counted(self.work, log_entry), chunks)
-        return done if isinstance(done, Answer) else await self.limits.turns.run(counted(self.answer, log_entry), done)
-
-    async def _answer_small(self, body: bytes, log_entry: LogEntry) -> Answer:
+    async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         limits = self.limits
-        request: RequestBody = self.parse(body)
+        done = await limits.in_thread(self._counted(handler.work, log_entry), chunks)
+        return (
+            done if isinstance(done, Answer) else await limits.turns.run(self._counted(handler.answer, log_entry), done)
+        )
+
+    async def _answer_small(self, handler: Handler, body: bytes, log_entry: LogEntry) -> Answer:
+        limits = self.limits
+        request: RequestBody = handler.parse(body)
         if request.renders():
-            return await limits.turns.run(self._counted(self.answer, log_entry), request)
+            return await limits.turns.run(self._counted(handler.answer, log_entry), request)
         if self._is_heavy(request, len(body)):
-            return await limits.in_thread(self._counted(self.work_heavy, log_entry), body, request)
-        return self.answer(request)
-
-    async def _answer_in_format(
-        self, handler: FormatHandler, scope: Scope, receive: Receive, log_entry: LogEntry
-    ) -> Answer:
-        limits = self.limits
-        chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, log_entry)
-        is_heavy = handler.is_heavy or log_entry.bytes_in > limits.settings.inline_bytes
-        request: RequestBody = await limits.in_thread(handler.read, chunks) if is_heavy else handler.read(chunks)
-
-        async def answer() -> Answer:
-            if request.renders():
-                return await limits.turns.run(self._counted(handler.answer, log_entry), request)
-            if is_heavy or self._is_heavy(request, log_entry.bytes_in):
-                return await limits.in_thread(self._counted(handler.answer, log_entry), request)
-            return handler.answer(request)
-
-        return await when_opened(limits, answer)
+            return await limits.in_thread(self._counted(handler.work_heavy, log_entry), body, request)
+        return handler.answer(request)
 
     def _is_heavy(self, request: RequestBody, size: int) -> bool:
         return request.heavy() or any(self.takes_long(reference, size) for reference in request.cut_by())

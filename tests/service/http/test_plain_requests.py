@@ -26,12 +26,16 @@ def route_of(client: TestClient, path: str) -> JsonRoute:
     return app_of(client)._hot[path]
 
 
+def without_kernel(route: JsonRoute) -> None:
+    route.json = route.json._replace(plain=None)
+
+
 @pytest.fixture(scope="module")
 def ask(make_client: MakeClient) -> Ask:
     """Post a body to a server whose kernel answers plain requests and to one whose models answer all."""
     fast, modelled = make_client(**LIMITS), make_client(**LIMITS)
     for path in ROUTES:
-        route_of(modelled, path).plain = None
+        without_kernel(route_of(modelled, path))
 
     def post(path: str, body: bytes) -> tuple[Any, Any]:
         answers = []
@@ -160,10 +164,10 @@ def test_the_kernel_answers_as_the_models_do(ask: Ask, asked: tuple[str, bytes])
 def test_what_is_common_is_taken(client: TestClient, path: str, body: dict[str, Any], ascii_only: bool) -> None:
     route = route_of(client, path)
     data = json.dumps(body, ensure_ascii=ascii_only).encode()
-    assert route.plain is not None
-    taken = route.plain.answer(data, may_take_long=False)
+    assert route.json.plain is not None
+    taken = route.json.plain.answer(data, may_take_long=False)
     assert taken is not None
-    modelled = route.answer(route.parse(data))
+    modelled = route.json.answer(route.json.parse(data))
     assert (b"".join(map(bytes, taken.blocks)), *taken[1:]) == (b"".join(map(bytes, modelled.blocks)), *modelled[1:])
 
 
@@ -174,8 +178,8 @@ def test_long_bodies_are_answered_as_the_models_do(client: TestClient, framed: T
     data = json.dumps(value).encode()
     assert len(data) > UNCHECKED_BYTES
     route = route_of(client, path)
-    assert route.plain is not None
-    taken, modelled = route.plain.answer(data, may_take_long=True), route.answer(route.parse(data))
+    assert route.json.plain is not None
+    taken, modelled = route.json.plain.answer(data, may_take_long=True), route.json.answer(route.json.parse(data))
     assert taken is not None
     assert b"".join(map(bytes, taken.blocks)) == b"".join(map(bytes, modelled.blocks))
     assert taken[1:] == modelled[1:]
@@ -186,7 +190,7 @@ def test_long_bodies_are_answered_as_the_models_do(client: TestClient, framed: T
 def test_many_items_leave_the_event_loop(client: TestClient) -> None:
     """A body is left to the models, which count its items, unless its work may take long."""
     for path, value in (("/encode", {"text": ["a"] * 300}), ("/decode", {"ids": [[1]] * 300})):
-        plain = route_of(client, path).plain
+        plain = route_of(client, path).json.plain
         assert plain is not None
         data = json.dumps(value).encode()
         assert plain.answer(data, may_take_long=False) is None
@@ -201,7 +205,7 @@ def test_what_the_kernel_answers_is_counted_and_logged_as_the_models_are(make_cl
         client = make_client()
         for path, body in COMMON:
             if not fast:
-                route_of(client, path).plain = None
+                without_kernel(route_of(client, path))
             assert client.post(path, json=body).status_code == 200
         lines = client.get("/metrics").text.splitlines()
         pages.append([line for line in lines if line.startswith("tokd_") and "seconds" not in line])
