@@ -10,7 +10,7 @@ from tokenizer_core import artifact
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.formats import gguf, hf_json, tekken, tiktoken, vocab_merges
+from tokenizer_core.formats import gguf, hf_json, known_ranks, tekken, tiktoken, vocab_merges
 from tokenizer_core.formats.recognise import Format, Source, recognise
 
 
@@ -44,9 +44,13 @@ def _read(source: Source, pattern: str | None, special_tokens: Mapping[str, int]
     path = source.path
     match source.format:
         case "tiktoken":
+            if pattern is None and not special_tokens and (parts := known_ranks.read(path)) is not None:
+                return parts
             if pattern is None:
                 raise InvalidOption(
-                    "a rank file does not hold its pattern; give it (--pattern), such as cl100k_base", field="pattern"
+                    "a rank file does not hold its pattern, and this name is not known; give it (--pattern), such as "
+                    "cl100k_base",
+                    field="pattern",
                 )
             return tiktoken.read(path, pattern=pattern, special_tokens=special_tokens)
         case "vocab_merges":

@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import holds_surrogate, path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
-from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
+from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, Unsupported
 from tokenizer_core.formats import files, hf_gpt2
 from tokenizer_core.formats.added import given_ids, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
@@ -31,6 +31,13 @@ from tokenizer_core.formats.hf_stages import (
 
 BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
 """The files of a directory that are read with its ``tokenizer.json``."""
+_FAMILIES = {
+    "Unigram": "Unigram (T5, XLM-R, ALBERT)",
+    "WordPiece": "WordPiece (BERT)",
+    "WordLevel": "WordLevel, a vocabulary of whole words",
+}
+"""Models that are known and not supported, by their ``model.type``."""
+
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
 
 
@@ -65,7 +72,7 @@ def read(path: str | Path) -> TokenizerParts:
 
 def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     """Read the bytes of a ``tokenizer.json`` and of the files beside it, by name."""
-    vocabulary, rest = Vocabulary.from_tokenizer_json(tokenizer)
+    vocabulary, rest = _vocabulary(tokenizer)
     fields = Fields(json.loads(rest), "")
     version = fields.any("version")
     if version not in (None, "1.0"):
@@ -95,6 +102,18 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     return TokenizerParts(vocabulary, config, read_settings(beside, config, defaults))
 
 
+def _vocabulary(tokenizer: bytes) -> tuple[Vocabulary, str]:
+    try:
+        return Vocabulary.from_tokenizer_json(tokenizer)
+    except Unsupported as error:
+        if error.place.get("field") != "model.type":
+            raise
+        family = next((family for kind, family in _FAMILIES.items() if kind in error.message), "not known")
+        raise Unsupported(
+            f"model.type: {family}, which is not supported yet; only byte-level BPE is", field="model.type"
+        ) from None
+
+
 def _read_model(fields: Fields) -> tuple[bool, str | None]:
     """Read what a byte-level BPE can have; return ``ignore_merges`` and the unknown token, which can never come out."""
     fields.optional("type", str)
@@ -103,7 +122,7 @@ def _read_model(fields: Fields) -> tuple[bool, str | None]:
         raise unsupported("model.dropout", dropout, "null: the same text must always give the same ids")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if affix := fields.optional(key, str):
-            raise unsupported(f"model.{key}", affix, "null")
+            raise unsupported(f"model.{key}", affix, "null; BPE over words, as CLIP's, is not supported yet")
     unk = fields.optional("unk_token", str)
     # Every byte has a token, so nothing is ever unknown: neither of these two can change an id.
     for key in ("fuse_unk", "byte_fallback"):

@@ -109,7 +109,7 @@ def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], boo
                 raise unsupported(fields.at("type"), kind, "ByteLevel, Split, Digits, Sequence")
         fields.finish()
     if prefix_space is None:
-        message = "pre_tokenizer has no ByteLevel; only byte-level models are supported"
+        message = "pre_tokenizer has no ByteLevel; SentencePiece BPE (Llama 2, Gemma) is not supported yet"
         raise Unsupported(message, field="pre_tokenizer")
     return tuple(stages), prefix_space
 

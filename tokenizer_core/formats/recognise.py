@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
+from tokenizer_core.formats.known_ranks import DIRECTORY_FILES
 
 Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken", "gguf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -77,6 +78,9 @@ def _in_directory(path: Path) -> Source:
         found.append(("tekken.json", Source("tekken", path)))
     if (path / "tokenizer.json").exists():
         found.append(("tokenizer.json", Source("huggingface", path)))
+    for name in DIRECTORY_FILES:
+        if (path / name).exists() and _RANK_LINE.match(files.read_start(path / name, _START)):
+            found.append((name, Source("tiktoken", path / name)))
     if (path / "vocab.json").exists() and (path / "merges.txt").exists():
         # The files beside them name the special entries: they are not passed over.
         described = any((path / name).exists() for name in ("tokenizer_config.json", "special_tokens_map.json"))
@@ -94,7 +98,8 @@ def _in_directory(path: Path) -> Source:
         if (path / name).exists():
             return Source(_of_file(path / name), path / name)
     raise InvalidArtifact(
-        f"{path} holds none of tekken.json, tokenizer.json, vocab.json with merges.txt, and a GGUF file; name the file",
+        f"{path} holds none of tekken.json, tokenizer.json, a rank file of a known name, vocab.json with merges.txt, "
+        "and a GGUF file; name the file",
         code="unknown_format",
         field=path.name,
     )
