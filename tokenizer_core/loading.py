@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
-from tokenizer_core import artifact
+from tokenizer_core import artifact, hub
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.formats import gguf, hf_json, known_ranks, tekken, tiktoken, vocab_merges
+from tokenizer_core.formats import files, gguf, hf_json, known_ranks, tekken, tiktoken, vocab_merges
 from tokenizer_core.formats.recognise import Format, Source, recognise
 
 
@@ -31,13 +31,22 @@ def read(
         ArtifactNotFound, HashMismatch, InvalidArtifact, Unsupported
         InvalidOption: the format holds what was given, or does not hold what was not.
     """
+    if isinstance(path, str) and path.startswith(hub.PREFIX):
+        snapshot = hub.fetch(path)
+        parts = read(snapshot.directory, format=format, pattern=pattern, special_tokens=special_tokens)
+        parts = dataclasses.replace(parts, name=files.name_of_directory(Path(snapshot.repository)))
+        return _with_origin(parts, repository=snapshot.repository, commit=snapshot.commit)
     path = path_of(path)
     source = recognise(path) if format is None else Source(format, path)
     parts = _read(source, pattern, special_tokens)
     if source.passed_over:
-        origin = {**parts.provenance["imported_from"], "passed_over": list(source.passed_over)}
-        parts = dataclasses.replace(parts, provenance={**parts.provenance, "imported_from": origin})
+        parts = _with_origin(parts, passed_over=list(source.passed_over))
     return parts
+
+
+def _with_origin(parts: TokenizerParts, **more: object) -> TokenizerParts:
+    origin = {**parts.provenance["imported_from"], **more}
+    return dataclasses.replace(parts, provenance={**parts.provenance, "imported_from": origin})
 
 
 def _read(source: Source, pattern: str | None, special_tokens: Mapping[str, int] | None) -> TokenizerParts:

@@ -25,10 +25,15 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "import",
         help="turn tokenizer files into an artifact",
-        description="Read a tokenizer.json (or the directory that holds it), a tiktoken rank file, or a vocab.json "
-        "with its merges.txt, and write an artifact directory.",
+        description="Read what a model ships (a directory, tokenizer.json, tekken.json, a rank file, GGUF, or "
+        "vocab.json with merges.txt), also from the Hugging Face hub, and write an artifact directory.",
     )
-    parser.add_argument("source", nargs="+", metavar="SOURCE", help="a file or directory; or vocab.json and merges.txt")
+    parser.add_argument(
+        "source",
+        nargs="+",
+        metavar="SOURCE",
+        help="a file or directory, or hf:ORG/NAME[@REVISION]; or vocab.json and merges.txt",
+    )
     parser.add_argument(
         "-o", "--output", type=place, metavar="DIR", required=True, help="the artifact directory to write"
     )
