@@ -10,6 +10,7 @@ TokdError
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
 │   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
 │   ├── TemplateMissing      template_missing: the tokenizer has no chat template
+│   ├── TemplateUnsupported  template_unsupported: the chat template uses what this engine does not have
 │   ├── TemplateUntrackable  template_untrackable: the author of the rendered text is unknown
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
@@ -135,6 +136,12 @@ class TemplateMissing(InputError):
     """The tokenizer has no chat template."""
 
     codes = ("template_missing",)
+
+
+class TemplateUnsupported(InputError):
+    """The chat template uses a construct that this engine does not have."""
+
+    codes = ("template_unsupported",)
 
 
 class TemplateUntrackable(InputError):

@@ -39,6 +39,14 @@ pub enum Code {
     ReservedLiteral,
     /// A regular expression took more steps than allowed on this text.
     StepLimit,
+    /// A chat template refuses the messages, fails on them, or is not a template.
+    TemplateFailed,
+    /// A chat template takes more steps than a chat can need.
+    TemplateLimit,
+    /// A chat template uses a construct that this kernel does not have.
+    TemplateUnsupported,
+    /// A chat template does to the messages what hides who wrote what.
+    TemplateUntrackable,
     /// The pattern leaves a part of the text outside every piece.
     UncoveredText,
     /// No token has this id.
@@ -69,6 +77,10 @@ impl Code {
             Self::OutOfMemory => "out_of_memory",
             Self::ReservedLiteral => "reserved_literal",
             Self::StepLimit => "step_limit",
+            Self::TemplateFailed => "template_failed",
+            Self::TemplateLimit => "template_limit",
+            Self::TemplateUnsupported => "template_unsupported",
+            Self::TemplateUntrackable => "template_untrackable",
             Self::UncoveredText => "uncovered_text",
             Self::UnknownTokenId => "unknown_token_id",
             Self::Unsupported => "unsupported",

@@ -34,6 +34,7 @@ pub mod safe_split;
 pub mod scratch;
 pub mod sink;
 pub mod tables;
+pub mod template;
 pub mod train;
 pub mod transcode;
 pub mod unicode;

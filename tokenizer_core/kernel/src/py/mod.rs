@@ -9,6 +9,7 @@ mod decode;
 mod ids;
 mod pipeline;
 mod raise;
+mod template;
 mod text;
 mod train;
 mod vocabulary;
@@ -40,6 +41,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codec::PyCodec>()?;
     module.add_class::<body::PyResponder>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
+    module.add_class::<template::PyTemplate>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;

@@ -1,0 +1,110 @@
+//! `ChatTemplate` as Python sees it: JSON in, text and spans in characters out.
+
+use std::ops::Range;
+
+use pyo3::prelude::*;
+
+use super::raise::{exception, run};
+use crate::error::{Code, Error};
+use crate::template::{Chat, Clock, Failure, Kind, Template};
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "ChatTemplate", module = "tokenizer_core._kernel", frozen)]
+pub struct PyTemplate(Template);
+
+/// `(message, field, start, end)` in characters.
+type Spans = Vec<(Option<u32>, String, usize, usize)>;
+
+#[pymethods]
+impl PyTemplate {
+    #[new]
+    fn new(py: Python<'_>, source: &str) -> PyResult<Self> {
+        let compile = || Template::compile(source).map_err(|failure| error(*failure, true));
+        run(py, usize::MAX, compile).map(Self).map_err(|error| exception(py, &error, None))
+    }
+
+    /// See `_kernel.pyi`.
+    #[pyo3(signature = (
+        messages, *, now, specials=Vec::new(), tools=None, documents=None, arguments=None,
+        add_generation_prompt=false, continue_final_message=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
+    fn render(
+        &self,
+        py: Python<'_>,
+        messages: &str,
+        now: (i32, u32, u32, u32, u32, u32, u32, u32, u32),
+        specials: Vec<(String, String)>,
+        tools: Option<&str>,
+        documents: Option<&str>,
+        arguments: Option<&str>,
+        add_generation_prompt: bool,
+        continue_final_message: bool,
+    ) -> PyResult<(String, Spans, Vec<(usize, usize)>, u64)> {
+        let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
+        let clock = Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year };
+        let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
+        let chat =
+            Chat { messages, tools, documents, arguments, specials, add_generation_prompt, continue_final_message };
+        let render = || self.0.render(&chat, &clock).map_err(|failure| error(*failure, false));
+        // A small chat may take as long as a large one, if its template is a bomb.
+        let rendering = run(py, usize::MAX, render).map_err(|error| exception(py, &error, None))?;
+        let mut places = Characters { text: &rendering.text, ascii: rendering.text.is_ascii(), byte: 0, character: 0 };
+        let mut spans = Vec::with_capacity(rendering.spans.len());
+        for span in rendering.spans {
+            let (start, end) = places.of(&span.bytes);
+            spans.push((span.message, span.field, start, end));
+        }
+        (places.byte, places.character) = (0, 0);
+        let generated = rendering.generated.iter().map(|block| places.of(block)).collect();
+        Ok((rendering.text, spans, generated, rendering.left))
+    }
+}
+
+/// Turns ranges in order from bytes to characters.
+struct Characters<'t> {
+    text: &'t str,
+    ascii: bool,
+    byte: usize,
+    character: usize,
+}
+
+impl Characters<'_> {
+    fn of(&mut self, bytes: &Range<usize>) -> (usize, usize) {
+        (self.at(bytes.start), self.at(bytes.end))
+    }
+
+    fn at(&mut self, byte: usize) -> usize {
+        if self.ascii {
+            return byte;
+        }
+        self.character += self.text[self.byte..byte].chars().count();
+        self.byte = byte;
+        self.character
+    }
+}
+
+/// A failure in the words of this package's errors.
+fn error(failure: Failure, compiling: bool) -> Error {
+    let line = if failure.line > 0 { format!(" in line {}", failure.line) } else { String::new() };
+    let message = &failure.message;
+    let (code, message) = match failure.kind {
+        Kind::Syntax => (Code::TemplateFailed, format!("the chat template does not compile{line}: {message}")),
+        Kind::Unsupported => {
+            let column = failure.column;
+            (Code::TemplateUnsupported, format!("the chat template is not supported{line}, column {column}: {message}"))
+        }
+        Kind::Raised => (Code::TemplateFailed, format!("the chat template refuses these messages{line}: {message}")),
+        Kind::Failed => (Code::TemplateFailed, format!("the chat template fails on these messages{line}: {message}")),
+        Kind::Limit if compiling => (Code::TemplateFailed, format!("the chat template does not compile: {message}")),
+        Kind::Limit => (Code::TemplateLimit, format!("the chat template {message}{line}")),
+        Kind::Untrackable => (Code::TemplateUntrackable, format!("the chat template {message}{line}")),
+        Kind::Input => (Code::InvalidOption, message.clone()),
+    };
+    let message = message.chars().take(600).collect::<String>();
+    let error = Error::new(code, message);
+    match failure.field {
+        Some(field) => error.at_field(field),
+        None => error,
+    }
+}

@@ -1,0 +1,403 @@
+//! `%` and `format`: values in a text, each with its origin.
+
+use super::budget::OBJECT;
+use super::calls::Given;
+use super::failure::{Failure, Result};
+use super::number::write_float;
+use super::repr::{repr_of, text_of};
+use super::run::Run;
+use super::text::{Builder, Origin, TEMPLATE, Text};
+use super::value::Value;
+
+/// No number is wider than so many characters.
+const MAX_WIDTH: usize = 1 << 20;
+
+/// How a value is written.
+#[derive(Debug, Default)]
+struct Spec {
+    left: bool,
+    plus: bool,
+    space: bool,
+    zero: bool,
+    alternate: bool,
+    width: usize,
+    precision: Option<usize>,
+}
+
+impl<'t> Run<'t> {
+    /// `format % values`.
+    pub fn percent(&mut self, format: &Text<'t>, values: &Value<'t>) -> Result<Value<'t>> {
+        self.budget.charge(2 * format.len() + OBJECT)?;
+        let source = format.as_str();
+        let mut made = Builder::with_capacity(format.len());
+        let mut positional = match values {
+            Value::Tuple(items) => items.values.clone(),
+            other => vec![other.clone()],
+        }
+        .into_iter();
+        let (mut from, mut named) = (0, false);
+        while let Some(at) = source[from..].find('%').map(|at| from + at) {
+            made.push_text(&format.slice(from..at));
+            let mut directive = Directive { rest: &source[at + 1..] };
+            let key = directive.key()?;
+            let spec = directive.spec()?;
+            let kind = directive.rest.chars().next().ok_or_else(|| Failure::failed("incomplete format"))?;
+            directive.rest = &directive.rest[kind.len_utf8()..];
+            from = source.len() - directive.rest.len();
+            if kind == '%' {
+                made.push_text(&format.slice(from - 1..from));
+                continue;
+            }
+            let value = match (key, values) {
+                (Some(key), Value::Dict(dict)) => {
+                    named = true;
+                    let found = dict.get_str(key).cloned();
+                    found.ok_or_else(|| Failure::failed(format!("'{key}'")))?
+                }
+                (Some(_), _) => return Err(Failure::failed("format requires a mapping")),
+                (None, _) => {
+                    positional.next().ok_or_else(|| Failure::failed("not enough arguments for format string"))?
+                }
+            };
+            self.budget.charge(spec.width.max(spec.precision.unwrap_or(0)) + OBJECT)?;
+            let text = self.directive(kind, &spec, &value)?;
+            // Who wrote the directive may have chosen what it writes.
+            let chooser = format.slice(at..from).origin();
+            made.push_text(&owned(text, chooser));
+        }
+        made.push_text(&format.slice(from..format.len()));
+        if positional.next().is_some() && !named && !matches!(values, Value::Dict(_) | Value::List(_)) {
+            return Err(Failure::failed("not all arguments converted during string formatting"));
+        }
+        Ok(Value::Str(made.finish()))
+    }
+
+    fn directive(&mut self, kind: char, spec: &Spec, value: &Value<'t>) -> Result<Text<'t>> {
+        let text = match kind {
+            's' | 'r' | 'a' => {
+                let text = if kind == 's' { text_of(value, &self.budget)? } else { repr_of(value, &self.budget)? };
+                if kind == 'a' && !text.as_str().is_ascii() {
+                    return Err(Failure::untrackable("writes a value as ASCII"));
+                }
+                let cut = spec.precision.map(|precision| super::attributes::bytes_of(text.as_str(), 0, precision));
+                let text = cut.map_or_else(|| text.clone(), |cut| text.slice(cut));
+                return self.padded(&text, spec);
+            }
+            'd' | 'i' | 'u' | 'x' | 'X' | 'o' => whole(kind, spec, value)?,
+            'f' | 'F' | 'e' | 'E' | 'g' | 'G' => float(kind, spec, value)?,
+            'c' => return Err(Failure::untrackable("writes a character by its number")),
+            other => return Err(Failure::failed(format!("unsupported format character '{other}'"))),
+        };
+        self.budget.charge(text.len())?;
+        let text = Text::made(signed(text, spec), value.origin(&self.budget)?);
+        self.padded(&text, spec)
+    }
+
+    fn padded(&mut self, text: &Text<'t>, spec: &Spec) -> Result<Text<'t>> {
+        let side = if spec.left { "ljust" } else { "rjust" };
+        match self.pad(text, side, spec.width as i64, &Text::literal(" "))? {
+            Value::Str(text) => Ok(text),
+            _ => Ok(text.clone()),
+        }
+    }
+
+    /// `format.format(...)`: fields by their numbers or names, with attributes and items.
+    pub fn braces(&mut self, format: &Text<'t>, given: Given<'t>) -> Result<Value<'t>> {
+        let source = format.as_str();
+        let mut made = Builder::with_capacity(format.len());
+        let (mut from, mut next) = (0, 0);
+        while let Some(at) = source[from..].find(['{', '}']).map(|at| from + at) {
+            made.push_text(&format.slice(from..at));
+            let rest = &source[at..];
+            if rest.starts_with("{{") || rest.starts_with("}}") {
+                made.push_text(&format.slice(at..at + 1));
+                from = at + 2;
+                continue;
+            }
+            let end = rest.find('}').filter(|_| rest.starts_with('{'));
+            let Some(end) = end else {
+                return Err(Failure::failed(format!("Single '{}' encountered in format string", &rest[..1])));
+            };
+            let field = &rest[1..end];
+            if field.contains('{') {
+                return Err(Failure::untrackable("takes the width of a field from another field"));
+            }
+            from = at + end + 1;
+            let (field, spec) = field.split_once(':').unwrap_or((field, ""));
+            let (field, conversion) = field.split_once('!').map_or((field, None), |(field, kind)| (field, Some(kind)));
+            let value = self.field_value(field, &mut next, &given)?;
+            let text = match conversion {
+                None if spec.is_empty() => text_of(&value, &self.budget)?,
+                Some("s") => text_of(&value, &self.budget)?,
+                Some("r") => repr_of(&value, &self.budget)?,
+                Some(_) => return Err(Failure::untrackable("converts a field in a way that is not tracked")),
+                None => Text::literal(""),
+            };
+            let value = if conversion.is_none() && !spec.is_empty() { value } else { Value::Str(text) };
+            let text = self.formatted(&value, spec)?;
+            let chooser = format.slice(at..from).origin();
+            made.push_text(&owned(text, chooser));
+            self.budget.charge(OBJECT)?;
+        }
+        made.push_text(&format.slice(from..format.len()));
+        self.budget.charge(made.len())?;
+        Ok(Value::Str(made.finish()))
+    }
+
+    fn field_value(&mut self, field: &str, next: &mut usize, given: &Given<'t>) -> Result<Value<'t>> {
+        let end = field.find(['.', '[']).unwrap_or(field.len());
+        let (name, mut path) = field.split_at(end);
+        let mut value = if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            let at = if name.is_empty() { *next } else { name.parse().unwrap_or(usize::MAX) };
+            *next += 1;
+            given.positional.get(at).cloned().ok_or_else(|| {
+                Failure::failed(format!("Replacement index {at} out of range for positional args tuple"))
+            })?
+        } else {
+            let found = given.named.iter().find(|(known, _)| known.as_str() == name);
+            found.map(|(_, value)| value.clone()).ok_or_else(|| Failure::failed(format!("'{name}'")))?
+        };
+        while !path.is_empty() {
+            let (part, rest) = if let Some(inner) = path.strip_prefix('[') {
+                inner.split_once(']').ok_or_else(|| Failure::failed("Missing ']' in format string"))?
+            } else {
+                let inner = &path[1..];
+                inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
+            };
+            if part.starts_with('_') {
+                return Err(Failure::failed(format!("access to attribute '{part}' is unsafe.")));
+            }
+            let is_item = path.starts_with('[');
+            value = match (is_item, part.parse()) {
+                (true, Ok(index)) => self.item(&value, &Value::int(index))?,
+                _ => self.item(&value, &Value::Str(Text::made(part.to_owned(), TEMPLATE)))?,
+            };
+            Self::defined(&value)?;
+            path = rest;
+        }
+        Ok(value)
+    }
+
+    /// `format(value, spec)`.
+    fn formatted(&mut self, value: &Value<'t>, spec: &str) -> Result<Text<'t>> {
+        if spec.is_empty() {
+            return text_of(value, &self.budget);
+        }
+        let mut rest = spec;
+        let mut characters = spec.chars();
+        let (first, second) = (characters.next(), characters.next());
+        let is_side = |side: Option<char>| matches!(side, Some('<' | '>' | '^' | '='));
+        let (mut fill, mut side) = (" ", None);
+        if is_side(second) {
+            let length = first.map_or(0, char::len_utf8);
+            fill = &spec[..length];
+            side = second;
+            rest = &spec[length + 1..];
+        } else if is_side(first) {
+            side = first;
+            rest = &spec[1..];
+        }
+        let mut directive = Directive { rest };
+        let parsed = directive.spec()?;
+        let is_text = matches!(value, Value::Str(_));
+        let grouped = directive.rest.starts_with([',', '_']);
+        if side == Some('=') || grouped || (parsed.zero && (is_text || side.is_some())) || parsed.left || parsed.space {
+            return Err(Failure::untrackable("formats a number in a way that is not tracked"));
+        }
+        self.budget.charge(parsed.width.max(parsed.precision.unwrap_or(0)) + OBJECT)?;
+        let text = match (directive.rest, value) {
+            ("" | "s", Value::Str(text)) => {
+                let cut = parsed.precision.map(|precision| super::attributes::bytes_of(text.as_str(), 0, precision));
+                cut.map_or_else(|| text.clone(), |cut| text.slice(cut))
+            }
+            (kind, Value::Int(..) | Value::Float(..)) => {
+                let is_whole = matches!(value, Value::Int(..));
+                let text = match kind {
+                    "" | "d" if is_whole => whole('d', &parsed, value)?,
+                    "x" | "X" | "o" if is_whole => whole(kind.chars().next().unwrap_or('x'), &parsed, value)?,
+                    "f" | "F" | "e" | "E" | "g" | "G" => float(kind.chars().next().unwrap_or('f'), &parsed, value)?,
+                    _ => return Err(Failure::failed(format!("Unknown format code for object of type '{}'", value.type_name()))),
+                };
+                Text::made(signed(text, &parsed), value.own_origin())
+            }
+            (_, Value::Str(_)) => return Err(Failure::failed("Unknown format code for object of type 'str'")),
+            (_, other) => {
+                return Err(Failure::failed(format!("unsupported format string passed to {}.__format__", other.type_name())));
+            }
+        };
+        let side = match side.unwrap_or(if is_text { '<' } else { '>' }) {
+            '<' => "ljust",
+            '>' => "rjust",
+            _ => "center",
+        };
+        if side == "center" {
+            return self.centred(&text, parsed.width, fill);
+        }
+        let fill = Text::made(fill.to_owned(), TEMPLATE);
+        match self.pad(&text, side, parsed.width as i64, &fill)? {
+            Value::Str(text) => Ok(text),
+            _ => Ok(text),
+        }
+    }
+
+    /// In the middle; unlike `center`, the odd character stands on the right.
+    fn centred(&mut self, text: &Text<'t>, width: usize, fill: &str) -> Result<Text<'t>> {
+        let padding = width.saturating_sub(text.count());
+        self.budget.charge_product(padding, fill.len() + 1)?;
+        let mut made = Builder::default();
+        made.push(&fill.repeat(padding / 2), TEMPLATE);
+        made.push_text(text);
+        made.push(&fill.repeat(padding - padding / 2), TEMPLATE);
+        Ok(made.finish())
+    }
+}
+
+/// A text that counts as whoever's chose how it is written, if that is a caller.
+fn owned<'t>(text: Text<'t>, chooser: Origin) -> Text<'t> {
+    if chooser == TEMPLATE || text.origin() != TEMPLATE {
+        return text;
+    }
+    Text::made(text.as_str().to_owned(), chooser)
+}
+
+/// Reads a directive behind its sign.
+struct Directive<'s> {
+    rest: &'s str,
+}
+
+impl<'s> Directive<'s> {
+    /// The key in brackets, if there is one.
+    fn key(&mut self) -> Result<Option<&'s str>> {
+        let Some(inner) = self.rest.strip_prefix('(') else { return Ok(None) };
+        let mut open = 1;
+        for (at, byte) in inner.bytes().enumerate() {
+            open += i32::from(byte == b'(') - i32::from(byte == b')');
+            if open == 0 {
+                self.rest = &inner[at + 1..];
+                return Ok(Some(&inner[..at]));
+            }
+        }
+        Err(Failure::failed("incomplete format key"))
+    }
+
+    fn spec(&mut self) -> Result<Spec> {
+        let mut spec = Spec::default();
+        while let Some(flag) = self.rest.chars().next() {
+            match flag {
+                '-' => spec.left = true,
+                '+' => spec.plus = true,
+                ' ' => spec.space = true,
+                '0' => spec.zero = true,
+                '#' => spec.alternate = true,
+                _ => break,
+            }
+            self.rest = &self.rest[1..];
+        }
+        spec.width = self.number()?.unwrap_or(0);
+        if let Some(rest) = self.rest.strip_prefix('.') {
+            self.rest = rest;
+            spec.precision = Some(self.number()?.unwrap_or(0));
+        }
+        self.rest = self.rest.strip_prefix(['h', 'l', 'L']).unwrap_or(self.rest);
+        if spec.alternate {
+            return Err(Failure::untrackable("formats a number in a way that is not tracked"));
+        }
+        Ok(spec)
+    }
+
+    fn number(&mut self) -> Result<Option<usize>> {
+        if self.rest.starts_with('*') {
+            return Err(Failure::untrackable("takes the width of a text from an argument"));
+        }
+        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = self.rest.split_at(digits);
+        self.rest = rest;
+        if digits == 0 {
+            return Ok(None);
+        }
+        let number = number.parse().ok().filter(|number| *number <= MAX_WIDTH);
+        number.map(Some).ok_or_else(|| Failure::limit("makes more text or takes more steps than a chat can need"))
+    }
+}
+
+/// With a sign, and zeros up to the width.
+fn signed(text: String, spec: &Spec) -> String {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None if spec.plus => ("+", text.as_str()),
+        None if spec.space => (" ", text.as_str()),
+        None => ("", text.as_str()),
+    };
+    let is_number = digits.starts_with(|character: char| character.is_ascii_alphanumeric()) && digits != "inf" && digits != "nan";
+    let zeros = if spec.zero && !spec.left && is_number { spec.width.saturating_sub(sign.len() + digits.len()) } else { 0 };
+    format!("{sign}{}{digits}", "0".repeat(zeros))
+}
+
+fn whole(kind: char, spec: &Spec, value: &Value<'_>) -> Result<String> {
+    let number = match value {
+        Value::Float(number, _) if matches!(kind, 'd' | 'i' | 'u') => match super::number::truncated(*number, 0)? {
+            Value::Int(number, _) => number,
+            _ => 0,
+        },
+        Value::Big(digits, _) if kind == 'd' && spec.precision.is_none() => return Ok(digits.to_string()),
+        Value::Big(..) => return Err(Failure::limit("computes a number that is larger than any chat needs")),
+        Value::Undefined(undefined) => return Err(Run::undefined_failure(undefined)),
+        other => other.as_int().ok_or_else(|| {
+            Failure::failed(format!("%{kind} format: a real number is required, not {}", other.type_name()))
+        })?,
+    };
+    let magnitude = number.unsigned_abs();
+    let digits = match kind {
+        'x' => format!("{magnitude:x}"),
+        'X' => format!("{magnitude:X}"),
+        'o' => format!("{magnitude:o}"),
+        _ => magnitude.to_string(),
+    };
+    let sign = if number < 0 { "-" } else { "" };
+    Ok(format!("{sign}{digits:0>precision$}", precision = spec.precision.unwrap_or(0)))
+}
+
+fn float(kind: char, spec: &Spec, value: &Value<'_>) -> Result<String> {
+    let number = match value {
+        Value::Float(number, _) => *number,
+        Value::Undefined(undefined) => return Err(Run::undefined_failure(undefined)),
+        other => other.as_int().map(|number| number as f64).ok_or_else(|| {
+            Failure::failed(format!("must be real number, not {}", other.type_name()))
+        })?,
+    };
+    if !number.is_finite() {
+        let text = write_float(number);
+        return Ok(if kind.is_ascii_uppercase() { text.to_uppercase() } else { text });
+    }
+    let precision = spec.precision.unwrap_or(6);
+    let text = match kind {
+        'f' | 'F' => format!("{number:.precision$}"),
+        'e' | 'E' => exponent(number, precision),
+        _ => general(number, precision.max(1)),
+    };
+    Ok(if kind.is_ascii_uppercase() { text.to_uppercase() } else { text })
+}
+
+/// With an exponent of two digits at least.
+fn exponent(number: f64, precision: usize) -> String {
+    let text = format!("{number:.precision$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// `%g`: as short as it is with so many digits.
+fn general(number: f64, digits: usize) -> String {
+    let scientific = exponent(number, digits - 1);
+    let (mantissa, power) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let power: i32 = power.parse().unwrap_or(0);
+    let trim = |text: &str| {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
+    };
+    if power < -4 || power >= digits as i32 {
+        let sign = if power < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trim(mantissa), power.abs());
+    }
+    trim(&format!("{number:.precision$}", precision = (digits as i32 - 1 - power).max(0) as usize))
+}

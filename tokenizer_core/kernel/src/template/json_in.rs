@@ -1,0 +1,335 @@
+//! A caller's JSON as values that know where they come from, with keys in their order.
+
+use memchr::memchr2;
+
+use super::budget::Budget;
+use super::dict::Dict;
+use super::failure::{Failure, Kind, Result};
+use super::number::integer;
+use super::text::{Origin, Text};
+use super::value::Value;
+
+/// Values nested deeper than this are refused: no JSON of a chat is.
+const MAX_DEPTH: usize = 100;
+/// Characters of a path; of a longer one, the beginning is told.
+const MAX_PATH: usize = 200;
+/// Python reads no number of more digits.
+const MAX_DIGITS: usize = 4300;
+/// What an object counts in bytes: a template does so much for each, however short it is.
+const OBJECT_SIZE: usize = 200;
+
+/// A place among the caller's values: in what it stands, and under which key or index.
+#[derive(Debug, Clone)]
+struct Place<'t> {
+    above: u32,
+    part: Part<'t>,
+}
+
+#[derive(Debug, Clone)]
+enum Part<'t> {
+    /// A message by its number, or an option by its name.
+    Root(Option<u32>, &'static str),
+    Key(Text<'t>),
+    Index(u32),
+}
+
+/// All places, by number; the first is no place.
+#[derive(Debug)]
+pub struct Places<'t> {
+    places: Vec<Place<'t>>,
+    /// What the request counts in bytes.
+    pub size: usize,
+}
+
+impl<'t> Places<'t> {
+    /// No places.
+    pub fn new() -> Self {
+        Self { places: vec![Place { above: 0, part: Part::Root(None, "") }], size: 0 }
+    }
+
+    fn add(&mut self, above: u32, part: Part<'t>) -> u32 {
+        self.places.push(Place { above, part });
+        self.places.len() as u32 - 1
+    }
+
+    /// The message and the path of a place.
+    pub fn path(&self, place: u32) -> (Option<u32>, String) {
+        let mut parts = Vec::new();
+        let mut at = place;
+        let (message, mut path) = loop {
+            let place = &self.places[at as usize];
+            match &place.part {
+                Part::Root(message, name) => break (*message, (*name).to_owned()),
+                part => parts.push(part),
+            }
+            at = place.above;
+        };
+        for part in parts.into_iter().rev() {
+            match part {
+                Part::Index(index) => path.push_str(&format!("[{index}]")),
+                Part::Key(key) => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.extend(key.as_str().chars().take(MAX_PATH + 1));
+                }
+                Part::Root(..) => {}
+            }
+            if path.chars().count() > MAX_PATH {
+                path = path.chars().take(MAX_PATH - 3).chain("...".chars()).collect();
+            }
+        }
+        (message, path)
+    }
+
+    /// A failure at a place.
+    fn invalid(&self, message: impl Into<String>, place: u32) -> Box<Failure> {
+        let mut failure = Failure::new(Kind::Input, message);
+        failure.field = Some(match self.path(place) {
+            (Some(message), path) if path.is_empty() => format!("messages[{message}]"),
+            (Some(message), path) => format!("messages[{message}].{path}"),
+            (None, path) => path,
+        });
+        failure
+    }
+
+    /// Read an option.
+    pub fn option(&mut self, json: &'t str, name: &'static str) -> Result<Value<'t>> {
+        let place = self.add(0, Part::Root(None, name));
+        let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
+        let value = reader.value(place, 0)?;
+        reader.end()?;
+        Ok(value)
+    }
+
+    /// Read messages, each of which has a place of its own.
+    pub fn messages(&mut self, json: &'t str) -> Result<Vec<Value<'t>>> {
+        let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
+        let mut messages = Vec::new();
+        reader.space();
+        if !reader.take(b'[') {
+            return Err(Failure::new(Kind::Input, "messages is a list with at least one message"));
+        }
+        reader.space();
+        while !reader.take(b']') {
+            if !messages.is_empty() {
+                reader.expect(b',')?;
+            }
+            let place = reader.places.add(0, Part::Root(Some(messages.len() as u32), ""));
+            messages.push(reader.value(place, 0)?);
+            reader.space();
+        }
+        reader.end()?;
+        Ok(messages)
+    }
+}
+
+impl Default for Places<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+struct Reader<'p, 't> {
+    json: &'t str,
+    at: usize,
+    places: &'p mut Places<'t>,
+    budget: Budget,
+}
+
+impl<'t> Reader<'_, 't> {
+    fn byte(&self) -> u8 {
+        self.json.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    fn space(&mut self) {
+        while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.byte() == byte;
+        self.at += usize::from(found);
+        found
+    }
+
+    fn malformed(&self) -> Box<Failure> {
+        Failure::new(Kind::Input, format!("not JSON from byte {} on", self.at))
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        self.space();
+        if self.take(byte) { Ok(()) } else { Err(self.malformed()) }
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.space();
+        self.places.size += self.json.len();
+        if self.at == self.json.len() { Ok(()) } else { Err(self.malformed()) }
+    }
+
+    fn value(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
+        if depth > MAX_DEPTH {
+            return Err(self.places.invalid(format!("values are nested deeper than {MAX_DEPTH} levels"), place));
+        }
+        self.space();
+        let origin = place * 2;
+        match self.byte() {
+            b'"' => Ok(Value::Str(self.string(origin)?)),
+            b'{' => self.object(place, depth),
+            b'[' => self.list(place, depth),
+            b'-' | b'0'..=b'9' => self.number(place),
+            _ => {
+                let literals = [("null", Value::None), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
+                for (literal, value) in literals {
+                    if self.json[self.at..].starts_with(literal) {
+                        self.at += literal.len();
+                        return Ok(value);
+                    }
+                }
+                let rest = &self.json[self.at..];
+                if ["NaN", "Infinity"].iter().any(|name| rest.starts_with(name)) {
+                    return Err(self.places.invalid("not a number of JSON", place));
+                }
+                Err(self.malformed())
+            }
+        }
+    }
+
+    fn list(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.space();
+        while !self.take(b']') {
+            if !items.is_empty() {
+                self.expect(b',')?;
+            }
+            let index = self.places.add(place, Part::Index(items.len() as u32));
+            items.push(self.value(index, depth + 1)?);
+            self.space();
+        }
+        Value::list(items, &self.budget)
+    }
+
+    fn object(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
+        self.at += 1;
+        self.places.size += OBJECT_SIZE;
+        let mut entries = Vec::with_capacity(4);
+        self.space();
+        while !self.take(b'}') {
+            if !entries.is_empty() {
+                self.expect(b',')?;
+                self.space();
+            }
+            if self.byte() != b'"' {
+                return Err(self.malformed());
+            }
+            let origin = self.places.places.len() as u32 * 2;
+            let key = self.string(origin)?;
+            let inner = self.places.add(place, Part::Key(key.clone()));
+            self.expect(b':')?;
+            entries.push((Value::Str(key), self.value(inner, depth + 1)?));
+            self.space();
+        }
+        Ok(Value::Dict(Dict::of(entries, &self.budget)?))
+    }
+
+    fn number(&mut self, place: u32) -> Result<Value<'t>> {
+        let rest = &self.json.as_bytes()[self.at..];
+        let length = rest.iter().take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
+        let text = &self.json[self.at..self.at + length];
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let whole = digits.bytes().take_while(u8::is_ascii_digit).count();
+        if whole == 0 || (whole > 1 && digits.starts_with('0')) {
+            if text == "-" && self.json[self.at + 1..].starts_with("Infinity") {
+                return Err(self.places.invalid("not a number of JSON", place));
+            }
+            return Err(self.malformed());
+        }
+        let value = if whole == digits.len() {
+            if whole > MAX_DIGITS {
+                return Err(self.places.invalid(format!("a number has more than {MAX_DIGITS} digits"), place));
+            }
+            integer(text, place * 2)
+        } else {
+            if digits.ends_with('.') || digits.contains(".e") || digits.contains(".E") {
+                return Err(self.malformed());
+            }
+            let number: f64 = text.parse().map_err(|_| self.malformed())?;
+            if !number.is_finite() {
+                return Err(self.places.invalid(format!("{text} is not a number of JSON"), place));
+            }
+            Value::Float(number, place * 2)
+        };
+        self.at += length;
+        Ok(value)
+    }
+
+    fn string(&mut self, origin: Origin) -> Result<Text<'t>> {
+        let start = self.at + 1;
+        let bytes = self.json.as_bytes();
+        let end = memchr2(b'"', b'\\', &bytes[start..]).map(|at| start + at).ok_or_else(|| self.malformed())?;
+        if bytes[start..end].iter().any(|byte| *byte < b' ') {
+            return Err(self.malformed());
+        }
+        if bytes[end] == b'"' {
+            self.at = end + 1;
+            return Ok(Text::Plain(&self.json[start..end], origin));
+        }
+        let mut text = self.json[start..end].to_owned();
+        self.at = end;
+        loop {
+            let from = self.at;
+            let stop = memchr2(b'"', b'\\', &bytes[from..]).map(|at| from + at).ok_or_else(|| self.malformed())?;
+            let part = &self.json[from..stop];
+            if part.bytes().any(|byte| byte < b' ') {
+                return Err(self.malformed());
+            }
+            text.push_str(part);
+            self.at = stop + 1;
+            if bytes[stop] == b'"' {
+                return Ok(Text::made(text, origin));
+            }
+            text.push(self.escape()?);
+        }
+    }
+
+    /// The character of an escape, behind its backslash.
+    fn escape(&mut self) -> Result<char> {
+        let kind = self.byte();
+        self.at += 1;
+        Ok(match kind {
+            b'"' | b'\\' | b'/' => char::from(kind),
+            b'b' => '\x08',
+            b'f' => '\x0c',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let unit = self.unit()?;
+                if !(0xD800..0xDC00).contains(&unit) {
+                    return char::from_u32(unit).ok_or_else(|| self.surrogate());
+                }
+                if !self.json[self.at..].starts_with("\\u") {
+                    return Err(self.surrogate());
+                }
+                self.at += 2;
+                let low = self.unit()?.checked_sub(0xDC00).filter(|low| *low < 0x400).ok_or_else(|| self.surrogate())?;
+                char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low).ok_or_else(|| self.surrogate())?
+            }
+            _ => return Err(self.malformed()),
+        })
+    }
+
+    fn unit(&mut self) -> Result<u32> {
+        let digits = self.json.get(self.at..self.at + 4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).ok_or_else(|| self.malformed())?;
+        self.at += 4;
+        Ok(unit)
+    }
+
+    fn surrogate(&self) -> Box<Failure> {
+        Failure::new(Kind::Input, format!("half of a character without the other before byte {}", self.at))
+    }
+}

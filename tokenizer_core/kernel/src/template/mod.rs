@@ -1,0 +1,43 @@
+//! Chat templates: Jinja2 as transformers sets it up, with the author of every byte, within bounds.
+//!
+//! `lexer`, `parser` and `expressions` make the tree in `ast`; `symbols` and `resolve` lay out its variables as Jinja's
+//! compiler does. `run` and `eval` walk the tree over values (`value`, `text`, `dict`, `number`) that carry origins;
+//! `budget` is what all of it costs. `json_in` reads a request, `render` puts a template and a chat together.
+
+pub mod ast;
+mod attributes;
+pub mod budget;
+mod calls;
+mod cases;
+pub mod clock;
+mod compare;
+mod dict;
+mod eval;
+mod expressions;
+pub mod failure;
+mod filters;
+mod format;
+mod iter;
+mod json_in;
+mod json_out;
+mod lexer;
+mod methods;
+mod names;
+mod number;
+mod objects;
+mod parser;
+pub mod render;
+mod repr;
+mod resolve;
+mod run;
+mod sequences;
+mod strings;
+mod symbols;
+mod tests_of_values;
+mod text;
+mod value;
+mod walk;
+
+pub use clock::Clock;
+pub use failure::{Failure, Kind, Result};
+pub use render::{Chat, Rendering, Span, Template};

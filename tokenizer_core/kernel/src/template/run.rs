@@ -1,0 +1,509 @@
+//! Statements are run: the variables, the output, and how both are entered and left.
+
+use super::ast::{For, Load, Macro, Scope, Slot, Stmt, StmtKind, Target};
+use super::budget::{Budget, MAX_DEPTH, OBJECT};
+use super::calls::Given;
+use super::clock::Clock;
+use super::compare::truth;
+use super::failure::{Failure, Result};
+use super::iter::Source;
+use super::objects::{Loop, Object};
+use super::repr::text_of;
+use super::text::{Builder, GENERATED, Text};
+use super::value::{Function, Undefined, Value};
+
+/// How a block ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// At its end.
+    Normal,
+    /// The loop around ends.
+    Break,
+    /// The loop around goes on with the next item.
+    Continue,
+}
+
+/// One rendering.
+pub struct Run<'t> {
+    /// What is left.
+    pub budget: Budget,
+    /// The variables of all functions that run, and of those that a macro still reaches.
+    slots: Vec<Value<'t>>,
+    /// Where those of the present function begin.
+    pub base: usize,
+    /// Up to where variables stay, since a macro stands among them.
+    pinned: usize,
+    depth: u32,
+    /// The line that runs.
+    pub line: u32,
+    out: Builder,
+    /// What changes, by number.
+    pub objects: Vec<Object<'t>>,
+    variables: Vec<(Text<'t>, Value<'t>)>,
+    /// What `strftime_now` says.
+    pub clock: &'t Clock,
+}
+
+impl<'t> Run<'t> {
+    /// A rendering with these variables.
+    pub fn new(variables: Vec<(Text<'t>, Value<'t>)>, clock: &'t Clock, budget: Budget) -> Self {
+        Self {
+            budget,
+            slots: Vec::with_capacity(64),
+            base: 0,
+            pinned: 0,
+            depth: 0,
+            line: 0,
+            out: Builder::with_capacity(4096),
+            objects: Vec::new(),
+            variables,
+            clock,
+        }
+    }
+
+    /// Run a whole template.
+    pub fn root(mut self, body: &'t [Stmt], scope: &'t Scope, slots: u16) -> (Result<Builder>, u32, u64) {
+        let outcome = self.reserve(0, slots).and_then(|()| {
+            self.enter(scope)?;
+            self.block(body)
+        });
+        (outcome.map(|_| std::mem::take(&mut self.out)), self.line, self.budget.left())
+    }
+
+    /// Go one level deeper.
+    #[inline]
+    pub fn deeper(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Failure::limit("calls itself deeper than a chat can need"));
+        }
+        Ok(())
+    }
+
+    /// Come back.
+    #[inline]
+    pub fn higher(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Make room for the variables of a function, which reaches those at `parent`.
+    fn reserve(&mut self, parent: u32, slots: u16) -> Result<()> {
+        self.budget.charge(OBJECT + 2 * usize::from(slots))?;
+        self.slots.push(Value::Frame(parent));
+        self.slots.resize(self.slots.len() + usize::from(slots.saturating_sub(1)), Value::Unset);
+        Ok(())
+    }
+
+    fn index(&self, slot: Slot) -> usize {
+        let mut base = self.base;
+        for _ in 0..slot.hops {
+            let Value::Frame(outer) = self.slots[base] else { break };
+            base = outer as usize;
+        }
+        base + usize::from(slot.index)
+    }
+
+    /// A variable.
+    #[inline]
+    pub fn variable(&self, slot: Slot) -> &Value<'t> {
+        &self.slots[self.index(slot)]
+    }
+
+    /// Set a variable.
+    pub fn set(&mut self, slot: Slot, value: Value<'t>) {
+        let at = self.index(slot);
+        self.slots[at] = value;
+    }
+
+    fn set_own(&mut self, index: u16, value: Value<'t>) {
+        let at = self.base + usize::from(index);
+        self.slots[at] = value;
+    }
+
+    /// Begin the variables of a scope.
+    fn enter(&mut self, scope: &'t Scope) -> Result<()> {
+        for (index, load) in &scope.loads {
+            let value = match load {
+                Load::Unset => Value::Unset,
+                Load::Alias(slot) => self.variable(*slot).clone(),
+                Load::Resolve(name) => self.resolve(name)?,
+            };
+            self.set_own(*index, value);
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, scope: &'t Scope) {
+        for index in &scope.unset {
+            self.set_own(*index, Value::Unset);
+        }
+    }
+
+    /// What the caller or Jinja gives by a name.
+    fn resolve(&mut self, name: &'t str) -> Result<Value<'t>> {
+        self.budget.charge(2)?;
+        if let Some((_, value)) = self.variables.iter().find(|(known, _)| known.as_str() == name) {
+            return Ok(value.clone());
+        }
+        Ok(Value::Function(match name {
+            "range" => Function::Range,
+            "dict" => Function::Dict,
+            "namespace" => Function::Namespace,
+            "cycler" => Function::Cycler,
+            "joiner" => Function::Joiner,
+            "raise_exception" => Function::RaiseException,
+            "strftime_now" => Function::StrftimeNow,
+            "lipsum" => return Err(Failure::untrackable("uses 'lipsum', whose result is not tracked")),
+            _ => return Ok(Value::Unset),
+        }))
+    }
+
+    /// Write a value.
+    pub fn write(&mut self, value: &Value<'t>) -> Result<()> {
+        match value {
+            Value::Str(text) | Value::Markup(text) => self.write_text(text),
+            Value::Undefined(_) => Ok(()),
+            _ => {
+                let text = text_of(value, &self.budget)?;
+                self.write_text(&text)
+            }
+        }
+    }
+
+    fn write_text(&mut self, text: &Text<'t>) -> Result<()> {
+        self.room(text.len())?;
+        self.out.push_text(text);
+        Ok(())
+    }
+
+    /// Charge for what is written next; places are numbers of 32 bits.
+    fn room(&mut self, bytes: usize) -> Result<()> {
+        self.budget.charge(bytes + 1)?;
+        if self.out.len() + bytes > u32::MAX as usize {
+            return Err(Failure::limit("makes more text than a chat can need"));
+        }
+        Ok(())
+    }
+
+    /// Run a block whose output is a text; `None` if a loop around it is left.
+    fn captured(&mut self, body: &'t [Stmt]) -> Result<(Text<'t>, Flow)> {
+        let outer = std::mem::take(&mut self.out);
+        let flow = self.block(body)?;
+        self.budget.charge(OBJECT)?;
+        let text = std::mem::replace(&mut self.out, outer).finish();
+        Ok((text, flow))
+    }
+
+    /// Run statements.
+    pub fn block(&mut self, body: &'t [Stmt]) -> Result<Flow> {
+        self.deeper()?;
+        for statement in body {
+            self.line = statement.line;
+            self.budget.charge(1)?;
+            let flow = match &statement.kind {
+                StmtKind::Text(text) => {
+                    self.room(text.len())?;
+                    self.out.push(text, super::text::TEMPLATE);
+                    Flow::Normal
+                }
+                StmtKind::Print(value) => {
+                    let value = self.eval(value)?;
+                    self.write(&value)?;
+                    Flow::Normal
+                }
+                StmtKind::If(branches, otherwise) => {
+                    let mut taken = otherwise.as_slice();
+                    for (test, body) in branches {
+                        if self.eval_truth(test)? {
+                            taken = body;
+                            break;
+                        }
+                    }
+                    if taken.is_empty() { Flow::Normal } else { self.block(taken)? }
+                }
+                StmtKind::Set(target, value) => {
+                    self.check_namespaces(target)?;
+                    let value = self.eval(value)?;
+                    self.assign(target, value)?;
+                    Flow::Normal
+                }
+                StmtKind::Break => Flow::Break,
+                StmtKind::Continue => Flow::Continue,
+                other => self.long_statement(other)?,
+            };
+            if flow != Flow::Normal {
+                self.higher();
+                return Ok(flow);
+            }
+        }
+        self.higher();
+        Ok(Flow::Normal)
+    }
+
+    fn long_statement(&mut self, statement: &'t StmtKind) -> Result<Flow> {
+        match statement {
+            StmtKind::For(each) => return self.each(each),
+            StmtKind::SetBlock(set) => {
+                let (target, filter, body, scope) = &**set;
+                self.enter(scope)?;
+                let (text, flow) = self.captured(body)?;
+                if flow != Flow::Normal {
+                    return Ok(flow);
+                }
+                let value = match filter {
+                    Some(filter) => self.filter_of_block(filter, text)?,
+                    None => Value::Str(text),
+                };
+                self.check_namespaces(target)?;
+                self.assign(target, value)?;
+                self.leave(scope);
+            }
+            StmtKind::Macro(made) => {
+                let value = self.macro_value(&made.1);
+                self.set(made.0.slot, value);
+            }
+            StmtKind::Call(call) => {
+                let caller = self.macro_value(&call.2);
+                let value = self.call_with(&call.0, &call.1, Some(caller))?;
+                self.write(&value)?;
+            }
+            StmtKind::Generation(body) => {
+                let text = self.call_macro(body, self.base as u32, Given::default())?;
+                let mut marked = Builder::with_capacity(text.len());
+                text.each_run(|part, origin| marked.push(part, origin | GENERATED));
+                self.write_text(&marked.finish())?;
+            }
+            StmtKind::Filter(filter) => {
+                let (filter, body, scope) = &**filter;
+                self.enter(scope)?;
+                let (text, flow) = self.captured(body)?;
+                if flow != Flow::Normal {
+                    return Ok(flow);
+                }
+                let value = self.filter_of_block(filter, text)?;
+                self.write(&value)?;
+                self.leave(scope);
+            }
+            StmtKind::With(with) => {
+                let (values, body, scope) = &**with;
+                self.enter(scope)?;
+                for (target, value) in values {
+                    let value = self.eval(value)?;
+                    self.assign(target, value)?;
+                }
+                let flow = self.block(body)?;
+                self.leave(scope);
+                return Ok(flow);
+            }
+            StmtKind::Autoescape(escape) => {
+                let (flag, body, scope) = &**escape;
+                self.enter(scope)?;
+                if self.eval_truth(flag)? {
+                    return Err(Failure::untrackable("escapes text by autoescape, which is not tracked"));
+                }
+                let flow = self.block(body)?;
+                self.leave(scope);
+                return Ok(flow);
+            }
+            _ => {}
+        }
+        Ok(Flow::Normal)
+    }
+
+    /// A macro as a value; it reaches the variables of the function that makes it, which stay therefore.
+    fn macro_value(&mut self, made: &'t Macro) -> Value<'t> {
+        self.pinned = self.slots.len();
+        Value::Macro(made, self.base as u32)
+    }
+
+    fn check_namespaces(&mut self, target: &'t Target) -> Result<()> {
+        match target {
+            Target::Name(_) => Ok(()),
+            Target::Tuple(items) => items.iter().try_for_each(|item| self.check_namespaces(item)),
+            Target::Field(name, _) => match self.variable(name.slot) {
+                Value::Namespace(_) => Ok(()),
+                _ => Err(Failure::failed("cannot assign attribute on non-namespace object")),
+            },
+        }
+    }
+
+    /// Assign a value, or its parts.
+    pub fn assign(&mut self, target: &'t Target, value: Value<'t>) -> Result<()> {
+        match target {
+            Target::Name(name) => self.set(name.slot, value),
+            Target::Field(name, field) => {
+                if let Value::Namespace(number) = *self.variable(name.slot) {
+                    self.budget.charge(4)?;
+                    self.set_field(number, Text::literal(field), value);
+                }
+            }
+            Target::Tuple(items) => {
+                let parts = match &value {
+                    Value::List(parts) | Value::Tuple(parts) if parts.values.len() == items.len() => {
+                        parts.values.clone()
+                    }
+                    Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Str(_) | Value::Iter(_) => {
+                        self.collect(&value)?
+                    }
+                    Value::View(..) | Value::Range(_) | Value::Undefined(_) => self.collect(&value)?,
+                    other => {
+                        return Err(Failure::failed(format!("cannot unpack non-iterable {} object", other.type_name())));
+                    }
+                };
+                if parts.len() > items.len() {
+                    return Err(Failure::failed(format!("too many values to unpack (expected {})", items.len())));
+                }
+                if parts.len() < items.len() {
+                    let (expected, got) = (items.len(), parts.len());
+                    let message = format!("not enough values to unpack (expected {expected}, got {got})");
+                    return Err(Failure::failed(message));
+                }
+                for (item, part) in items.iter().zip(parts) {
+                    self.assign(item, part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn each(&mut self, each: &'t For) -> Result<Flow> {
+        let iterable = self.eval(&each.iter)?;
+        if !each.recursive {
+            return self.loop_over(each, &iterable, None);
+        }
+        let text = self.recurse(each, &iterable, self.base as u32, 0)?;
+        self.write_text(&text)?;
+        Ok(Flow::Normal)
+    }
+
+    /// Run a recursive loop, which is a function.
+    pub fn recurse(&mut self, each: &'t For, over: &Value<'t>, parent: u32, depth: usize) -> Result<Text<'t>> {
+        self.deeper()?;
+        let (outer, base) = (self.base, self.slots.len());
+        self.reserve(parent, each.slots)?;
+        self.base = base;
+        let out = std::mem::take(&mut self.out);
+        self.loop_over(each, over, Some((parent, depth)))?;
+        let text = std::mem::replace(&mut self.out, out).finish();
+        self.release(base, outer);
+        self.higher();
+        Ok(text)
+    }
+
+    fn release(&mut self, base: usize, outer: usize) {
+        self.slots.truncate(base.max(self.pinned));
+        self.base = outer;
+    }
+
+    fn loop_over(&mut self, each: &'t For, over: &Value<'t>, recursion: Option<(u32, usize)>) -> Result<Flow> {
+        let mut source = self.iterate(over)?;
+        let mut length = source.length();
+        if each.test.is_some() {
+            source = Source::Tested(Box::new(source), each, self.base as u32);
+            length = None;
+        }
+        let number = match each.loop_slot {
+            Some(_) => Some(self.object(Object::Loop(Box::new(Loop::over(
+                std::mem::replace(&mut source, Source::Empty),
+                length,
+                recursion.map(|(parent, depth)| (each, parent, depth)),
+            ))))?),
+            None => None,
+        };
+        let mut completed = false;
+        loop {
+            let item = match number {
+                Some(number) => self.advance_loop(number)?,
+                None => self.next(&mut source)?,
+            };
+            let Some(item) = item else { break };
+            self.budget.charge(4)?;
+            self.assign(&each.target, item)?;
+            if let (Some(number), Some(index)) = (number, each.loop_slot) {
+                self.set_own(index, Value::Loop(number));
+            }
+            self.enter(&each.scope)?;
+            match self.block(&each.body)? {
+                Flow::Normal => completed = true,
+                // What Jinja notes at the end of a run is not noted then, so that `else` may follow.
+                Flow::Continue => {}
+                Flow::Break => break,
+            }
+        }
+        self.leave(&each.scope);
+        if !each.has_otherwise || completed {
+            return Ok(Flow::Normal);
+        }
+        self.enter(&each.otherwise_scope)?;
+        let flow = self.block(&each.otherwise)?;
+        self.leave(&each.otherwise_scope);
+        Ok(flow)
+    }
+
+    /// Whether an item passes the condition of a loop, whose variables stand at `base`.
+    pub fn passes(&mut self, each: &'t For, item: &Value<'t>, base: u32) -> Result<bool> {
+        let Some((test, target)) = &each.test else { return Ok(true) };
+        let outer = std::mem::replace(&mut self.base, base as usize);
+        self.enter(&each.test_scope)?;
+        self.assign(target, item.clone())?;
+        let passes = self.eval_truth(test)?;
+        self.base = outer;
+        Ok(passes)
+    }
+
+    /// Call a macro, and return what it writes.
+    pub fn call_macro(&mut self, called: &'t Macro, parent: u32, given: Given<'t>) -> Result<Text<'t>> {
+        self.deeper()?;
+        let line = self.line;
+        let (outer, base) = (self.base, self.slots.len());
+        let (mut values, special) = self.bind_macro(called, given)?;
+        self.reserve(parent, called.slots)?;
+        self.base = base;
+        for (param, value) in called.params.iter().zip(&mut values) {
+            self.set(param.slot, std::mem::replace(value, Value::Unset));
+        }
+        for (slot, value) in called.special.iter().zip(special) {
+            if let Some(index) = slot {
+                self.set_own(*index, value);
+            }
+        }
+        self.enter(&called.scope)?;
+        let first_default = called.params.len() - called.defaults.len();
+        for (at, param) in called.params.iter().enumerate() {
+            if !matches!(self.variable(param.slot), Value::Unset) {
+                continue;
+            }
+            let value = match at.checked_sub(first_default).and_then(|at| called.defaults.get(at)) {
+                Some(default) => self.eval(default)?,
+                None => Value::undefined(format!("parameter '{}' was not provided", param.name)),
+            };
+            self.set(param.slot, value);
+        }
+        let (text, _) = self.captured(&called.body)?;
+        self.release(base, outer);
+        self.line = line;
+        self.higher();
+        Ok(text)
+    }
+
+    /// A number for something that changes.
+    pub fn object(&mut self, object: Object<'t>) -> Result<u32> {
+        self.budget.charge(2 * OBJECT)?;
+        self.objects.push(object);
+        Ok(self.objects.len() as u32 - 1)
+    }
+
+    /// The value of a variable, or that it is undefined.
+    #[inline]
+    pub fn named(&self, name: &'t super::ast::Name) -> Value<'t> {
+        match self.variable(name.slot) {
+            Value::Unset => Value::Undefined(Undefined::Name(&name.name)),
+            value => value.clone(),
+        }
+    }
+
+    /// Whether an expression is true.
+    pub fn eval_truth(&mut self, value: &'t super::ast::Expr) -> Result<bool> {
+        Ok(truth(&self.eval(value)?))
+    }
+}
