@@ -24,11 +24,17 @@ from tokenizer_core.template.tracked import Tracked, concat, runs_of, written
 
 
 class _Generation(Extension):
+    """A function of its own, as in transformers: what is set in it is not set behind it."""
+
     tags = {"generation"}  # noqa: RUF012
 
     def parse(self, parser: Any) -> Any:
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("_text"), [], [], body).set_lineno(line)
+
+    def _text(self, caller: Any) -> Any:
+        return caller()
 
 
 @cache

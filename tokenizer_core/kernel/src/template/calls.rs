@@ -26,11 +26,6 @@ pub struct Given<'t> {
 pub const UNNAMED: &str = "";
 
 impl<'t> Given<'t> {
-    /// One argument.
-    pub fn one(value: Value<'t>) -> Self {
-        Self { positional: vec![value], named: Vec::new() }
-    }
-
     /// The values of the parameters, of which the first ones have to be given.
     pub fn bind<const N: usize>(self, of: &str, names: [&str; N], required: usize) -> Result<[Option<Value<'t>>; N]> {
         let mut bound: [Option<Value<'t>>; N] = std::array::from_fn(|_| None);

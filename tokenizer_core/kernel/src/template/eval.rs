@@ -2,7 +2,6 @@
 
 use super::ast::{Applied, Comparison, Expr, Operator};
 use super::budget::OBJECT;
-use super::calls::Given;
 use super::compare::{equal, order, truth};
 use super::dict::Dict;
 use super::failure::{Failure, Result};
@@ -328,10 +327,5 @@ impl<'t> Run<'t> {
             Value::Undefined(undefined) => Err(Self::undefined_failure(undefined)),
             _ => Ok(()),
         }
-    }
-
-    /// Arguments without names.
-    pub fn positional(values: Vec<Value<'t>>) -> Given<'t> {
-        Given { positional: values, named: Vec::new() }
     }
 }

@@ -50,17 +50,6 @@ impl<'t> Run<'t> {
                 let name = if name == "upper" { "upper" } else if name == "lower" { "lower" } else { "capitalize" };
                 self.string_method(&text, name, given)
             }
-            "items" => {
-                given.nothing(name)?;
-                match &value {
-                    Value::Dict(dict) => {
-                        let source = super::iter::Source::View(super::value::View::Items, std::rc::Rc::clone(dict), 0);
-                        self.generator(source)
-                    }
-                    Value::Undefined(_) => self.generator(super::iter::Source::Empty),
-                    _ => Err(Failure::failed("Can only get item pairs from a mapping.")),
-                }
-            }
             "replace" => {
                 let [old, new, count] = given.bind(name, ["old", "new", "count"], 2)?;
                 let text = text_of(&value, &self.budget)?;

@@ -66,7 +66,7 @@ impl<'t> Run<'t> {
             made.push_text(&owned(text, chooser));
         }
         made.push_text(&format.slice(from..format.len()));
-        if positional.next().is_some() && !named && !matches!(values, Value::Dict(_) | Value::List(_)) {
+        if positional.next().is_some() && !named && !is_mapping(values) {
             return Err(Failure::failed("not all arguments converted during string formatting"));
         }
         Ok(Value::Str(made.finish()))
@@ -172,7 +172,6 @@ impl<'t> Run<'t> {
                 (true, Ok(index)) => self.item(&value, &Value::int(index))?,
                 _ => self.item(&value, &Value::Str(Text::made(part.to_owned(), TEMPLATE)))?,
             };
-            Self::defined(&value)?;
             path = rest;
         }
         Ok(value)
@@ -210,8 +209,8 @@ impl<'t> Run<'t> {
                 let cut = parsed.precision.map(|precision| super::attributes::bytes_of(text.as_str(), 0, precision));
                 cut.map_or_else(|| text.clone(), |cut| text.slice(cut))
             }
-            (kind, Value::Int(..) | Value::Float(..)) => {
-                let is_whole = matches!(value, Value::Int(..));
+            (kind, Value::Bool(_) | Value::Int(..) | Value::Big(..) | Value::Float(..)) => {
+                let is_whole = !matches!(value, Value::Float(..));
                 let text = match kind {
                     "" | "d" if is_whole => whole('d', &parsed, value)?,
                     "x" | "X" | "o" if is_whole => whole(kind.chars().next().unwrap_or('x'), &parsed, value)?,
@@ -250,6 +249,11 @@ impl<'t> Run<'t> {
         made.push(&fill.repeat(padding - padding / 2), TEMPLATE);
         Ok(made.finish())
     }
+}
+
+/// What `%` takes keys from, and so never has too many of.
+fn is_mapping(values: &Value<'_>) -> bool {
+    matches!(values, Value::Dict(_) | Value::List(_) | Value::Range(_) | Value::Undefined(_))
 }
 
 /// A text that counts as whoever's chose how it is written, if that is a caller.
@@ -360,6 +364,7 @@ fn whole(kind: char, spec: &Spec, value: &Value<'_>) -> Result<String> {
 fn float(kind: char, spec: &Spec, value: &Value<'_>) -> Result<String> {
     let number = match value {
         Value::Float(number, _) => *number,
+        Value::Big(digits, _) => digits.parse().unwrap_or(f64::INFINITY),
         Value::Undefined(undefined) => return Err(Run::undefined_failure(undefined)),
         other => other.as_int().map(|number| number as f64).ok_or_else(|| {
             Failure::failed(format!("must be real number, not {}", other.type_name()))

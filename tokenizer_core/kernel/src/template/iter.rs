@@ -19,6 +19,8 @@ pub enum Source<'t> {
     Empty,
     /// It is being asked for its next item.
     Busy,
+    /// What a filter makes, once it is asked for its first item.
+    Later(Box<(&'static str, Value<'t>, Given<'t>)>),
     /// A list or a tuple, and the place in it.
     Items(Rc<Items<'t>>, usize),
     /// From the end: how many are left.
@@ -101,6 +103,11 @@ impl<'t> Run<'t> {
         Ok(match source {
             Source::Empty => None,
             Source::Busy => return Err(Failure::failed("generator already executing")),
+            Source::Later(later) => {
+                let (name, value, given) = &**later;
+                *source = self.begin(name, value, given.clone())?;
+                return self.next(source);
+            }
             Source::Items(items, at) => {
                 *at += 1;
                 items.values.get(*at - 1).cloned()

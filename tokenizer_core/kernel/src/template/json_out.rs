@@ -28,6 +28,8 @@ pub fn tojson<'t>(run: &mut Run<'t>, value: &Value<'t>, given: Given<'t>) -> Res
     let is_set = |flag: Option<Value<'t>>| flag.is_some_and(|flag| truth(&flag));
     let indent = match indent {
         None | Some(Value::None) => None,
+        // A string alone has no lines, and so nobody asks what the margin is.
+        Some(_) if matches!(value, Value::Str(_)) => None,
         Some(Value::Str(margin)) => Some(margin),
         Some(width) => {
             let spaces = usize::try_from(int_of(&width)?).unwrap_or(0);

@@ -12,7 +12,7 @@ use super::failure::{Failure, Kind, Result};
 use super::iter::{Action, Source, Step};
 use super::run::Run;
 use super::text::Builder;
-use super::value::{Items, Value};
+use super::value::{Items, Value, View};
 
 impl<'t> Run<'t> {
     /// Apply a filter of sequences.
@@ -28,7 +28,15 @@ impl<'t> Run<'t> {
                 let found = if name == "first" { self.first(value)? } else { self.last(value)? };
                 Ok(found.unwrap_or_else(|| Value::undefined(format!("No {name} item, sequence was empty."))))
             }
-            "map" | "select" | "reject" | "selectattr" | "rejectattr" => self.lazily(name, value, given),
+            "map" => self.later("map", value, given),
+            "select" => self.later("select", value, given),
+            "reject" => self.later("reject", value, given),
+            "selectattr" => self.later("selectattr", value, given),
+            "rejectattr" => self.later("rejectattr", value, given),
+            "unique" => self.later("unique", value, given),
+            "batch" => self.later("batch", value, given),
+            "slice" => self.later("slice", value, given),
+            "items" => self.later("items", value, given),
             "reverse" => self.reversed(value, given),
             "dictsort" => self.dictsort(value, given),
             "sort" => {
@@ -49,12 +57,6 @@ impl<'t> Run<'t> {
                 let items = self.sorted(items, keys, reverse.is_some_and(|reverse| truth(&reverse)))?;
                 Value::list(items, &self.budget)
             }
-            "unique" => {
-                let [sensitive, attribute] = given.bind(name, ["case_sensitive", "attribute"], 0)?;
-                let path = self.path(attribute.as_ref())?;
-                let sensitive = sensitive.is_some_and(|flag| truth(&flag));
-                self.unique(value, &path, sensitive)
-            }
             "min" | "max" => {
                 let [sensitive, attribute] = given.bind(name, ["case_sensitive", "attribute"], 0)?;
                 let path = self.path(attribute.as_ref())?;
@@ -62,6 +64,31 @@ impl<'t> Run<'t> {
             }
             "sum" => self.sum(value, given),
             "groupby" => self.groupby(value, given),
+            _ => Err(Failure::failed(format!("No filter named '{name}' found."))),
+        }
+    }
+
+    /// A generator, which does nothing before it is asked for its first item; but its arguments have to be right.
+    fn later(&mut self, name: &'static str, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
+        self.generator(Source::Later(Box::new((name, value.clone(), given))))
+    }
+
+    /// What such a generator goes over.
+    pub fn begin(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Source<'t>> {
+        match name {
+            "items" => {
+                given.nothing(name)?;
+                match value {
+                    Value::Dict(dict) => Ok(Source::View(View::Items, Rc::clone(dict), 0)),
+                    Value::Undefined(_) => Ok(Source::Empty),
+                    _ => Err(Failure::failed("Can only get item pairs from a mapping.")),
+                }
+            }
+            "unique" => {
+                let [sensitive, attribute] = given.bind(name, ["case_sensitive", "attribute"], 0)?;
+                let path = self.path(attribute.as_ref())?;
+                self.unique(value, &path, sensitive.is_some_and(|flag| truth(&flag)))
+            }
             "batch" => {
                 let [size, fill] = given.bind(name, ["linecount", "fill_with"], 1)?;
                 let size = usize::try_from(int_of(&size.unwrap_or(Value::None))?).unwrap_or(0);
@@ -70,10 +97,10 @@ impl<'t> Run<'t> {
                 }
                 let source = self.iterate(value)?;
                 let fill = fill.filter(|fill| !matches!(fill, Value::None));
-                self.generator(Source::Batched(Box::new(source), size, fill))
+                Ok(Source::Batched(Box::new(source), size, fill))
             }
             "slice" => self.slices(value, given),
-            _ => Err(Failure::failed(format!("No filter named '{name}' found."))),
+            _ => self.stepwise(name, value, given),
         }
     }
 
@@ -93,7 +120,7 @@ impl<'t> Run<'t> {
                 Ok(last.map(|length| Value::Str(text.slice(text.len() - length..text.len()))))
             }
             Value::Dict(_) | Value::View(..) | Value::Range(_) => Ok(self.collect(value)?.pop()),
-            Value::Undefined(undefined) => Err(Self::undefined_failure(undefined)),
+            Value::Undefined(_) => Ok(None),
             other => Err(Failure::failed(format!("'{}' object is not reversible", other.type_name()))),
         }
     }
@@ -120,10 +147,10 @@ impl<'t> Run<'t> {
         parts.iter().map(|part| self.path(Some(part))).collect()
     }
 
-    fn lazily(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
-        // A generator looks at nothing before it is asked for its first item, and then only if the value is true.
+    /// What `map`, `select` and their like go over, one item after the other.
+    fn stepwise(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Source<'t>> {
         if !truth(value) {
-            return self.generator(Source::Empty);
+            return Ok(Source::Empty);
         }
         let mut positional = given.positional.into_iter();
         let mut named = given.named;
@@ -166,7 +193,7 @@ impl<'t> Run<'t> {
             Step { path, action: Action::Keep(name.starts_with("select"), test) }
         };
         let source = self.iterate(value)?;
-        self.generator(Source::Filtered(Box::new(source), Rc::new(step)))
+        Ok(Source::Filtered(Box::new(source), Rc::new(step)))
     }
 
     fn reversed(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
@@ -190,7 +217,7 @@ impl<'t> Run<'t> {
                 self.generator(Source::Values(items.into_iter()))
             }
             Value::Markup(_) => Err(Failure::untrackable("takes text apart that is safe for HTML")),
-            Value::Undefined(undefined) => Err(Self::undefined_failure(undefined)),
+            Value::Undefined(_) => self.generator(Source::Empty),
             _ => {
                 let mut items = match self.collect(value) {
                     Err(failure) if failure.kind == Kind::Failed => {
@@ -265,7 +292,7 @@ impl<'t> Run<'t> {
         Value::list(items, &self.budget)
     }
 
-    fn unique(&mut self, value: &Value<'t>, path: &[Value<'t>], sensitive: bool) -> Result<Value<'t>> {
+    fn unique(&mut self, value: &Value<'t>, path: &[Value<'t>], sensitive: bool) -> Result<Source<'t>> {
         let mut seen: std::collections::HashMap<u64, Vec<Value<'t>>> = std::collections::HashMap::new();
         let mut kept = Vec::new();
         for item in self.collect(value)? {
@@ -282,7 +309,7 @@ impl<'t> Run<'t> {
                 kept.push(item);
             }
         }
-        self.generator(Source::Values(kept.into_iter()))
+        Ok(Source::Values(kept.into_iter()))
     }
 
     fn extreme(&mut self, name: &str, value: &Value<'t>, path: &[Value<'t>], sensitive: bool) -> Result<Value<'t>> {
@@ -367,7 +394,7 @@ impl<'t> Run<'t> {
         Value::list(made, &self.budget)
     }
 
-    fn slices(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
+    fn slices(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Source<'t>> {
         let [count, fill] = given.bind("slice", ["slices", "fill_with"], 1)?;
         let count = int_of(&count.unwrap_or(Value::None))?;
         let items = self.collect(value)?;
@@ -386,7 +413,7 @@ impl<'t> Run<'t> {
             }
             slices.push(Value::list(slice, &self.budget)?);
         }
-        self.generator(Source::Values(slices.into_iter()))
+        Ok(Source::Values(slices.into_iter()))
     }
 }
 
