@@ -79,7 +79,7 @@ FILTERS = (
     "rejectattr('{a}')", "selectattr('{a}', '{s}')", "rejectattr('{a}', 'equalto', {e})", "batch({i})", "batch(2, {e})",
     "slice({i})", "slice(2, {e})", "groupby('{a}')", "center({i})", "truncate({i})", "truncate({i}, true, '')",
     "wordcount", "format({e})", "format(a={e})", "attr('{a}')", "filesizeformat", "filesizeformat(true)",
-    "safe", "e",
+    "e",
 )  # fmt: skip
 SIMPLE_FILTERS = ("upper", "lower", "trim", "length", "string", "tojson", "list", "first", "last", "int", "abs", "title")
 TESTS = (

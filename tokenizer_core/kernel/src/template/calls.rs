@@ -182,6 +182,13 @@ impl<'t> Run<'t> {
                 given.nothing(name)?;
                 Ok(Value::Dict(Dict::of(dict.entries().to_vec(), &self.budget)?))
             }
+            (Value::Function(_), _) => {
+                let [keys, value] = given.bind(name, [UNNAMED; 2], 1)?;
+                let keys = self.collect(&keys.unwrap_or(Value::None))?;
+                let value = value.unwrap_or(Value::None);
+                let entries = keys.into_iter().map(|key| (key, value.clone())).collect();
+                Ok(Value::Dict(Dict::of(entries, &self.budget)?))
+            }
             (Value::List(items), "copy") => {
                 given.nothing(name)?;
                 Value::list(items.values.clone(), &self.budget)
@@ -220,6 +227,7 @@ impl<'t> Run<'t> {
             Value::Tuple(_) | Value::Range(_) => &TUPLE_METHODS,
             Value::Loop(_) => &LOOP_METHODS,
             Value::Cycler(_) => &["next", "reset"],
+            Value::Function(Function::Dict) => &["fromkeys"],
             _ => return None,
         };
         methods.binary_search(&name).ok().map(|at| methods[at])

@@ -37,13 +37,10 @@ impl<'t> Run<'t> {
                     || (boolean.is_some_and(|boolean| truth(&boolean)) && !truth(&value));
                 Ok(if replaced { default.unwrap_or(Value::literal("")) } else { value })
             }
-            "string" => {
+            // Jinja's `safe` makes a type that escapes what is added to it for HTML. A prompt is no page.
+            "string" | "safe" => {
                 given.nothing(name)?;
                 if matches!(value, Value::Markup(_)) { Ok(value) } else { Ok(Value::Str(text_of(&value, &self.budget)?)) }
-            }
-            "safe" => {
-                given.nothing(name)?;
-                Ok(Value::Markup(text_of(&value, &self.budget)?))
             }
             "upper" | "lower" | "capitalize" => {
                 let text = self.soft(&value)?;
@@ -118,18 +115,13 @@ impl<'t> Run<'t> {
         let separator = text_of(&separator.unwrap_or(Value::literal("")), &self.budget)?;
         let path = self.path(attribute.as_ref())?;
         let mut source = self.iterate(value)?;
-        let mut joined = Builder::default();
-        let mut first = true;
+        let mut parts = Vec::new();
         while let Some(item) = self.next(&mut source)? {
             let item = self.follow(item, &path)?;
-            let text = text_of(&item, &self.budget)?;
-            self.budget.charge(separator.len() + text.len() + 2)?;
-            if !std::mem::take(&mut first) {
-                joined.push_text(&separator);
-            }
-            joined.push_text(&text);
+            self.budget.charge(2)?;
+            parts.push(Value::Str(text_of(&item, &self.budget)?));
         }
-        Ok(Value::Str(joined.finish()))
+        self.join_values(&separator, &parts)
     }
 
     fn indent(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {

@@ -114,6 +114,9 @@ impl<'t> Run<'t> {
                 let [keep] = given.bind(name, ["keepends"], 0)?;
                 let keep = keep.is_some_and(|keep| super::compare::truth(&keep));
                 let lines = self.lines(text)?;
+                for (line, whole) in lines.iter().filter(|(line, whole)| !keep && line.len() < whole.len()) {
+                    self.take_out(&whole.as_str()[line.len()..], text)?;
+                }
                 let lines = lines.into_iter().map(|(line, whole)| Value::Str(if keep { whole } else { line }));
                 Value::list(lines.collect(), &self.budget)
             }
@@ -161,6 +164,9 @@ impl<'t> Run<'t> {
             parts.reverse();
         } else {
             text.as_str().splitn(limit, separator).try_for_each(&mut push)?;
+        }
+        if parts.len() > 1 {
+            self.take_out(separator, text)?;
         }
         Ok(parts)
     }
@@ -210,6 +216,11 @@ impl<'t> Run<'t> {
     pub fn replace(&mut self, text: &Text<'t>, old: &str, new: &Text<'t>, limit: Limit) -> Result<Text<'t>> {
         let characters = text.as_str();
         let limit = limit.unwrap_or(usize::MAX);
+        if limit == 0 || memchr::memmem::find(characters.as_bytes(), old.as_bytes()).is_none() {
+            return Ok(text.clone());
+        }
+        self.take_out(old, text)?;
+        let new = &self.put_back(new, [text])?;
         let mut made = Builder::default();
         let mut end = 0;
         if old.is_empty() {
@@ -228,9 +239,6 @@ impl<'t> Run<'t> {
                 end = at + old.len();
             }
         }
-        if end == 0 && made.len() == 0 {
-            return Ok(text.clone());
-        }
         self.budget.charge(text.len() + OBJECT)?;
         made.push_text(&text.slice(end..text.len()));
         Ok(made.finish())
@@ -238,6 +246,7 @@ impl<'t> Run<'t> {
 
     /// Strings with a separator between.
     pub fn join_values(&mut self, separator: &Text<'t>, parts: &[Value<'t>]) -> Result<Value<'t>> {
+        let separator = &self.put_back(separator, parts.iter().filter_map(Value::as_text))?;
         let mut joined = Builder::default();
         for (at, part) in parts.iter().filter_map(Value::as_text).enumerate() {
             self.budget.charge(separator.len() + part.len() + 2)?;

@@ -33,6 +33,7 @@ mod run;
 mod sequences;
 mod strings;
 mod symbols;
+mod taken;
 mod tests_of_values;
 mod text;
 mod value;

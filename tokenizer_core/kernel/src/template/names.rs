@@ -21,9 +21,9 @@ const TESTS: [&str; 39] = [
 const REFUSED_FILTERS: [&str; 7] = ["pprint", "random", "striptags", "urlencode", "urlize", "wordwrap", "xmlattr"];
 
 /// Methods of strings and numbers that this engine does not have.
-pub const REFUSED_METHODS: [&str; 18] = [
+pub const REFUSED_METHODS: [&str; 17] = [
     "as_integer_ratio", "bit_count", "bit_length", "casefold", "conjugate", "encode", "format_map", "from_bytes",
-    "fromhex", "fromkeys", "hex", "is_integer", "isidentifier", "isnumeric", "isprintable", "maketrans", "to_bytes",
+    "fromhex", "hex", "is_integer", "isidentifier", "isnumeric", "isprintable", "maketrans", "to_bytes",
     "translate",
 ];
 

@@ -40,6 +40,8 @@ pub struct Run<'t> {
     /// What changes, by number.
     pub objects: Vec<Object<'t>>,
     variables: Vec<(Text<'t>, Value<'t>)>,
+    /// What was cut out of a caller's texts.
+    pub taken: super::taken::Taken,
     /// What `strftime_now` says.
     pub clock: &'t Clock,
 }
@@ -57,6 +59,7 @@ impl<'t> Run<'t> {
             out: Builder::with_capacity(4096),
             objects: Vec::new(),
             variables,
+            taken: super::taken::Taken::new(),
             clock,
         }
     }

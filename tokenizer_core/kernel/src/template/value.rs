@@ -96,7 +96,7 @@ pub enum Value<'t> {
     Big(Rc<str>, Origin),
     Float(f64, Origin),
     Str(Text<'t>),
-    /// What `safe` and `escape` make; it is written and tested, but nothing is joined with it.
+    /// What `escape` makes; it is written and tested, but nothing is joined with it.
     Markup(Text<'t>),
     List(Rc<Items<'t>>),
     Tuple(Rc<Items<'t>>),
