@@ -10,8 +10,8 @@ TokdError
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
 │   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
 │   ├── TemplateMissing      template_missing: the tokenizer has no chat template
-│   ├── TemplateUnsupported  template_unsupported: the chat template uses what this engine does not have
 │   ├── TemplateUntrackable  template_untrackable: the author of the rendered text is unknown
+│   │   └── TemplateUnsupported  template_unsupported: the same, known when the template is opened
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
 ├── CorpusError              what a tokenizer is to be trained on
@@ -138,16 +138,16 @@ class TemplateMissing(InputError):
     codes = ("template_missing",)
 
 
-class TemplateUnsupported(InputError):
-    """The chat template uses a construct that this engine does not have."""
-
-    codes = ("template_unsupported",)
-
-
 class TemplateUntrackable(InputError):
     """The chat template does to these messages what hides who wrote what."""
 
     codes = ("template_untrackable",)
+
+
+class TemplateUnsupported(TemplateUntrackable):
+    """The chat template uses a construct that is not tracked, as is known when it is opened."""
+
+    codes = ("template_unsupported",)
 
 
 class UncoveredText(InputError):

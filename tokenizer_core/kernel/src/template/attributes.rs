@@ -15,8 +15,8 @@ impl<'t> Run<'t> {
     /// `owner.name`: an attribute, or else an item.
     pub fn attribute(&mut self, owner: &Value<'t>, name: &'t str) -> Result<Value<'t>> {
         if let Value::Dict(dict) = owner {
-            let hidden = Self::method_of(owner, name).is_some() || CHANGING_DICT.contains(&name) || name == "fromkeys";
-            if !hidden {
+            let is_attribute = Self::method_of(owner, name).is_some() || CHANGING_DICT.contains(&name);
+            if !is_attribute && name != "fromkeys" && !is_pythons(name) {
                 let found = dict.get_str(name).cloned();
                 return Ok(found.unwrap_or(Value::Undefined(Undefined::Attribute("dict", name))));
             }
@@ -27,6 +27,9 @@ impl<'t> Run<'t> {
 
     /// An attribute that is none of the items.
     pub fn own_attribute(&mut self, owner: &Value<'t>, name: &str) -> Result<Option<Value<'t>>> {
+        if is_pythons(name) && !matches!(owner, Value::Undefined(_)) {
+            return Ok(Some(hidden(owner, name)));
+        }
         if let Some(method) = Self::method_of(owner, name) {
             self.budget.charge(OBJECT)?;
             return Ok(Some(Value::Method(Rc::new((owner.clone(), method)))));
@@ -58,7 +61,7 @@ impl<'t> Run<'t> {
                 "step" => Some(Value::int(range.step)),
                 _ => None,
             },
-            Value::Macro(..) | Value::Markup(_) | Value::View(..) | Value::Function(_) | Value::Method(_) => {
+            Value::Macro(..) | Value::Markup(_) | Value::View(..) => {
                 return Err(Failure::untrackable(format!("uses {name:?} of a {}, which is not tracked", owner.type_name())));
             }
             _ => return untracked(owner, name),
@@ -96,9 +99,6 @@ impl<'t> Run<'t> {
             let key = repr_of(key, &self.budget)?;
             return Ok(Value::undefined(format!("{} has no element {}", told(owner), key.as_str())));
         };
-        if name.as_str().starts_with("__") {
-            return Err(Failure::untrackable(format!("uses {:?}, which is Python's and not of a chat", name.as_str())));
-        }
         if let Some(found) = self.own_attribute(owner, name.as_str())? {
             return Ok(found);
         }
@@ -162,6 +162,11 @@ impl<'t> Run<'t> {
             _ => Err(Failure::untrackable("takes a part of a range")),
         }
     }
+}
+
+/// Names that Python gives a meaning, which the sandbox hides.
+fn is_pythons(name: &str) -> bool {
+    name.starts_with("__") && name.ends_with("__")
 }
 
 /// An index from either end, if it is one.

@@ -1,7 +1,7 @@
 //! Tokens to expressions, in Jinja's order of precedence.
 
 use super::ast::{Applied, Args, Comparison, Expr, Name, Operator, Slot};
-use super::failure::{Failure, Kind, Result};
+use super::failure::Result;
 use super::lexer::Token;
 use super::names::{REFUSED_METHODS, is_filter, is_test, known_to_jinja};
 use super::parser::Parser;
@@ -276,15 +276,8 @@ impl Parser {
             let height = self.height;
             if self.is(".") {
                 self.next();
-                let (line, column) = self.place();
                 value = match self.next() {
-                    Token::Name(name) => {
-                        if name.starts_with("__") && name.ends_with("__") {
-                            let message = format!("{name:?} is Python's and not of a chat");
-                            return Err(Failure::new(Kind::Unsupported, message).at(line, column));
-                        }
-                        Expr::Attribute(Box::new(value), name.into())
-                    }
+                    Token::Name(name) => Expr::Attribute(Box::new(value), name.into()),
                     Token::Int(digits) => {
                         let index = digits.parse().map_or_else(|_| Expr::Big(digits.into()), Expr::Int);
                         Expr::Item(Box::new((value, index)))

@@ -72,9 +72,6 @@ impl<'t> Run<'t> {
                 let [attribute] = given.bind(name, ["name"], 1)?;
                 let attribute = attribute.unwrap_or(Value::None);
                 let Value::Str(attribute) = &attribute else { return Err(Failure::failed("attribute name must be string")) };
-                if attribute.as_str().starts_with("__") {
-                    return Err(Failure::untrackable(format!("uses {:?}, which is Python's", attribute.as_str())));
-                }
                 let found = self.own_attribute(&value, attribute.as_str())?;
                 let (owner, attribute) = (value.type_name(), attribute.as_str());
                 Ok(found.unwrap_or_else(|| Value::undefined(format!("'{owner} object' has no attribute '{attribute}'"))))
@@ -170,7 +167,8 @@ impl<'t> Run<'t> {
         Ok(match name {
             "int" => {
                 let [default, base] = given.bind(name, ["default", "base"], 0)?;
-                let base = int_or(base.as_ref(), 10)?;
+                // A base that is no whole number leaves the way over a float.
+                let base = base.map_or(Some(10), |base| base.as_int());
                 match self.int_of_value(value, base) {
                     Ok(Some(number)) => number.with_origin(origin),
                     Ok(None) => default.unwrap_or(Value::int(0)).with_origin(origin),
@@ -212,7 +210,7 @@ impl<'t> Run<'t> {
     }
 
     /// `int(value)`, or `int(float(value))`, or nothing.
-    fn int_of_value(&mut self, value: &Value<'t>, base: i64) -> Result<Option<Value<'t>>> {
+    fn int_of_value(&mut self, value: &Value<'t>, base: Option<i64>) -> Result<Option<Value<'t>>> {
         let from_float = |number: f64| match truncated(number, 0) {
             Ok(number) => Ok(Some(number)),
             Err(failure) if failure.kind == Kind::Failed => Ok(None),
@@ -232,7 +230,7 @@ impl<'t> Run<'t> {
                         Ok(None)
                     };
                 }
-                if let Some(number) = parse_int(digits, base)? {
+                if let Some(number) = base.map_or(Ok(None), |base| parse_int(digits, base))? {
                     return Ok(Some(number));
                 }
                 float_of(value)?.map_or(Ok(None), from_float)

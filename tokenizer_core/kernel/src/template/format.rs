@@ -102,10 +102,16 @@ impl<'t> Run<'t> {
     }
 
     /// `format.format(...)`: fields by their numbers or names, with attributes and items.
-    pub fn braces(&mut self, format: &Text<'t>, given: Given<'t>) -> Result<Value<'t>> {
+    pub fn braces(&mut self, format: &Text<'t>, given: &Given<'t>) -> Result<Value<'t>> {
+        let mut next = 0;
+        self.fill(format, given, &mut next, 1).map(Value::Str)
+    }
+
+    /// Fill the fields of a format; how one is written may have fields itself.
+    fn fill(&mut self, format: &Text<'t>, given: &Given<'t>, next: &mut usize, deeper: u8) -> Result<Text<'t>> {
         let source = format.as_str();
         let mut made = Builder::with_capacity(format.len());
-        let (mut from, mut next) = (0, 0);
+        let mut from = 0;
         while let Some(at) = source[from..].find(['{', '}']).map(|at| from + at) {
             made.push_text(&format.slice(from..at));
             let rest = &source[at..];
@@ -114,34 +120,40 @@ impl<'t> Run<'t> {
                 from = at + 2;
                 continue;
             }
-            let end = rest.find('}').filter(|_| rest.starts_with('{'));
-            let Some(end) = end else {
+            let Some(end) = closing(rest) else {
                 return Err(Failure::failed(format!("Single '{}' encountered in format string", &rest[..1])));
             };
             let field = &rest[1..end];
-            if field.contains('{') {
-                return Err(Failure::untrackable("takes the width of a field from another field"));
-            }
             from = at + end + 1;
             let (field, spec) = field.split_once(':').unwrap_or((field, ""));
             let (field, conversion) = field.split_once('!').map_or((field, None), |(field, kind)| (field, Some(kind)));
-            let value = self.field_value(field, &mut next, &given)?;
-            let text = match conversion {
-                None if spec.is_empty() => text_of(&value, &self.budget)?,
-                Some("s") => text_of(&value, &self.budget)?,
-                Some("r") => repr_of(&value, &self.budget)?,
+            let mut value = self.field_value(field, next, given)?;
+            match conversion {
+                None => {}
+                Some("s") => value = Value::Str(text_of(&value, &self.budget)?),
+                Some("r") => value = Value::Str(repr_of(&value, &self.budget)?),
                 Some(_) => return Err(Failure::untrackable("converts a field in a way that is not tracked")),
-                None => Text::literal(""),
-            };
-            let value = if conversion.is_none() && !spec.is_empty() { value } else { Value::Str(text) };
-            let text = self.formatted(&value, spec)?;
-            let chooser = format.slice(at..from).origin();
-            made.push_text(&owned(text, chooser));
+            }
+            let mut spec = if spec.is_empty() { Text::literal("") } else { format.part(spec) };
+            if spec.as_str().contains('{') {
+                if deeper == 0 {
+                    return Err(Failure::failed("Max string recursion exceeded"));
+                }
+                spec = self.fill(&spec, given, next, deeper - 1)?;
+            }
             self.budget.charge(OBJECT)?;
+            let text = self.formatted(&value, spec.as_str())?;
+            self.budget.charge(text.len())?;
+            // Who wrote how a field is written may have chosen what it writes.
+            let chooser = match spec.origin() {
+                TEMPLATE => format.slice(at..from).origin(),
+                origin => origin,
+            };
+            made.push_text(&owned(text, chooser));
         }
         made.push_text(&format.slice(from..format.len()));
         self.budget.charge(made.len())?;
-        Ok(Value::Str(made.finish()))
+        Ok(made.finish())
     }
 
     fn field_value(&mut self, field: &str, next: &mut usize, given: &Given<'t>) -> Result<Value<'t>> {
@@ -258,10 +270,19 @@ fn is_mapping(values: &Value<'_>) -> bool {
 
 /// A text that counts as whoever's chose how it is written, if that is a caller.
 fn owned<'t>(text: Text<'t>, chooser: Origin) -> Text<'t> {
-    if chooser == TEMPLATE || text.origin() != TEMPLATE {
-        return text;
+    if chooser == TEMPLATE { text } else { Text::made(text.as_str().to_owned(), chooser) }
+}
+
+/// Where the brace that opens a text is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        open += i32::from(byte == b'{') - i32::from(byte == b'}');
+        if open <= 0 {
+            return (open == 0 && at > 0).then_some(at);
+        }
     }
-    Text::made(text.as_str().to_owned(), chooser)
+    None
 }
 
 /// Reads a directive behind its sign.

@@ -79,7 +79,17 @@ impl<'t> Run<'t> {
                 self.budget.charge(3 * text.len() + OBJECT)?;
                 Ok(Value::Str(cases::mapped(text, name)))
             }
-            "format" => self.braces(text, given),
+            "format" => self.braces(text, &given),
+            "format_map" => {
+                let [values] = given.bind(name, [UNNAMED], 1)?;
+                let Some(Value::Dict(values)) = values else {
+                    return Err(Failure::untrackable("fills a format from what is no object"));
+                };
+                self.budget.charge_product(values.len(), 2)?;
+                let named = values.entries().iter();
+                let named = named.filter_map(|(key, value)| Some((key.as_text()?.clone(), value.clone()))).collect();
+                self.braces(text, &Given { positional: Vec::new(), named })
+            }
             "find" | "rfind" | "index" | "rindex" | "count" => self.find(text, name, given),
             "removeprefix" | "removesuffix" => {
                 let [part] = given.bind(name, [UNNAMED], 1)?;

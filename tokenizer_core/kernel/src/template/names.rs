@@ -21,15 +21,15 @@ const TESTS: [&str; 39] = [
 const REFUSED_FILTERS: [&str; 7] = ["pprint", "random", "striptags", "urlencode", "urlize", "wordwrap", "xmlattr"];
 
 /// Methods of strings and numbers that this engine does not have.
-pub const REFUSED_METHODS: [&str; 17] = [
-    "as_integer_ratio", "bit_count", "bit_length", "casefold", "conjugate", "encode", "format_map", "from_bytes",
+pub const REFUSED_METHODS: [&str; 16] = [
+    "as_integer_ratio", "bit_count", "bit_length", "casefold", "conjugate", "encode", "from_bytes",
     "fromhex", "hex", "is_integer", "isidentifier", "isnumeric", "isprintable", "maketrans", "to_bytes",
     "translate",
 ];
 
 /// Methods of strings.
-pub const STRING_METHODS: [&str; 39] = [
-    "capitalize", "center", "count", "endswith", "expandtabs", "find", "format", "index", "isalnum", "isalpha",
+pub const STRING_METHODS: [&str; 40] = [
+    "capitalize", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index", "isalnum", "isalpha",
     "isascii", "isdecimal", "isdigit", "islower", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip",
     "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit",
     "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill",

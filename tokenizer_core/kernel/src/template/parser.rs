@@ -127,11 +127,6 @@ impl Parser {
         Failure::new(kind, message).at(place.line, place.column)
     }
 
-    /// The line and column of the token at hand.
-    pub fn place(&self) -> (u32, u32) {
-        (self.tokens[self.at].line, self.tokens[self.at].column)
-    }
-
     /// Go one level deeper.
     pub fn enter(&mut self) -> Result<()> {
         self.depth += 1;
