@@ -6,7 +6,8 @@ mod fuzz_targets;
 
 use fuzz_targets::{
     added_tokens::added_tokens, body::body, chats::chats, counting::counting, decode::decode, encode::encode,
-    expressions::expressions, load::load, normalizers::normalizers, paths::paths, transcode::transcode,
+    expressions::expressions, load::load, normalizers::normalizers, paths::paths, templates::templates,
+    transcode::transcode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,6 +92,11 @@ proptest! {
     #[test]
     fn no_literal_is_found_that_the_caller_had_a_hand_in(data in vec(any::<u8>(), 4..60)) {
         chats(&data);
+    }
+
+    #[test]
+    fn no_template_loses_what_a_caller_wrote(data in vec(any::<u8>(), 0..120)) {
+        templates(&data);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct PyTemplate(Template);
 
 /// `(message, field, start, end)` in characters.
 type Spans = Vec<(Option<u32>, String, usize, usize)>;
+/// The text, what the caller wrote of it, `{% generation %}` blocks in characters, and the steps that were left.
+type Rendered = (String, Spans, Vec<(usize, usize)>, u64);
 
 #[pymethods]
 impl PyTemplate {
@@ -40,7 +42,7 @@ impl PyTemplate {
         arguments: Option<&str>,
         add_generation_prompt: bool,
         continue_final_message: bool,
-    ) -> PyResult<(String, Spans, Vec<(usize, usize)>, u64)> {
+    ) -> PyResult<Rendered> {
         let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
         let clock = Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year };
         let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();

@@ -109,6 +109,9 @@ pub enum Target {
     Tuple(Vec<Target>),
 }
 
+/// Targets and their values.
+pub type Assigned = Vec<(Target, Expr)>;
+
 /// What happens to variables where a scope is entered and left.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
@@ -196,7 +199,7 @@ pub enum StmtKind {
     /// The call and its caller.
     Call(Box<(Expr, Args, Macro)>),
     Filter(Box<(Expr, Vec<Stmt>, Scope)>),
-    With(Box<(Vec<(Target, Expr)>, Vec<Stmt>, Scope)>),
+    With(Box<(Assigned, Vec<Stmt>, Scope)>),
     Autoescape(Box<(Expr, Vec<Stmt>, Scope)>),
     Generation(Box<Macro>),
     Break,

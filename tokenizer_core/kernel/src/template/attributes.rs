@@ -62,7 +62,10 @@ impl<'t> Run<'t> {
                 _ => None,
             },
             Value::Macro(..) | Value::Markup(_) | Value::View(..) => {
-                return Err(Failure::untrackable(format!("uses {name:?} of a {}, which is not tracked", owner.type_name())));
+                return Err(Failure::untrackable(format!(
+                    "uses {name:?} of a {}, which is not tracked",
+                    owner.type_name()
+                )));
             }
             _ => return untracked(owner, name),
         })
@@ -235,7 +238,8 @@ fn hidden<'t>(owner: &Value<'t>, name: &str) -> Value<'t> {
 }
 
 fn untracked<'t>(owner: &Value<'t>, name: &str) -> Result<Option<Value<'t>>> {
-    let of_python = matches!(owner, Value::Str(_) | Value::Int(..) | Value::Float(..) | Value::Dict(_) | Value::Bool(_));
+    let of_python =
+        matches!(owner, Value::Str(_) | Value::Int(..) | Value::Float(..) | Value::Dict(_) | Value::Bool(_));
     if of_python && REFUSED_METHODS.contains(&name) {
         return Err(Failure::untrackable(format!("uses the method '{name}', which is not tracked")));
     }

@@ -173,4 +173,3 @@ pub fn hash(value: &Value<'_>, budget: &Budget) -> Result<u64> {
         other => keyed().hash_one(other.type_name()),
     })
 }
-

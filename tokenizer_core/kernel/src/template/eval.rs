@@ -114,7 +114,9 @@ impl<'t> Run<'t> {
                 }
                 let signed = signed(&inner, negative)?;
                 let sign = if negative { '-' } else { '+' };
-                signed.ok_or_else(|| Failure::failed(format!("bad operand type for unary {sign}: '{}'", inner.type_name())))
+                signed.ok_or_else(|| {
+                    Failure::failed(format!("bad operand type for unary {sign}: '{}'", inner.type_name()))
+                })
             }
             _ => Ok(Value::None),
         }
@@ -278,7 +280,9 @@ impl<'t> Run<'t> {
             (Operator::Mul, times, Value::Str(_) | Value::List(_) | Value::Tuple(_)) if times.as_int().is_some() => {
                 return self.repeat(&right, times.as_int().unwrap_or(0));
             }
-            (_, Value::View(..), Value::View(..)) => return Err(Failure::untrackable("computes with views of objects")),
+            (_, Value::View(..), Value::View(..)) => {
+                return Err(Failure::untrackable("computes with views of objects"));
+            }
             (Operator::Pow, Value::Int(..), Value::Int(power, _)) if *power > 1024 => {
                 self.budget.charge(64)?;
             }

@@ -151,7 +151,7 @@ impl<'t> Run<'t> {
             }
             Source::Tested(inner, each, base) => loop {
                 let Some(item) = self.next(inner)? else { break None };
-                if self.passes(each, &item, *base)? {
+                if let Some(item) = self.passing(each, item, *base)? {
                     break Some(item);
                 }
             },

@@ -237,7 +237,8 @@ impl<'t> Reader<'_, 't> {
 
     fn number(&mut self, place: u32) -> Result<Value<'t>> {
         let rest = &self.json.as_bytes()[self.at..];
-        let length = rest.iter().take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
+        let length =
+            rest.iter().take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
         let text = &self.json[self.at..self.at + length];
         let digits = text.strip_prefix('-').unwrap_or(text);
         let whole = digits.bytes().take_while(u8::is_ascii_digit).count();
@@ -315,7 +316,8 @@ impl<'t> Reader<'_, 't> {
                     return Err(self.surrogate());
                 }
                 self.at += 2;
-                let low = self.unit()?.checked_sub(0xDC00).filter(|low| *low < 0x400).ok_or_else(|| self.surrogate())?;
+                let low =
+                    self.unit()?.checked_sub(0xDC00).filter(|low| *low < 0x400).ok_or_else(|| self.surrogate())?;
                 char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low).ok_or_else(|| self.surrogate())?
             }
             _ => return Err(self.malformed()),

@@ -38,9 +38,7 @@ pub fn tojson<'t>(run: &mut Run<'t>, value: &Value<'t>, given: Given<'t>) -> Res
         }
     };
     let (item_separator, key_separator) = match separators {
-        None | Some(Value::None) => {
-            (Text::literal(if indent.is_none() { ", " } else { "," }), Text::literal(": "))
-        }
+        None | Some(Value::None) => (Text::literal(if indent.is_none() { ", " } else { "," }), Text::literal(": ")),
         Some(separators) => match run.collect(&separators)?.as_slice() {
             [Value::Str(item), Value::Str(key)] => (item.clone(), key.clone()),
             _ => return Err(Failure::failed("separators has to be two strings")),

@@ -39,7 +39,11 @@ impl<'t> Run<'t> {
                 };
                 let sought = sought.unwrap_or(Value::None);
                 let ends = |sought: &str| {
-                    if name == "startswith" { within.as_str().starts_with(sought) } else { within.as_str().ends_with(sought) }
+                    if name == "startswith" {
+                        within.as_str().starts_with(sought)
+                    } else {
+                        within.as_str().ends_with(sought)
+                    }
                 };
                 match &sought {
                     Value::Tuple(items) => {
@@ -215,7 +219,8 @@ impl<'t> Run<'t> {
         while !rest.is_empty() {
             self.budget.charge(2 * OBJECT)?;
             let end = rest.find(is_line_break).unwrap_or(rest.len());
-            let length = if rest[end..].starts_with("\r\n") { 2 } else { rest[end..].chars().next().map_or(0, char::len_utf8) };
+            let length =
+                if rest[end..].starts_with("\r\n") { 2 } else { rest[end..].chars().next().map_or(0, char::len_utf8) };
             lines.push((text.part(&rest[..end]), text.part(&rest[..end + length])));
             rest = &rest[end + length..];
         }
@@ -278,7 +283,8 @@ impl<'t> Run<'t> {
             Some((within, first)) => {
                 let characters = within.as_str();
                 if name == "count" {
-                    let times = if sought.is_empty() { count(characters) + 1 } else { characters.matches(sought).count() };
+                    let times =
+                        if sought.is_empty() { count(characters) + 1 } else { characters.matches(sought).count() };
                     return Ok(Value::int(times as i64));
                 }
                 let at = if name.starts_with('r') { characters.rfind(sought) } else { characters.find(sought) };
@@ -313,37 +319,6 @@ impl<'t> Run<'t> {
         (left..padding).for_each(|_| padded.push_text(fill));
         Ok(Value::Str(padded.finish()))
     }
-
-    /// What is written anew, and so wholly a caller's if a part was.
-    fn refill(&mut self, text: &Text<'t>, name: &str, given: Given<'t>) -> Result<Value<'t>> {
-        let (characters, mut made) = (text.as_str(), String::new());
-        if name == "zfill" {
-            let [width] = given.bind(name, [UNNAMED], 1)?;
-            let width = usize::try_from(int_of(&width.unwrap_or(Value::None))?).unwrap_or(0);
-            let zeros = width.saturating_sub(text.count());
-            self.budget.charge(zeros + text.len())?;
-            let sign = characters.strip_prefix(['+', '-']).map_or(0, |_| 1);
-            made.push_str(&characters[..sign]);
-            made.extend(std::iter::repeat_n('0', zeros));
-            made.push_str(&characters[sign..]);
-        } else {
-            let [size] = given.bind(name, ["tabsize"], 0)?;
-            let size = usize::try_from(int_or(size.as_ref(), 8)?).unwrap_or(0);
-            let mut column = 0;
-            for character in characters.chars() {
-                let spaces = if character == '\t' && size > 0 { size - column % size } else { 0 };
-                self.budget.charge(1 + spaces)?;
-                if character == '\t' {
-                    made.extend(std::iter::repeat_n(' ', spaces));
-                    column += spaces;
-                } else {
-                    made.push(character);
-                    column = if matches!(character, '\n' | '\r') { 0 } else { column + 1 };
-                }
-            }
-        }
-        Ok(Value::Str(Text::made(made, text.origin())))
-    }
 }
 
 /// A string that an argument has to be.
@@ -360,7 +335,11 @@ fn limit_of(limit: Option<&Value<'_>>) -> Result<Limit> {
 }
 
 /// The part of a text between two places in characters, and where it begins; `None` if it begins behind the end.
-fn within<'t>(text: &Text<'t>, start: Option<&Value<'t>>, stop: Option<&Value<'t>>) -> Result<Option<(Text<'t>, usize)>> {
+fn within<'t>(
+    text: &Text<'t>,
+    start: Option<&Value<'t>>,
+    stop: Option<&Value<'t>>,
+) -> Result<Option<(Text<'t>, usize)>> {
     let (start, stop) = (int_or(start, 0)?, int_or(stop, i64::MAX)?);
     if (start, stop) == (0, i64::MAX) {
         return Ok(Some((text.clone(), 0)));

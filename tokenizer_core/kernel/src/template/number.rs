@@ -87,7 +87,8 @@ fn whole<'t>(operator: Operator, a: i64, b: i64, origin: Origin) -> Result<Value
         Operator::Sub => int(a.checked_sub(b)),
         Operator::Mul => int(a.checked_mul(b)),
         Operator::Div | Operator::FloorDiv | Operator::Mod if b == 0 => {
-            let message = if operator == Operator::Div { "division by zero" } else { "integer division or modulo by zero" };
+            let message =
+                if operator == Operator::Div { "division by zero" } else { "integer division or modulo by zero" };
             Err(Failure::failed(message))
         }
         Operator::Div if a.unsigned_abs() <= EXACT && b.unsigned_abs() <= EXACT => {

@@ -194,7 +194,11 @@ impl<'t> Run<'t> {
     pub fn call_joiner(&mut self, number: u32) -> Value<'t> {
         match self.objects.get_mut(number as usize) {
             Some(Object::Joiner(separator, used)) => {
-                if std::mem::replace(used, true) { separator.clone() } else { Value::literal("") }
+                if std::mem::replace(used, true) {
+                    separator.clone()
+                } else {
+                    Value::literal("")
+                }
             }
             _ => Value::literal(""),
         }

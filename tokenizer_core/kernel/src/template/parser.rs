@@ -1,6 +1,6 @@
 //! Tokens to statements.
 
-use super::ast::{Expr, For, Macro, Name, Scope, Slot, Stmt, StmtKind, Target};
+use super::ast::{Expr, For, Macro, Scope, Stmt, StmtKind};
 use super::failure::{Failure, Kind, Result};
 use super::lexer::{Placed, Token, tokenize};
 
@@ -16,7 +16,7 @@ pub struct Parser {
     /// How deep the expression that was read last is.
     pub height: u32,
     /// How many loops of the same function are open.
-    loops: u32,
+    pub loops: u32,
     /// How many conditions are open, within which Jinja looks filters and tests up when they are reached.
     pub soft: u32,
 }
@@ -81,7 +81,11 @@ impl Parser {
 
     /// Take an operator that has to be there.
     pub fn expect(&mut self, operator: &str) -> Result<()> {
-        if self.skip(operator) { Ok(()) } else { Err(self.fail(format!("expected token '{operator}', got {}", self.told()))) }
+        if self.skip(operator) {
+            Ok(())
+        } else {
+            Err(self.fail(format!("expected token '{operator}', got {}", self.told())))
+        }
     }
 
     /// Take a name that has to be there.
@@ -357,28 +361,6 @@ impl Parser {
         Ok(StmtKind::Call(Box::new((callee, args, Macro { params, defaults, body, ..Macro::default() }))))
     }
 
-    fn signature(&mut self) -> Result<(Vec<Name>, Vec<Expr>)> {
-        self.expect("(")?;
-        let (mut params, mut defaults): (Vec<Name>, Vec<Expr>) = Default::default();
-        while !self.is(")") {
-            if !params.is_empty() {
-                self.expect(",")?;
-            }
-            let param = self.target_name()?;
-            if params.iter().any(|known| known.name == param.name) {
-                return Err(self.fail(format!("duplicate argument '{}' in function definition", param.name)));
-            }
-            if self.skip("=") {
-                defaults.push(self.expression()?);
-            } else if !defaults.is_empty() {
-                return Err(self.fail("non-default argument follows default argument"));
-            }
-            params.push(param);
-        }
-        self.next();
-        Ok((params, defaults))
-    }
-
     fn parse_with(&mut self) -> Result<StmtKind> {
         self.next();
         let mut values = Vec::new();
@@ -391,70 +373,5 @@ impl Parser {
             values.push((target, self.expression()?));
         }
         Ok(StmtKind::With(Box::new((values, self.whole_body("endwith")?, Scope::default()))))
-    }
-
-    fn target_name(&mut self) -> Result<Name> {
-        let name = self.name()?;
-        self.assignable(&name)?;
-        Ok(Name { name, slot: Slot::default() })
-    }
-
-    fn assignable(&self, name: &str) -> Result<()> {
-        if matches!(name, "true" | "false" | "none" | "True" | "False" | "None") {
-            return Err(self.fail(format!("can't assign to {name:?}")));
-        }
-        if name == "loop" && self.loops > 0 {
-            return Err(self.fail("Can't assign to special loop variable in for-loop target"));
-        }
-        Ok(())
-    }
-
-    /// What is assigned to: one or several, up to a name of `ends` or the end of the tag.
-    fn target(&mut self, ends: &[&str], fields: bool) -> Result<Target> {
-        let (mut items, mut is_tuple) = (Vec::new(), false);
-        loop {
-            let ended = matches!(self.token(), Token::BlockEnd | Token::PrintEnd)
-                || self.is(")")
-                || ends.iter().any(|end| self.is_name(end));
-            if ended {
-                break;
-            }
-            items.push(self.one_target(fields)?);
-            if !self.skip(",") {
-                break;
-            }
-            is_tuple = true;
-        }
-        match (is_tuple, items.pop()) {
-            (_, None) => Err(self.fail(format!("Expected an expression, got {}", self.told()))),
-            (false, Some(one)) => Ok(one),
-            (true, Some(last)) => {
-                items.push(last);
-                Ok(Target::Tuple(items))
-            }
-        }
-    }
-
-    fn one_target(&mut self, fields: bool) -> Result<Target> {
-        if self.skip("(") {
-            self.enter()?;
-            let inner = self.target(&[], false)?;
-            self.depth -= 1;
-            self.expect(")")?;
-            return Ok(inner);
-        }
-        if !matches!(self.token(), Token::Name(_)) {
-            return Err(self.fail(format!("can't assign to {}", self.told())));
-        }
-        if fields && matches!(self.look(), Token::Op(".")) {
-            let name = self.name()?;
-            self.next();
-            let field = self.name()?;
-            if field.starts_with('_') {
-                return Err(self.unsupported("a namespace takes no name with an underscore"));
-            }
-            return Ok(Target::Field(Name { name, slot: Slot::default() }, field));
-        }
-        Ok(Target::Name(self.target_name()?))
     }
 }

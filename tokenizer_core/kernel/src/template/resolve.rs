@@ -81,7 +81,10 @@ impl Resolver {
     fn name(&mut self, scope: usize, name: &mut Name) -> Result<()> {
         let from = self.scopes.get(scope).function;
         let Some((ident, function)) = self.scopes.find(scope, &name.name) else {
-            return Err(Failure::new(Kind::Unsupported, format!("the name {:?} stands where Jinja finds no variable", name.name)));
+            return Err(Failure::new(
+                Kind::Unsupported,
+                format!("the name {:?} stands where Jinja finds no variable", name.name),
+            ));
         };
         name.slot = self.reach(from, function, &ident)?;
         Ok(())

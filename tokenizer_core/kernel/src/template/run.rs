@@ -1,13 +1,12 @@
 //! Statements are run: the variables, the output, and how both are entered and left.
 
-use super::ast::{For, Load, Macro, Scope, Slot, Stmt, StmtKind, Target};
+use super::ast::{Load, Macro, Scope, Slot, Stmt, StmtKind, Target};
 use super::budget::{Budget, MAX_DEPTH, OBJECT};
 use super::calls::Given;
 use super::clock::Clock;
 use super::compare::truth;
 use super::failure::{Failure, Result};
-use super::iter::Source;
-use super::objects::{Loop, Object};
+use super::objects::Object;
 use super::repr::text_of;
 use super::text::{Builder, GENERATED, Text};
 use super::value::{Function, Undefined, Value};
@@ -28,15 +27,16 @@ pub struct Run<'t> {
     /// What is left.
     pub budget: Budget,
     /// The variables of all functions that run, and of those that a macro still reaches.
-    slots: Vec<Value<'t>>,
+    pub slots: Vec<Value<'t>>,
     /// Where those of the present function begin.
     pub base: usize,
     /// Up to where variables stay, since a macro stands among them.
-    pinned: usize,
+    pub pinned: usize,
     depth: u32,
     /// The line that runs.
     pub line: u32,
-    out: Builder,
+    /// What is written.
+    pub out: Builder,
     /// What changes, by number.
     pub objects: Vec<Object<'t>>,
     variables: Vec<(Text<'t>, Value<'t>)>,
@@ -90,7 +90,7 @@ impl<'t> Run<'t> {
     }
 
     /// Make room for the variables of a function, which reaches those at `parent`.
-    fn reserve(&mut self, parent: u32, slots: u16) -> Result<()> {
+    pub fn reserve(&mut self, parent: u32, slots: u16) -> Result<()> {
         self.budget.charge(OBJECT + 2 * usize::from(slots))?;
         self.slots.push(Value::Frame(parent));
         self.slots.resize(self.slots.len() + usize::from(slots.saturating_sub(1)), Value::Unset);
@@ -118,13 +118,14 @@ impl<'t> Run<'t> {
         self.slots[at] = value;
     }
 
-    fn set_own(&mut self, index: u16, value: Value<'t>) {
+    /// Set a variable of the present function.
+    pub fn set_own(&mut self, index: u16, value: Value<'t>) {
         let at = self.base + usize::from(index);
         self.slots[at] = value;
     }
 
     /// Begin the variables of a scope.
-    fn enter(&mut self, scope: &'t Scope) -> Result<()> {
+    pub fn enter(&mut self, scope: &'t Scope) -> Result<()> {
         for (index, load) in &scope.loads {
             let value = match load {
                 Load::Unset => Value::Unset,
@@ -136,7 +137,8 @@ impl<'t> Run<'t> {
         Ok(())
     }
 
-    fn leave(&mut self, scope: &'t Scope) {
+    /// End the variables of a scope.
+    pub fn leave(&mut self, scope: &'t Scope) {
         for index in &scope.unset {
             self.set_own(*index, Value::Unset);
         }
@@ -172,7 +174,8 @@ impl<'t> Run<'t> {
         }
     }
 
-    fn write_text(&mut self, text: &Text<'t>) -> Result<()> {
+    /// Write a text.
+    pub fn write_text(&mut self, text: &Text<'t>) -> Result<()> {
         self.room(text.len())?;
         self.out.push_text(text);
         Ok(())
@@ -188,7 +191,7 @@ impl<'t> Run<'t> {
     }
 
     /// Run a block whose output is a text; `None` if a loop around it is left.
-    fn captured(&mut self, body: &'t [Stmt]) -> Result<(Text<'t>, Flow)> {
+    pub fn captured(&mut self, body: &'t [Stmt]) -> Result<(Text<'t>, Flow)> {
         let outer = std::mem::take(&mut self.out);
         let flow = self.block(body)?;
         self.budget.charge(OBJECT)?;
@@ -349,7 +352,10 @@ impl<'t> Run<'t> {
                     }
                     Value::View(..) | Value::Range(_) | Value::Undefined(_) => self.collect(&value)?,
                     other => {
-                        return Err(Failure::failed(format!("cannot unpack non-iterable {} object", other.type_name())));
+                        return Err(Failure::failed(format!(
+                            "cannot unpack non-iterable {} object",
+                            other.type_name()
+                        )));
                     }
                 };
                 if parts.len() > items.len() {
@@ -366,126 +372,6 @@ impl<'t> Run<'t> {
             }
         }
         Ok(())
-    }
-
-    fn each(&mut self, each: &'t For) -> Result<Flow> {
-        let iterable = self.eval(&each.iter)?;
-        if !each.recursive {
-            return self.loop_over(each, &iterable, None);
-        }
-        let text = self.recurse(each, &iterable, self.base as u32, 0)?;
-        self.write_text(&text)?;
-        Ok(Flow::Normal)
-    }
-
-    /// Run a recursive loop, which is a function.
-    pub fn recurse(&mut self, each: &'t For, over: &Value<'t>, parent: u32, depth: usize) -> Result<Text<'t>> {
-        self.deeper()?;
-        let (outer, base) = (self.base, self.slots.len());
-        self.reserve(parent, each.slots)?;
-        self.base = base;
-        let out = std::mem::take(&mut self.out);
-        self.loop_over(each, over, Some((parent, depth)))?;
-        let text = std::mem::replace(&mut self.out, out).finish();
-        self.release(base, outer);
-        self.higher();
-        Ok(text)
-    }
-
-    fn release(&mut self, base: usize, outer: usize) {
-        self.slots.truncate(base.max(self.pinned));
-        self.base = outer;
-    }
-
-    fn loop_over(&mut self, each: &'t For, over: &Value<'t>, recursion: Option<(u32, usize)>) -> Result<Flow> {
-        let mut source = self.iterate(over)?;
-        let mut length = source.length();
-        if each.test.is_some() {
-            source = Source::Tested(Box::new(source), each, self.base as u32);
-            length = None;
-        }
-        let number = match each.loop_slot {
-            Some(_) => Some(self.object(Object::Loop(Box::new(Loop::over(
-                std::mem::replace(&mut source, Source::Empty),
-                length,
-                recursion.map(|(parent, depth)| (each, parent, depth)),
-            ))))?),
-            None => None,
-        };
-        let mut completed = false;
-        loop {
-            let item = match number {
-                Some(number) => self.advance_loop(number)?,
-                None => self.next(&mut source)?,
-            };
-            let Some(item) = item else { break };
-            self.budget.charge(4)?;
-            self.assign(&each.target, item)?;
-            if let (Some(number), Some(index)) = (number, each.loop_slot) {
-                self.set_own(index, Value::Loop(number));
-            }
-            self.enter(&each.scope)?;
-            match self.block(&each.body)? {
-                Flow::Normal => completed = true,
-                // What Jinja notes at the end of a run is not noted then, so that `else` may follow.
-                Flow::Continue => {}
-                Flow::Break => break,
-            }
-        }
-        self.leave(&each.scope);
-        if !each.has_otherwise || completed {
-            return Ok(Flow::Normal);
-        }
-        self.enter(&each.otherwise_scope)?;
-        let flow = self.block(&each.otherwise)?;
-        self.leave(&each.otherwise_scope);
-        Ok(flow)
-    }
-
-    /// Whether an item passes the condition of a loop, whose variables stand at `base`.
-    pub fn passes(&mut self, each: &'t For, item: &Value<'t>, base: u32) -> Result<bool> {
-        let Some((test, target)) = &each.test else { return Ok(true) };
-        let outer = std::mem::replace(&mut self.base, base as usize);
-        self.enter(&each.test_scope)?;
-        self.assign(target, item.clone())?;
-        let passes = self.eval_truth(test)?;
-        self.base = outer;
-        Ok(passes)
-    }
-
-    /// Call a macro, and return what it writes.
-    pub fn call_macro(&mut self, called: &'t Macro, parent: u32, given: Given<'t>) -> Result<Text<'t>> {
-        self.deeper()?;
-        let line = self.line;
-        let (outer, base) = (self.base, self.slots.len());
-        let (mut values, special) = self.bind_macro(called, given)?;
-        self.reserve(parent, called.slots)?;
-        self.base = base;
-        for (param, value) in called.params.iter().zip(&mut values) {
-            self.set(param.slot, std::mem::replace(value, Value::Unset));
-        }
-        for (slot, value) in called.special.iter().zip(special) {
-            if let Some(index) = slot {
-                self.set_own(*index, value);
-            }
-        }
-        self.enter(&called.scope)?;
-        let first_default = called.params.len() - called.defaults.len();
-        for (at, param) in called.params.iter().enumerate() {
-            if !matches!(self.variable(param.slot), Value::Unset) {
-                continue;
-            }
-            let value = match at.checked_sub(first_default).and_then(|at| called.defaults.get(at)) {
-                Some(default) => self.eval(default)?,
-                None => Value::undefined(format!("parameter '{}' was not provided", param.name)),
-            };
-            self.set(param.slot, value);
-        }
-        let (text, _) = self.captured(&called.body)?;
-        self.release(base, outer);
-        self.line = line;
-        self.higher();
-        Ok(text)
     }
 
     /// A number for something that changes.

@@ -130,13 +130,15 @@ pub fn is_printable(character: char) -> bool {
 /// `str.isalpha` of one character.
 pub fn is_letter(character: char) -> bool {
     static LETTERS: OnceLock<Ranges> = OnceLock::new();
-    character.is_ascii_alphabetic() || (!character.is_ascii() && holds(LETTERS.get_or_init(|| ranges(r"\p{L}")), character))
+    character.is_ascii_alphabetic()
+        || (!character.is_ascii() && holds(LETTERS.get_or_init(|| ranges(r"\p{L}")), character))
 }
 
 /// `str.isdecimal` of one character.
 pub fn is_decimal(character: char) -> bool {
     static DECIMALS: OnceLock<Ranges> = OnceLock::new();
-    character.is_ascii_digit() || (!character.is_ascii() && holds(DECIMALS.get_or_init(|| ranges(r"\p{Nd}")), character))
+    character.is_ascii_digit()
+        || (!character.is_ascii() && holds(DECIMALS.get_or_init(|| ranges(r"\p{Nd}")), character))
 }
 
 /// A letter that has a titlecase form of its own.

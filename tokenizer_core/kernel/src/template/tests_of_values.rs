@@ -52,18 +52,35 @@ impl<'t> Run<'t> {
             "number" => matches!(value, Value::Int(..) | Value::Big(..) | Value::Float(..) | Value::Bool(_)),
             "iterable" => matches!(
                 value,
-                Value::Str(_) | Value::Markup(_) | Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::View(..)
-                    | Value::Range(_) | Value::Undefined(_) | Value::Iter(_) | Value::Loop(_)
+                Value::Str(_)
+                    | Value::Markup(_)
+                    | Value::List(_)
+                    | Value::Tuple(_)
+                    | Value::Dict(_)
+                    | Value::View(..)
+                    | Value::Range(_)
+                    | Value::Undefined(_)
+                    | Value::Iter(_)
+                    | Value::Loop(_)
             ),
             // What is undefined has no items, but asking for the way to take one fails, which is no answer.
             "sequence" => matches!(
                 value,
-                Value::Str(_) | Value::Markup(_) | Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Range(_)
+                Value::Str(_)
+                    | Value::Markup(_)
+                    | Value::List(_)
+                    | Value::Tuple(_)
+                    | Value::Dict(_)
+                    | Value::Range(_)
                     | Value::Undefined(_)
             ),
             "callable" => matches!(
                 value,
-                Value::Macro(..) | Value::Function(_) | Value::Method(_) | Value::Loop(_) | Value::Joiner(_)
+                Value::Macro(..)
+                    | Value::Function(_)
+                    | Value::Method(_)
+                    | Value::Loop(_)
+                    | Value::Joiner(_)
                     | Value::Undefined(_)
             ),
             "odd" | "even" => {

@@ -96,7 +96,8 @@ struct Search {
 impl Search {
     fn read(&mut self, expr: &mut Expr) {
         expr.names(&mut |name| {
-            if self.wanted.iter().any(|wanted| **wanted == *name.name) && !self.found.iter().any(|f| **f == *name.name) {
+            if self.wanted.iter().any(|wanted| **wanted == *name.name) && !self.found.iter().any(|f| **f == *name.name)
+            {
                 self.found.push(name.name.to_string());
             }
         });

@@ -12,6 +12,7 @@ pub mod expressions;
 pub mod load;
 pub mod normalizers;
 pub mod paths;
+pub mod templates;
 pub mod transcode;
 
 use std::sync::Arc;
