@@ -76,6 +76,7 @@ PROBLEMS: dict[str, Problem] = {
     "template_failed": Problem(422, "the chat template refuses these messages"),
     "template_limit": Problem(422, "the chat template takes too much time or memory on these messages"),
     "template_missing": Problem(422, "this tokenizer has no chat template"),
+    "template_unsupported": Problem(422, "the chat template uses a construct that is not supported"),
     "template_untrackable": Problem(422, "the chat template hides who wrote what in these messages"),
     "tokenizer_not_found": Problem(404, "no such tokenizer is loaded"),
     "too_many_ids": Problem(413, "more ids than this server takes"),

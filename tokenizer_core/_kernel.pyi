@@ -93,6 +93,45 @@ class Vocabulary:
         """Return ``(left id, right id, product id)`` of every merge, lowest rank first."""
 
 @final
+class ChatTemplate:
+    """A compiled chat template: Jinja2 as transformers sets it up, with the author of every character, within bounds.
+
+    Raises:
+        TemplateFailed: it is not a template.
+        TemplateUnsupported: it uses a construct that this engine does not have, told by line and column.
+    """
+
+    def __new__(cls, source: str) -> ChatTemplate: ...
+    def render(
+        self,
+        messages: str,
+        *,
+        now: tuple[int, int, int, int, int, int, int, int, int],
+        specials: list[tuple[str, str]] = ...,
+        tools: str | None = None,
+        documents: str | None = None,
+        arguments: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool = False,
+    ) -> tuple[str, list[tuple[int | None, str, int, int]], list[tuple[int, int]], int]:
+        """Render a chat, without the GIL.
+
+        Args:
+            messages, tools, documents, arguments: JSON.
+            now: year, month, day, hour, minute, second, microsecond, day of the week from Monday on (0), day of the
+                year: what ``strftime_now`` says.
+            specials: the literals of special tokens by their names, such as ``bos_token``.
+
+        Returns:
+            The text; ``(message, field, start, end)`` of what the caller wrote and ``(start, end)`` of
+            ``{% generation %}`` blocks, in characters and in order; the steps that were left.
+
+        Raises:
+            InvalidOption: a value is not JSON of a chat.
+            TemplateFailed, TemplateLimit, TemplateUntrackable
+        """
+
+@final
 class Pipeline:
     """A whole tokenizer: immutable, safe to share between threads.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 VARIABLES: dict[str, Any] = {
@@ -38,7 +39,11 @@ VARIABLES: dict[str, Any] = {
     "messages": [
         {"role": "system", "content": "Be terse. "},
         {"role": "user", "content": "<think>hm</think>\n\nHi {{ 7 }} "},
-        {"role": "assistant", "content": "ok", "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1.5, None]}}}]},
+        {
+            "role": "assistant",
+            "content": "ok",
+            "tool_calls": [{"function": {"name": "f", "arguments": {"x": [1.5, None]}}}],
+        },
     ],
 }
 
@@ -48,14 +53,16 @@ LISTS = ("items_list", "numbers", "words", "nested", "pairs", "rows", "messages"
 OBJECTS = ("object", "rows[0]", "rows[1]", "messages[2]", "rows[0].inner")
 NAMES = ("a", "b", "c", "x", "y")
 LITERALS = (
-    "''", "'a'", '"b,"', "'\\n'", "' '", "'<|x|>'", "'é\\u00e9'", "'%s'", "'{}'", "'\\'q\\''", "'ab' 'cd'", "'-'", "'aß'",
+    "''", "'a'", '"b,"', "'\\n'", "' '", "'<|x|>'", "'é\\u00e9'", "'%s'", "'{}'", "'\\'q\\''", "'ab' 'cd'", "'-'",
+    "'aß'",
 )  # fmt: skip
 COUNTS = ("0", "1", "2", "3", "-1", "-2", "5", "10", "100")
 ATTRIBUTES = ("name", "n", "tags", "inner", "inner.k", "extra", "role", "content", "0", "1", "missing", "k")
 TEXT_METHODS = (
     "strip()", "lstrip()", "rstrip()", "strip({t})", "lstrip({t})", "rstrip({t})", "upper()", "lower()", "title()",
     "capitalize()", "swapcase()", "split()", "split({t})", "split({t}, {i})", "split(none, {i})", "rsplit({t}, {i})",
-    "rsplit()", "rsplit(maxsplit={i})", "splitlines()", "splitlines(true)", "replace({t}, {t})", "replace({t}, {t}, {i})",
+    "rsplit()", "rsplit(maxsplit={i})", "splitlines()", "splitlines(true)", "replace({t}, {t})",
+    "replace({t}, {t}, {i})",
     "startswith({t})", "endswith({t})", "startswith(({t}, {t}))", "startswith({t}, {i})", "find({t})", "rfind({t})",
     "index({t})", "count({t})", "count({t}, {i})", "join({l})", "join(words)", "partition({t})", "rpartition({t})",
     "removeprefix({t})", "removesuffix({t})", "center({i})", "ljust({i}, 'é')", "rjust({i})", "zfill({i})",
@@ -63,13 +70,23 @@ TEXT_METHODS = (
     "isascii()", "isdecimal()", "format({e}, {e}, name={e})", "format()",
 )  # fmt: skip
 LIST_METHODS = ("count({e})", "index({e})", "copy()")
-OBJECT_METHODS = ("get({t})", "get({t}, {e})", "keys()", "values()", "items()", "copy()", "get('b')", "get('name', {e})")
+OBJECT_METHODS = (
+    "get({t})",
+    "get({t}, {e})",
+    "keys()",
+    "values()",
+    "items()",
+    "copy()",
+    "get('b')",
+    "get('name', {e})",
+)
 FILTERS = (
     "trim", "trim({t})", "upper", "lower", "title", "capitalize", "length", "count", "string", "tojson",
     "tojson(indent={i})", "tojson(separators=(',', ':'))", "tojson(sort_keys=true)", "tojson(ensure_ascii=true)",
     "default({e})", "default({e}, true)", "d('z', boolean={e})", "list", "first", "last", "join", "join({t})",
     "join({t}, attribute='{a}')", "replace({t}, {t})", "replace({t}, {t}, {i})", "indent", "indent({i})",
-    "indent({i}, true)", "indent({i}, first=true, blank=true)", "int", "int({i})", "float", "abs", "round", "round({i})",
+    "indent({i}, true)", "indent({i}, first=true, blank=true)", "int", "int({i})", "float", "abs", "round",
+    "round({i})",
     "round({i}, 'floor')", "round(1, 'ceil')", "items", "dictsort", "dictsort(true)", "dictsort(by='value')",
     "dictsort(reverse=true)", "sort", "sort(true)", "sort(case_sensitive=true)", "sort(attribute='{a}')",
     "sort(attribute='n,name')", "unique", "unique(attribute='{a}')", "min", "max", "max(attribute='{a}')", "sum",
@@ -81,7 +98,20 @@ FILTERS = (
     "wordcount", "format({e})", "format(a={e})", "attr('{a}')", "filesizeformat", "filesizeformat(true)",
     "e",
 )  # fmt: skip
-SIMPLE_FILTERS = ("upper", "lower", "trim", "length", "string", "tojson", "list", "first", "last", "int", "abs", "title")
+SIMPLE_FILTERS = (
+    "upper",
+    "lower",
+    "trim",
+    "length",
+    "string",
+    "tojson",
+    "list",
+    "first",
+    "last",
+    "int",
+    "abs",
+    "title",
+)
 TESTS = (
     "defined", "undefined", "none", "string", "number", "integer", "float", "boolean", "true", "false", "mapping",
     "sequence", "iterable", "callable", "odd", "even", "lower", "upper",
@@ -90,9 +120,12 @@ ARGUED_TESTS = (
     "divisibleby({i})", "divisibleby 3", "eq({e})", "equalto {p}", "ne({e})", "lt({n})", "ge({e})", "in({l})", "in {l}",
     "sameas none", "sameas(true)", "gt {n}",
 )  # fmt: skip
+PAIRS = ("pairs", "numbers[:2]", "(1, x)", "csv[:2]")
+DATA = (" ", "\n", "x", "\n  ", "  \n\n", "é<|x|>", "{# c #}\n", "  {#- c -#} ", "y\r\n", "{ %", "")
 FORMATS = (
     "'%s|%s' % ({e}, {e})", "'%s' % {e}", "'%d' % {n}", "'%05.1f%%' % {n}", "'%(a)s' % {'a': {e}}", "'%r' % ({e},)",
-    "'%-6s|' % {t}", "'%x' % {i}", "'%g' % {n}", "'%e' % {n}", "'%+d' % {i}", "'{:>8}|{:<4}|{:^7}'.format({t}, {t}, {t})",
+    "'%-6s|' % {t}", "'%x' % {i}", "'%g' % {n}", "'%e' % {n}", "'%+d' % {i}",
+    "'{:>8}|{:<4}|{:^7}'.format({t}, {t}, {t})",
     "'{0}{1}{0}'.format({e}, {e})", "'{:.2f}'.format({n})", "'{:04d}'.format({i})", "'{a[0]}'.format(a={l})",
     "'%.3s' % {t}", "{t} % ()", "'{!r}'.format({e})",
 )  # fmt: skip
@@ -122,7 +155,7 @@ class Generator:
 
     def _fill(self, form: str, depth: int) -> str:
         """Fill a form: expressions, texts, whole numbers, numbers, lists, primaries, attributes, filters, tests."""
-        makers = {
+        makers: dict[str, Callable[[], str]] = {
             "{e}": lambda: self.expression(depth - 1),
             "{t}": lambda: self._text(depth - 1),
             "{i}": lambda: self._pick(COUNTS) if self._chance(0.9) else self._pick(NAMES),
@@ -168,8 +201,13 @@ class Generator:
     def expression(self, depth: int = 3) -> str:
         self._budget -= 1
         if depth <= 0 or self._budget < 0:
-            return str(self._pick((*TEXTS, *NUMBERS, *LISTS, *NAMES, *NAMES, *LITERALS, *COUNTS, "yes", "no", "nothing")))
-        inner = lambda: self.expression(depth - 1)  # noqa: E731
+            return str(
+                self._pick((*TEXTS, *NUMBERS, *LISTS, *NAMES, *NAMES, *LITERALS, *COUNTS, "yes", "no", "nothing"))
+            )
+
+        def inner() -> str:
+            return self.expression(depth - 1)
+
         kind = self._random.randrange(26)
         if kind < 2:
             return self._text(depth)
@@ -227,14 +265,16 @@ class Generator:
         if self._chance(0.3):
             given.append(f"{self._pick(('p', 'q', 'z'))}={self.expression(depth - 1)}")
         if self._chance(0.1):
-            given.append(f"*{self._pick(('numbers', 'pairs'))}" if len(given) < 3 and "=" not in str(given) else "**object")
+            given.append(
+                f"*{self._pick(('numbers', 'pairs'))}" if len(given) < 3 and "=" not in str(given) else "**object"
+            )
         return f"{self._pick(self._macros)}({', '.join(given)})"
 
     def _tag(self, text: str) -> str:
         return f"{{%{self._pick(('', '', '', '-', '-', '+'))} {text} {self._pick(('', '', '', '-', '-', '+'))}%}}"
 
     def _data(self) -> str:
-        return str(self._pick((" ", "\n", "x", "\n  ", "  \n\n", "é<|x|>", "{# c #}\n", "  {#- c -#} ", "y\r\n", "{ %", "")))
+        return str(self._pick(DATA))
 
     def _block(self, depth: int) -> str:
         parts = []
@@ -288,7 +328,7 @@ class Generator:
         if choice == 3:
             return self._tag(f"set {name}") + self._block(depth - 1) + self._tag("endset")
         if choice == 4:
-            return self._tag(f"set {name}, {self._pick(NAMES)} = {self._pick(('pairs', 'numbers[:2]', '(1, x)', 'csv[:2]'))}")
+            return self._tag(f"set {name}, {self._pick(NAMES)} = {self._pick(PAIRS)}")
         field = self._pick(("f", "g"))
         made = self._tag(f"set ns = namespace(f={self.expression(1)}, {self._pick(('**object', 'g=1'))})")
         return made + self._tag(f"set ns.{field} = ns.f ~ {self.expression(1)}") + "{{ ns.f }}{{ ns.g }}{{ ns.h }}"
@@ -297,10 +337,14 @@ class Generator:
         name = self._pick(NAMES)
         over, target = self._list(1), name
         if self._chance(0.25):
-            over = self._pick(("object.items()", "object | items", "pairs", "object | dictsort", "rows | groupby('name')"))
+            over = self._pick(
+                ("object.items()", "object | items", "pairs", "object | dictsort", "rows | groupby('name')")
+            )
             target = f"{name}, {self._pick(NAMES)}"
         elif self._chance(0.25):
-            over = self._pick(("numbers | map('string')", "rows | selectattr('n')", "numbers | reverse", "numbers | batch(2)"))
+            over = self._pick(
+                ("numbers | map('string')", "rows | selectattr('n')", "numbers | reverse", "numbers | batch(2)")
+            )
         test = f" if {self.expression(2)}" if self._chance(0.2) else ""
         recursive = " recursive" if self._chance(0.1) and not test else ""
         self._loops += 1
