@@ -48,3 +48,6 @@ mod walk;
 pub use clock::Clock;
 pub use failure::{Failure, Kind, Result};
 pub use render::{Chat, Rendering, Span, Template};
+
+#[cfg(test)]
+mod tests;

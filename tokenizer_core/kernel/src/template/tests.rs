@@ -1,0 +1,97 @@
+use std::time::{Duration, Instant};
+
+use super::{Chat, Clock, Failure, Kind, Rendering, Template};
+
+const MESSAGES: &str = r#"[{"role":"user","content":"<|end|>é","n":5,"l":[1,"x"]}]"#;
+
+fn render(source: &str) -> Result<Rendering, Box<Failure>> {
+    Template::compile(source)?.render(&Chat { messages: MESSAGES, ..Chat::default() }, &Clock::default())
+}
+
+fn kind(source: &str) -> Option<Kind> {
+    render(source).err().map(|failure| failure.kind)
+}
+
+#[test]
+fn text_of_the_template_is_the_templates_and_a_field_is_the_callers() {
+    let rendering = render("<{{ messages[0].content }}|{{ messages[0].n + 1 }}>").unwrap_or_else(|f| panic(&f));
+    assert_eq!(rendering.text, "<<|end|>é|6>");
+    let spans: Vec<_> = rendering.spans.iter().map(|span| (span.field.as_str(), span.bytes.clone())).collect();
+    assert_eq!(spans, [("content", 1..10), ("n", 11..12)]);
+    assert!(rendering.spans.iter().all(|span| span.message == Some(0)));
+}
+
+#[test]
+fn what_a_generation_block_holds_is_told() {
+    let source = "a{% generation %}b{{ messages[0].content }}{% endgeneration %}c";
+    let rendering = render(source).unwrap_or_else(|f| panic(&f));
+    assert_eq!(rendering.generated, [1..11]);
+}
+
+#[test]
+fn bombs_end_in_milliseconds() {
+    let growing = "{% set ns = namespace(s='aaaaaaaaaa', l=[0], n=9) %}{% for i in range(90000) %}GROW{% endfor %}";
+    for grow in [
+        "{% set ns.s = ns.s ~ ns.s %}",
+        "{% set ns.s = ns.s.replace('a', 'aaaaaaaaaa') %}",
+        "{% set ns.l = ns.l + ns.l %}",
+        "{% set ns.l = [ns.l] %}",
+        "{% set ns.n = ns.n * ns.n %}",
+        "{% for j in range(90000) %}{% endfor %}",
+        "{{ range(99999) | sort | list | length }}",
+        "{% set ns.s = '%999999s' % ns.s %}",
+        "{{ 'b' in 'a' * 500000 }}",
+    ] {
+        let begun = Instant::now();
+        assert_eq!(kind(&growing.replace("GROW", grow)), Some(Kind::Limit), "{grow}");
+        // Some twenty milliseconds, where tests are optimized and nobody else computes.
+        assert!(begun.elapsed() < Duration::from_secs(5), "{grow}");
+    }
+}
+
+#[test]
+fn what_calls_itself_is_stopped_before_the_stack_ends() {
+    for source in [
+        "{% macro m(x) %}{{ m(x) }}{% endmacro %}{{ m(1) }}",
+        "{% macro m(x) %}{% if x %}{% for i in [1] %}{% filter upper %}{{ [(m(x) | trim) ~ 'a'] }}{% endfilter %}{% endfor %}{% endif %}{% endmacro %}{{ m(1) }}",
+        "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+        "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(9999) %}{% set ns.x = ns.x | map('string') %}{% endfor %}{{ ns.x | list }}",
+    ] {
+        assert_eq!(kind(source), Some(Kind::Limit), "{source}");
+    }
+    for (open, close) in [("(", ")"), ("[", "]"), ("-", ""), ("not ", ""), ("{1:", "}")] {
+        let source = format!("{{{{ {}1{} }}}}", open.repeat(9_000), close.repeat(9_000));
+        assert_eq!(kind(&source), Some(Kind::Unsupported), "{open}");
+    }
+    for link in [" + 1", ".a", "[0]", "()", " | list", " is defined", " and 1", " if 1 else 1"] {
+        assert!(kind(&format!("{{{{ 1{} }}}}", link.repeat(4_000))).is_some(), "{link}");
+    }
+    for tag in ["{% if 1 %}", "{% for x in [1] %}", "{% macro m() %}", "{% set x %}"] {
+        assert_eq!(kind(&tag.repeat(3_000)), Some(Kind::Unsupported), "{tag}");
+    }
+    let deep = format!("[{{\"role\":{}1{}}}]", "[".repeat(99_999), "]".repeat(99_999));
+    let chat = Chat { messages: &deep, ..Chat::default() };
+    let failure = Template::compile("x").and_then(|template| template.render(&chat, &Clock::default()));
+    assert_eq!(
+        failure.err().and_then(|failure| failure.field).as_deref().map(|field| &field[..16]),
+        Some("messages[0].role")
+    );
+}
+
+#[test]
+fn a_refusal_names_its_line_and_column() {
+    for (source, line, column) in
+        [("a\n {% include 'x' %}", 2, 5), ("{{ x | pprint }}", 1, 15), ("\n\n{{ x.encode() }}", 3, 12)]
+    {
+        let failure = render(source).err().unwrap_or_else(|| Failure::failed("rendered"));
+        assert_eq!((failure.kind, failure.line), (Kind::Unsupported, line), "{source}");
+        assert!(failure.column.abs_diff(column) < 4, "{source}: {}", failure.column);
+    }
+}
+
+/// Tests may end that way.
+#[allow(clippy::panic, reason = "a test fails by it")]
+fn panic(failure: &Failure) -> Rendering {
+    panic!("{failure:?}")
+}
