@@ -53,10 +53,12 @@ fn bombs_end_in_milliseconds() {
 fn what_calls_itself_is_stopped_before_the_stack_ends() {
     for source in [
         "{% macro m(x) %}{{ m(x) }}{% endmacro %}{{ m(1) }}",
-        "{% macro m(x) %}{% if x %}{% for i in [1] %}{% filter upper %}{{ [(m(x) | trim) ~ 'a'] }}{% endfilter %}{% endfor %}{% endif %}{% endmacro %}{{ m(1) }}",
+        "{% macro m(x) %}{% if x %}{% for i in [1] %}{% filter upper %}\
+         {{ [(m(x) | trim) ~ 'a'] }}{% endfilter %}{% endfor %}{% endif %}{% endmacro %}{{ m(1) }}",
         "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
         "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}",
-        "{% set ns = namespace(x=[1]) %}{% for i in range(9999) %}{% set ns.x = ns.x | map('string') %}{% endfor %}{{ ns.x | list }}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(9999) %}\
+         {% set ns.x = ns.x | map('string') %}{% endfor %}{{ ns.x | list }}",
     ] {
         assert_eq!(kind(source), Some(Kind::Limit), "{source}");
     }

@@ -121,7 +121,7 @@ pub fn templates(data: &[u8]) {
     };
     let source = source.replace(MARK, "");
     let messages = format!(
-        r#"[{{"role":"user","content":"{MARK}e{MARK}a","k":"{MARK}{MARK}","n":7,"l":["{MARK}",[1.5]]}},{{"role":"{MARK}"}}]"#
+        r#"[{{"role":"user","content":"{MARK}e{MARK}a","k":"{MARK}{MARK}","n":7,"l":["{MARK}",[1]]}},{{"role":"u"}}]"#
     );
     let template = match Template::compile(&source) {
         Ok(template) => template,
