@@ -1,8 +1,10 @@
 //! `ChatTemplate` as Python sees it: JSON in, text and spans in characters out.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::raise::{exception, run};
 use crate::error::{Code, Error};
@@ -13,9 +15,9 @@ use crate::template::{Chat, Clock, Failure, Kind, Template};
 pub struct PyTemplate(Template);
 
 /// `(message, field, start, end)` in characters.
-type Spans = Vec<(Option<u32>, String, usize, usize)>;
+type Spans<'py> = Vec<(Option<u32>, Bound<'py, PyString>, usize, usize)>;
 /// The text, what the caller wrote of it, `{% generation %}` blocks in characters, and the steps that were left.
-type Rendered = (String, Spans, Vec<(usize, usize)>, u64);
+type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, u64);
 
 #[pymethods]
 impl PyTemplate {
@@ -31,9 +33,9 @@ impl PyTemplate {
         add_generation_prompt=false, continue_final_message=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
-    fn render(
+    fn render<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         messages: &str,
         now: (i32, u32, u32, u32, u32, u32, u32, u32, u32),
         specials: Vec<(String, String)>,
@@ -42,7 +44,7 @@ impl PyTemplate {
         arguments: Option<&str>,
         add_generation_prompt: bool,
         continue_final_message: bool,
-    ) -> PyResult<Rendered> {
+    ) -> PyResult<Rendered<'py>> {
         let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
         let clock = Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year };
         let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
@@ -53,9 +55,16 @@ impl PyTemplate {
         let rendering = run(py, usize::MAX, render).map_err(|error| exception(py, &error, None))?;
         let mut places = Characters { text: &rendering.text, ascii: rendering.text.is_ascii(), byte: 0, character: 0 };
         let mut spans = Vec::with_capacity(rendering.spans.len());
+        let mut last: Option<(Arc<str>, Bound<'py, PyString>)> = None;
         for span in rendering.spans {
             let (start, end) = places.of(&span.bytes);
-            spans.push((span.message, span.field, start, end));
+            // Fields that are the same share their text.
+            let field = match &last {
+                Some((known, field)) if Arc::ptr_eq(known, &span.field) => field.clone(),
+                _ => PyString::new(py, &span.field),
+            };
+            last = Some((span.field, field.clone()));
+            spans.push((span.message, field, start, end));
         }
         (places.byte, places.character) = (0, 0);
         let generated = rendering.generated.iter().map(|block| places.of(block)).collect();

@@ -14,6 +14,8 @@ pub const LONG: u64 = 1 << 20;
 pub const PER_LATER_BYTE: u64 = 20;
 /// Steps for a value that is made, however small it is: what stays of it takes memory.
 pub const OBJECT: usize = 24;
+/// Steps for each value of a list, which takes some thirty bytes.
+pub const ITEM: usize = 8;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
 pub const MAX_DEPTH: u32 = 900;
 /// How deep lists and objects may stand in one another.
@@ -28,7 +30,8 @@ pub struct Budget {
 impl Budget {
     /// What a request of `size` bytes may cost.
     pub fn of_size(size: usize) -> Self {
-        Self::of_steps(BASE + steps_of(size))
+        // Each byte made takes a step, so that places in texts are numbers of 32 bits.
+        Self::of_steps((BASE + steps_of(size)).min(u64::from(u32::MAX)))
     }
 
     /// So many steps.

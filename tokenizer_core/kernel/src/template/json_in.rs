@@ -15,6 +15,8 @@ const MAX_DEPTH: usize = 100;
 const MAX_PATH: usize = 200;
 /// Python reads no number of more digits.
 const MAX_DIGITS: usize = 4300;
+/// Bytes of the JSON of messages, or of an option.
+const MAX_JSON: usize = 1 << 30;
 /// What an object counts in bytes: a template does so much for each, however short it is.
 const OBJECT_SIZE: usize = 200;
 
@@ -95,6 +97,7 @@ impl<'t> Places<'t> {
 
     /// Read an option.
     pub fn option(&mut self, json: &'t str, name: &'static str) -> Result<Value<'t>> {
+        check_length(json)?;
         let place = self.add(0, Part::Root(None, name));
         let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
         let value = reader.value(place, 0)?;
@@ -104,6 +107,7 @@ impl<'t> Places<'t> {
 
     /// Read messages, each of which has a place of its own.
     pub fn messages(&mut self, json: &'t str) -> Result<Vec<Value<'t>>> {
+        check_length(json)?;
         let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
         let mut messages = Vec::new();
         reader.space();
@@ -122,6 +126,14 @@ impl<'t> Places<'t> {
         reader.end()?;
         Ok(messages)
     }
+}
+
+/// Places are numbers of 31 bits, and each takes two bytes of JSON at least.
+fn check_length(json: &str) -> Result<()> {
+    if json.len() > MAX_JSON {
+        return Err(Failure::new(Kind::Input, format!("a chat has at most {MAX_JSON} bytes of JSON")));
+    }
+    Ok(())
 }
 
 impl Default for Places<'_> {

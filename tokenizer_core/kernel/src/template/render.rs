@@ -1,6 +1,8 @@
 //! A template and a chat: text out, with what the caller wrote and what stands in `{% generation %}` blocks.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::ast::{Scope, Stmt};
 use super::budget::Budget;
@@ -53,7 +55,7 @@ pub struct Span {
     /// The number of the message; `None` for tools, documents and arguments.
     pub message: Option<u32>,
     /// The path of the field, such as `content` or `tools[0].function.name`.
-    pub field: String,
+    pub field: Arc<str>,
     /// In bytes of the text.
     pub bytes: Range<usize>,
 }
@@ -220,6 +222,7 @@ fn named_alike<'t>(message: Value<'t>, budget: &Budget) -> Result<Value<'t>> {
 fn rendering(made: Builder, places: &Places<'_>, left: u64) -> Rendering {
     let (text, runs) = made.into_parts();
     let (mut spans, mut generated): (Vec<Span>, Vec<Range<usize>>) = Default::default();
+    let mut paths: HashMap<u32, (Option<u32>, Arc<str>)> = HashMap::new();
     let (mut start, mut last) = (0, 0);
     for run in runs {
         let (end, place) = (run.end as usize, run.origin >> 1);
@@ -227,7 +230,12 @@ fn rendering(made: Builder, places: &Places<'_>, left: u64) -> Rendering {
             match spans.last_mut() {
                 Some(span) if span.bytes.end == start && last == place => span.bytes.end = end,
                 _ => {
-                    let (message, field) = places.path(place);
+                    // A template may write each letter of a text alone.
+                    let (message, field) = paths.entry(place).or_insert_with(|| {
+                        let (message, field) = places.path(place);
+                        (message, field.into())
+                    });
+                    let (message, field) = (*message, Arc::clone(field));
                     spans.push(Span { message, field, bytes: start..end });
                 }
             }

@@ -16,7 +16,7 @@ fn kind(source: &str) -> Option<Kind> {
 fn text_of_the_template_is_the_templates_and_a_field_is_the_callers() {
     let rendering = render("<{{ messages[0].content }}|{{ messages[0].n + 1 }}>").unwrap_or_else(|f| panic(&f));
     assert_eq!(rendering.text, "<<|end|>é|6>");
-    let spans: Vec<_> = rendering.spans.iter().map(|span| (span.field.as_str(), span.bytes.clone())).collect();
+    let spans: Vec<_> = rendering.spans.iter().map(|span| (&*span.field, span.bytes.clone())).collect();
     assert_eq!(spans, [("content", 1..10), ("n", 11..12)]);
     assert!(rendering.spans.iter().all(|span| span.message == Some(0)));
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::ast::Macro;
-use super::budget::{Budget, MAX_NESTING, OBJECT};
+use super::budget::{Budget, ITEM, MAX_NESTING, OBJECT};
 use super::dict::Dict;
 use super::failure::{Failure, Result};
 use super::text::{Origin, TEMPLATE, Text};
@@ -254,7 +254,7 @@ fn first_origin<'v, 't: 'v>(values: impl IntoIterator<Item = &'v Value<'t>>, bud
 impl<'t> Items<'t> {
     /// Values that stand together, charged.
     pub fn of(values: Vec<Value<'t>>, budget: &Budget) -> Result<Rc<Self>> {
-        budget.charge(OBJECT + 2 * values.len())?;
+        budget.charge(OBJECT + ITEM * values.len())?;
         let nesting = nested(values.iter())?;
         Ok(Rc::new(Self { values, nesting, grouped: false }))
     }
