@@ -32,7 +32,16 @@ def expected(source: str) -> str | None:
         return plain_template.__wrapped__(source).render(
             tools=None, documents=None, add_generation_prompt=False, **variables
         )
-    except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, AssertionError):
+    except (
+        jinja2.TemplateError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AssertionError,
+        MemoryError,
+    ):
         return None
 
 
