@@ -22,10 +22,11 @@ fn text_of_the_template_is_the_templates_and_a_field_is_the_callers() {
 }
 
 #[test]
-fn what_a_generation_block_holds_is_told() {
+fn a_generation_block_is_marked() {
     let source = "a{% generation %}b{{ messages[0].content }}{% endgeneration %}c";
     let rendering = render(source).unwrap_or_else(|f| panic(&f));
-    assert_eq!(rendering.generated, [1..11]);
+    let whole: &[_] = &[std::ops::Range { start: 1, end: 11 }];
+    assert_eq!(rendering.generated, whole);
 }
 
 #[test]
