@@ -110,7 +110,7 @@ const MARK: char = '\u{E000}';
 /// Render a chat by the template that the input stands for.
 pub fn templates(data: &[u8]) {
     let mut reader = Reader::new(data);
-    let source = if reader.byte() % 4 == 0 {
+    let source = if reader.byte().is_multiple_of(4) {
         reader.text()
     } else {
         let mut source = String::from("{% set m = messages[0] %}");
