@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.formats.mutations import damaged, damaged_json, seeds, survives
 from tests.formats.small import MERGES, document, write
 from tests.tiny_ranks import BYTES, lines
 from tokenizer_core import TokdError, Tokenizer
@@ -82,3 +84,24 @@ def test_what_holds_no_tokenizer_is_refused(tmp_path):
     assert refusal(tmp_path).code == "unknown_format"
     (tmp_path / "x").write_bytes(b"\x80\x04pickle")
     assert refusal(tmp_path / "x").code == "unknown_format"
+
+
+def test_damage_of_a_tokenizer_json_gives_an_error_or_a_tokenizer(tmp_path):
+    data, path = json.dumps(document()).encode(), tmp_path / "tokenizer.json"
+    for source in seeds(150):
+        survives(Tokenizer.load, path, damaged(data, source))
+        survives(Tokenizer.load, path, json.dumps(damaged_json(document(), source)).encode())
+
+
+def test_damage_of_a_rank_file_gives_an_error_or_a_tokenizer(tmp_path):
+    data = lines(BYTES | {b"he": 256, b"ll": 257, b"hell": 258})
+    for source in seeds(300):
+        survives(partial(Tokenizer.load, pattern="gpt2"), tmp_path / "ranks", damaged(data, source))
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt"])
+def test_damage_of_a_vocabulary_with_merges_gives_an_error_or_a_tokenizer(name, tmp_path):
+    path = pair(tmp_path / "pair") / name
+    data = path.read_bytes()
+    for source in seeds(150):
+        survives(lambda file: Tokenizer.load(file.parent), path, damaged(data, source))

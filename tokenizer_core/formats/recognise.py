@@ -71,19 +71,19 @@ def recognise(path: Path) -> Source:
 
 def _in_directory(path: Path) -> Source:
     """Choose what the model's own library would read; conversions of it for other libraries come behind."""
-    if (path / "manifest.json").exists():
+    if _is_there(path / "manifest.json"):
         return Source("artifact", path)
     found: list[tuple[str, Source]] = []
-    if (path / "tekken.json").exists():
+    if _is_there(path / "tekken.json"):
         found.append(("tekken.json", Source("tekken", path)))
-    if (path / "tokenizer.json").exists():
+    if _is_there(path / "tokenizer.json"):
         found.append(("tokenizer.json", Source("huggingface", path)))
     for name in DIRECTORY_FILES:
-        if (path / name).exists() and _RANK_LINE.match(files.read_start(path / name, _START)):
+        if _is_there(path / name) and _RANK_LINE.match(files.read_start(path / name, _START)):
             found.append((name, Source("tiktoken", path / name)))
-    if (path / "vocab.json").exists() and (path / "merges.txt").exists():
+    if _is_there(path / "vocab.json") and _is_there(path / "merges.txt"):
         # The files beside them name the special entries: they are not passed over.
-        described = any((path / name).exists() for name in ("tokenizer_config.json", "special_tokens_map.json"))
+        described = any(_is_there(path / name) for name in ("tokenizer_config.json", "special_tokens_map.json"))
         found.append(("vocab.json", Source("huggingface" if described else "vocab_merges", path)))
     if found:
         names = tuple(name for name, _ in found[1:])
@@ -95,7 +95,7 @@ def _in_directory(path: Path) -> Source:
             )
         return Source("gguf", weights[0])
     for name in _FOREIGN_FILES:
-        if (path / name).exists():
+        if _is_there(path / name):
             return Source(_of_file(path / name), path / name)
     raise InvalidArtifact(
         f"{path} holds none of tekken.json, tokenizer.json, a rank file of a known name, vocab.json with merges.txt, "
@@ -103,6 +103,10 @@ def _in_directory(path: Path) -> Source:
         code="unknown_format",
         field=path.name,
     )
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110  Path.exists raises where a directory cannot be searched
 
 
 def _of_file(path: Path) -> Format:

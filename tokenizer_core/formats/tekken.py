@@ -7,6 +7,7 @@ what a text becomes does not depend on the configurations for images and sound.
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,9 @@ def read(path: str | Path) -> TokenizerParts:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the path of the field.
     """
     path = path_of(path)
-    beside, settings = templates_in(path) if path.is_dir() else ({}, Settings())
-    file = path / NAME if path.is_dir() else path
+    is_directory = os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises where a directory cannot be searched
+    beside, settings = templates_in(path) if is_directory else ({}, Settings())
+    file = path / NAME if is_directory else path
     data = files.read(file)
     hashes = {name: files.sha256(content) for name, content in ({file.name: data} | beside).items()}
     origin = {"format": "tekken", "files": hashes}
