@@ -13,11 +13,11 @@ use tokd_kernel::merging::backtrack::Backtracker;
 use tokd_kernel::merging::lane::{LANES, Lanes};
 use tokd_kernel::merging::merge::Merger;
 use tokd_kernel::merging::ranks::{MergeTable, NEVER};
-use tokd_kernel::tables::Tables;
+use tokd_kernel::model::bpe::Bpe;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
-fn tables(vocabulary: &Vocabulary) -> Tables {
-    Tables::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[]).unwrap()), &HashSet::new(), false, SimdLevel::best())
+fn tables(vocabulary: &Vocabulary) -> Bpe {
+    Bpe::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[]).unwrap()), &HashSet::new(), false, SimdLevel::best())
         .unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::answer::write_rows;
+use crate::decode::Decoder;
 use crate::encode::Pipeline;
 use crate::error::Result;
 use crate::json::scan::{Scanner, Seen};
@@ -93,7 +94,9 @@ impl<'a> IdsRequest<'a> {
         let mut start = 0;
         let mut rows = Vec::with_capacity(self.ends.len());
         for end in &self.ends {
-            rows.push(pipeline.tokens().decode(&self.ids[start..*end], self.skip_special_tokens)?);
+            let (ids, mut row) = (&self.ids[start..*end], Vec::new());
+            pipeline.decoder().append(pipeline.tokens(), ids, self.skip_special_tokens, &mut row)?;
+            rows.push(row);
             start = *end;
         }
         json.extend_from_slice(b"\"text\":");

@@ -1,7 +1,9 @@
 //! Decode ids to bytes and text, at once or as a stream.
 
 pub mod cells;
+mod decoder;
 pub mod steps;
+mod stream;
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -9,7 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::AddedToken;
 use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
+pub use crate::decode::decoder::{Decoder, Join};
 use crate::decode::steps::{StepTables, Steps, Unit};
+pub use crate::decode::stream::{StreamDecoder, TextStream};
 use crate::error::{Code, Error, Result};
 use crate::machine::prefetch::prefetch_at;
 use crate::machine::room::reserve;
@@ -182,47 +186,4 @@ impl TokenBytes {
         let message = format!("no token has the id {id}; ids are below {}", self.id_limit());
         Error::new(Code::UnknownTokenId, message).at_index(index)
     }
-}
-
-/// A UTF-8 decoder for bytes that arrive in parts: what `push` and `finish` return, joined, is the whole text.
-#[derive(Debug, Clone, Default)]
-pub struct StreamDecoder {
-    /// The beginning of a character: at most three bytes.
-    pending: Vec<u8>,
-}
-
-impl StreamDecoder {
-    /// Take bytes; return all text that is complete by now. Invalid UTF-8 becomes U+FFFD by maximal subparts.
-    pub fn push(&mut self, bytes: &[u8]) -> String {
-        self.pending.extend_from_slice(bytes);
-        let held = incomplete_tail(&self.pending);
-        let certain = self.pending.len() - held;
-        let text = String::from_utf8_lossy(&self.pending[..certain]).into_owned();
-        self.pending.drain(..certain);
-        text
-    }
-
-    /// End the stream: what was held back is an incomplete character.
-    pub fn finish(&mut self) -> String {
-        let text = String::from_utf8_lossy(&self.pending).into_owned();
-        self.pending.clear();
-        text
-    }
-
-    /// The bytes held back.
-    pub fn pending(&self) -> &[u8] {
-        &self.pending
-    }
-}
-
-/// The number of bytes at the end that begin an incomplete character.
-fn incomplete_tail(bytes: &[u8]) -> usize {
-    let longest = bytes.len().min(3);
-    (1..=longest)
-        .rev()
-        .find(|tail| {
-            let tail = &bytes[bytes.len() - tail..];
-            matches!(std::str::from_utf8(tail), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
-        })
-        .unwrap_or(0)
 }

@@ -5,12 +5,12 @@
 //! between a newline that follows a visible ASCII character and an ASCII letter a text can be cut, and both sides be
 //! encoded on their own.
 
-use super::Pipeline;
+use super::{Pipeline, shift};
 use crate::error::Result;
 use crate::expression::StepBudget;
 use crate::machine::room::for_ids;
 use crate::scratch::Scratch;
-use crate::sink::Sink;
+use crate::sink::{Sink, Tokens};
 
 /// Text that is worth a thread, in bytes: enough to be worth filling the thread's caches.
 const WORTHWHILE: usize = 256 * 1024;
@@ -36,16 +36,38 @@ impl Pipeline {
         if threads < 2 {
             return Ok(false);
         }
-        let work = |scratch: &mut Scratch, at: usize| -> Result<Vec<u32>> {
-            let text = &text[if at == 0 { 0 } else { ends[at - 1] }..ends[at]];
-            let mut ids = for_ids(text.len());
-            self.encode_cut(text, &mut StepBudget::default(), scratch, &mut ids)?;
-            Ok(ids)
+        let text_of = |at: usize| {
+            let start = if at == 0 { 0 } else { ends[at - 1] };
+            (start, &text[start..ends[at]])
         };
-        for ids in self.scratch.spread(scratch, threads, ends.len(), work)? {
-            sink.pieces(&ids?);
+        if self.model.tiles() {
+            for ids in self.encode_each(threads, ends.len(), text_of, scratch, for_ids)? {
+                sink.pieces(&ids?);
+            }
+        } else {
+            for tokens in self.encode_each(threads, ends.len(), text_of, scratch, |_| Tokens::default())? {
+                sink.tokens(&tokens?.0);
+            }
         }
         Ok(true)
+    }
+
+    /// What sinks that `make` makes for a length take of each of the texts, of which one begins where `text_of` says.
+    fn encode_each<'t, S: Sink + Send>(
+        &self,
+        threads: usize,
+        texts: usize,
+        text_of: impl Fn(usize) -> (usize, &'t str) + Sync,
+        scratch: &mut Scratch,
+        make: impl Fn(usize) -> S + Sync,
+    ) -> Result<Vec<Result<S>>> {
+        self.scratch.spread(scratch, threads, texts, |scratch, at| {
+            let (start, text) = text_of(at);
+            let mut sink = make(text.len());
+            let encoded = self.encode_cut(text, &mut StepBudget::default(), scratch, &mut sink);
+            encoded.map_err(|error| error.moved(|range| shift(range, start)))?;
+            Ok(sink)
+        })
     }
 }
 

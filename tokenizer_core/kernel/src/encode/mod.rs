@@ -1,29 +1,29 @@
-//! The pipeline: added tokens, normalizer, pretokenizer, merges, in one pass over the text and into any sink.
+//! The pipeline: added tokens, normalizer, pretokenizer, model, in one pass over the text and into any sink.
 
+mod agreement;
 mod long_text;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
-use crate::byte_alphabet::text_to_bytes;
-use crate::config::{AddedToken, Config};
-use crate::decode::TokenBytes;
+use crate::config::Config;
 use crate::decode::cells::Cells;
+use crate::decode::{Join, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
 use crate::expression::StepBudget;
 use crate::guard::{EncodeContext, Guard};
 use crate::machine::level::SimdLevel;
 use crate::machine::prefetch::prefetch_bytes;
+use crate::model::AnyModel;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::piece_cache::CacheStatistics;
 use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
 use crate::scratch::{Scratch, ScratchPool};
 use crate::sink::{Sink, Stretch};
-use crate::tables::Tables;
-use crate::vocabulary::{MAX_IDS, MissingBytes, Vocabulary};
+use crate::vocabulary::{MissingBytes, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.
 const READ_AHEAD: usize = 1024;
@@ -37,11 +37,15 @@ pub struct EncodeOptions {
     pub add_special_tokens: bool,
 }
 
+/// Ids that come in parts, on their way to text.
+pub type PipelineStream = TextStream<Join>;
+
 /// A whole tokenizer except its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
     tokens: TokenBytes,
-    tables: Tables,
+    model: AnyModel,
+    level: SimdLevel,
     /// Absent where every byte has a token, as nearly everywhere.
     missing_bytes: Option<MissingBytes>,
     added_tokens: AddedTokens,
@@ -73,7 +77,7 @@ impl Pipeline {
         cache_bytes: usize,
         level: SimdLevel,
     ) -> Result<Self> {
-        check_added_tokens(config, &vocabulary)?;
+        agreement::check(config, &vocabulary)?;
         // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
         let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
         let specials: HashSet<u32> = specials.map(|token| token.id).collect();
@@ -88,17 +92,18 @@ impl Pipeline {
         }
         let normalizer = Normalizer::new(&config.normalizer)?;
         let missing_bytes = Some(vocabulary.missing_bytes()).filter(|missing| !missing.is_empty());
-        let tables = match &missing_bytes {
-            None => Tables::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, level)?,
+        let model = match &missing_bytes {
+            None => AnyModel::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, level)?,
             Some(missing) => {
                 let complete = vocabulary.completed(missing)?;
                 let cells = Arc::new(Cells::new(&complete, &[])?);
-                Tables::new(&complete, &cells, &specials, config.ignore_merges, level)?
+                AnyModel::new(&complete, &cells, &specials, config.ignore_merges, level)?
             }
         };
         Ok(Self {
             tokens,
-            tables,
+            model,
+            level,
             missing_bytes,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
@@ -111,9 +116,20 @@ impl Pipeline {
         })
     }
 
+    /// The same pipeline with another model.
+    #[cfg(test)]
+    pub(crate) fn with_model(self, model: AnyModel) -> Self {
+        Self { model, ..self }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn model(&self) -> &AnyModel {
+        &self.model
+    }
+
     /// The level of instructions.
     pub fn level(&self) -> SimdLevel {
-        self.tables.level
+        self.level
     }
 
     /// Whether a regular expression without a scanner is run on every text; then even a short text may take long.
@@ -124,6 +140,11 @@ impl Pipeline {
     /// The bytes of every id, added tokens included.
     pub fn tokens(&self) -> &TokenBytes {
         &self.tokens
+    }
+
+    /// How ids become text again.
+    pub fn decoder(&self) -> &Join {
+        &Join
     }
 
     /// The literals that are matched before everything else.
@@ -310,10 +331,11 @@ impl Pipeline {
             missing.check(text).map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
         sink.stretch_begins(&stretch);
-        if !self.encode_in_shares(text, context.threads, scratch, sink)? {
-            self.encode_cut(text, &mut context.steps, scratch, sink)
-                .map_err(|error| error.moved(|range| stretch.source(range)))?;
-        }
+        let encoded = match self.encode_in_shares(text, context.threads, scratch, sink) {
+            Ok(false) => self.encode_cut(text, &mut context.steps, scratch, sink),
+            done => done.map(|_| ()),
+        };
+        encoded.map_err(|error| error.moved(|range| stretch.source(range)))?;
         sink.stretch_ended(&stretch, text.len());
         Ok(())
     }
@@ -335,7 +357,7 @@ impl Pipeline {
                 return Ok(());
             }
             for first in (0..count).step_by(PIECES) {
-                start = self.encode_pieces(text, start, first..count.min(first + PIECES), scratch, sink);
+                start = self.encode_pieces(text, start, first..count.min(first + PIECES), scratch, sink)?;
             }
             if start == text.len() {
                 return Ok(());
@@ -352,62 +374,23 @@ impl Pipeline {
         places: Range<usize>,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
-    ) -> usize {
-        let Scratch { portion, mergers, caches, cuts, ends, .. } = scratch;
+    ) -> Result<usize> {
+        let Scratch { portion, work, caches, cuts, ends, .. } = scratch;
         let ends = &ends[places];
-        let end = ends.last().map_or(start, |end| *end as usize);
-        let (ends, parts) = match &self.tables.safe_split {
-            Some(safe_split) if safe_split.is_worth_cutting(&text.as_bytes()[start..end]) => {
-                safe_split.cut(text, start, ends, self.tables.parts_differ, cuts);
-                (cuts.ends(), cuts.parts())
-            }
-            _ => (ends, [].as_slice()),
+        let (ends, parts) = match self.model.cut(text, start, ends, cuts) {
+            true => (cuts.ends(), cuts.parts()),
+            false => (ends, [].as_slice()),
         };
         let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
         for (ends, parts) in parts {
             let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
-            portion.encode(pieces, &self.tables, mergers, caches, sink);
+            portion.encode(pieces, self.level, &self.model, work, caches, sink)?;
             start = ends.last().map_or(start, |end| *end as usize);
         }
-        end
+        Ok(start)
     }
 }
 
 fn shift(range: Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
-}
-
-/// Check that added tokens have valid ids and agree with the vocabulary about literals that both have.
-fn check_added_tokens(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
-    // As in Hugging Face, a literal is compared with an entry as it is written, in the byte alphabet.
-    let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
-    let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
-    // Nearly all literals begin with the same byte, and few entries do.
-    let mut begins = [false; 256];
-    others.keys().filter_map(|bytes| bytes.first()).for_each(|byte| begins[usize::from(*byte)] = true);
-    for (id, bytes) in vocabulary.tokens().filter(|(_, bytes)| begins[usize::from(bytes[0])]) {
-        if let Some(other) = others.get_mut(bytes).filter(|_| !vocabulary.is_opaque(id)) {
-            other.get_or_insert(id);
-        }
-    }
-    for (at, (token, written)) in config.added_tokens.iter().zip(&written).enumerate() {
-        let AddedToken { id, content, .. } = token;
-        if *id >= MAX_IDS {
-            let message = format!("the id {id} of {content:?} is not below {MAX_IDS}");
-            return Err(Error::new(Code::IdOutOfRange, message).at_field(format!("added_tokens[{at}].id")));
-        }
-        let other = written.as_deref().and_then(|bytes| *others.get(bytes)?);
-        if let Some(other) = other.filter(|other| other != id) {
-            let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
-            return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
-        }
-        // A literal that is spelled like the entry of other bytes, as `é` is like the byte 0xE9, would be decoded to
-        // something else than was encoded.
-        let is_other = |entry: String| entry != *content || vocabulary.bytes(*id) != Some(content.as_bytes());
-        if vocabulary.entry(*id).is_some_and(is_other) {
-            let message = format!("the id {id} of {content:?} is another token of the vocabulary");
-            return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
-        }
-    }
-    Ok(())
 }

@@ -64,36 +64,14 @@ impl Caches {
         self.count(evicted);
     }
 
-    /// Where the `LongCache` has the ids of a short piece, if its line says so. If the piece `comes_often`, and its ids
-    /// are few enough for a line, it gets its own, so that it is found there the next time.
+    /// Give `take` the ids of a short piece that its own line does not have, if they are stored or in the neighbour.
     #[inline(always)]
-    pub(crate) fn find_stored(&mut self, place: usize, key: Key, comes_often: bool) -> Option<Range<usize>> {
-        let range = self.long.range_of(self.lines.stored(place, key)?)?;
-        if comes_often && let Some(few) = FewIds::new(&self.long.ids()[range.clone()]) {
-            self.lines.make_large(place, key, &few);
+    pub(crate) fn find_elsewhere<T>(&self, place: usize, key: Key, take: impl FnOnce(&[u32]) -> T) -> Option<T> {
+        let stored = self.lines.stored(place, key).and_then(|stored| self.long.range_of(stored));
+        match stored {
+            Some(range) => Some(take(&self.long.ids()[range])),
+            None => self.lines.get_in_neighbour(place, key).map(|few| take(few.as_slice())),
         }
-        Some(range)
-    }
-
-    /// The ids of a piece that lies in a neighbour of its line, from where it is brought home.
-    #[inline(always)]
-    pub(crate) fn find_in_neighbour(&mut self, place: usize, key: Key) -> Option<FewIds> {
-        let (few, neighbour) = self.lines.get_in_neighbour(place, key)?;
-        if neighbour != place {
-            self.bring_home(place, key, neighbour);
-        }
-        Some(few)
-    }
-
-    fn bring_home(&mut self, place: usize, key: Key, neighbour: usize) {
-        if let Some(large) = self.lines.large(place) {
-            let count = large.count as usize;
-            if !self.long.has_room(0, count) {
-                return;
-            }
-            self.lines.make_small(place, self.long.store(&large.ids[..count]));
-        }
-        self.lines.bring_home(place, key, neighbour);
     }
 
     /// Remember the ids of the piece that has a key and is looked for at `place`.
@@ -119,47 +97,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::piece_cache::{COUNT_SHIFT, IDS_LIMIT};
+    use crate::piece_cache::IDS_LIMIT;
 
-    /// As a portion looks a short piece up, and where it was found.
-    fn recalled(caches: &mut Caches, key: Key) -> Option<(Vec<u32>, &'static str)> {
+    /// As a portion looks a short piece up.
+    fn recalled(caches: &Caches, key: Key) -> Option<Vec<u32>> {
         let (mut ids, place) = ([0; IDS_LIMIT], caches.lines.place(key));
         match caches.lines.get(place, key, &mut ids) {
-            0 => {}
-            count => return Some((ids[..count].to_vec(), "home")),
-        }
-        if let Some(range) = caches.find_stored(place, key, true) {
-            return Some((caches.long.ids()[range].to_vec(), "stored"));
-        }
-        let few = caches.find_in_neighbour(place, key)?;
-        Some((few.ids[..few.count as usize].to_vec(), "neighbour"))
-    }
-
-    #[test]
-    fn pieces_of_many_ids_and_of_few_have_a_line_in_turn() {
-        let mut caches = Caches::new(1 << 10);
-        let texts = (0..=u8::MAX).map(|byte| [b'a', byte]);
-        let keys: Vec<Key> = texts.filter_map(|text| Key::new(&text, 0, 2, false)).collect();
-        let place = caches.lines.place(keys[0]);
-        let other = keys[1..].iter().find(|key| caches.lines.place(**key) == place);
-        let (large, small) = (keys[0], *other.unwrap());
-        let (many, one) = (vec![7; IDS_LIMIT], vec![9]);
-        caches.remember_short(place, large, &FewIds::new(&many).unwrap());
-        caches.remember_short(place, small, &FewIds::one(9));
-        for _ in 0..3 {
-            assert_eq!(recalled(&mut caches, large), Some((many.clone(), "home")));
-            assert_eq!(recalled(&mut caches, small), Some((one.clone(), "neighbour")));
-            assert_eq!(recalled(&mut caches, small), Some((one.clone(), "home")));
-            let range = caches.find_stored(place, large, false);
-            assert_eq!(range.map(|range| caches.long.ids()[range].to_vec()), Some(many.clone()));
-            assert_eq!(recalled(&mut caches, large), Some((many.clone(), "stored")));
+            0 => caches.find_elsewhere(place, key, <[u32]>::to_vec),
+            count => Some(ids[..count].to_vec()),
         }
     }
 
     proptest! {
         /// Of so few lines that each has more pieces than it holds, and pieces of so many ids that only one fits.
         #[test]
-        fn pieces_that_move_keep_their_ids(
+        fn pieces_that_share_lines_keep_their_ids(
             ids in prop::collection::vec(prop::collection::vec(0_u32..1 << 22, 1..11), 1..24),
             order in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..300),
             bytes in prop::sample::select(vec![256_usize, 512, 1024, 1 << 16]),
@@ -169,20 +121,15 @@ mod tests {
                 let at = index.index(ids.len());
                 let (text, ids) = ([b'a', at as u8], &ids[at]);
                 let key = Key::new(&text, 0, text.len(), part).unwrap();
-                let Some((found, place)) = recalled(&mut caches, key) else {
-                    match FewIds::new(ids) {
-                        Some(few) => caches.remember_short(caches.lines.place(key), key, &few),
-                        None => caches.remember_many(caches.lines.place(key), key, ids),
-                    }
+                if let Some(found) = recalled(&caches, key) {
+                    prop_assert_eq!(&found, ids);
                     continue;
-                };
-                prop_assert_eq!(&found, ids);
-                let home = caches.lines.line(caches.lines.place(key));
-                let is_stored = |half: usize| home.keys[half] != 0 && home.ids[half][0] >> COUNT_SHIFT == 0;
-                let has_half = !is_stored(0) || !is_stored(1);
-                if place == "neighbour" && ids.len() <= HALF && has_half && caches.long.has_room(0, IDS_LIMIT) {
-                    prop_assert_eq!(recalled(&mut caches, key), Some((ids.clone(), "home")));
                 }
+                match FewIds::new(ids) {
+                    Some(few) => caches.remember_short(caches.lines.place(key), key, &few),
+                    None => caches.remember_many(caches.lines.place(key), key, ids),
+                }
+                prop_assert_eq!(recalled(&caches, key), Some(ids.clone()));
             }
         }
     }

@@ -24,6 +24,12 @@ impl FewIds {
         Self { ids, count: 1 }
     }
 
+    /// Those that count.
+    #[inline(always)]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.ids[..self.count as usize]
+    }
+
     /// A copy of `ids`, or `None` if they are too many.
     #[inline]
     pub fn new(ids: &[u32]) -> Option<Self> {

@@ -144,13 +144,6 @@ impl WideKey {
         Self(words)
     }
 
-    /// The same bytes as a whole piece.
-    #[inline(always)]
-    pub(crate) fn whole(self) -> Self {
-        let Self([low, high]) = self;
-        Self([low, high & !(1 << (LENGTH_SHIFT + WIDE_PART_BIT))])
-    }
-
     /// Its first sixteen bytes, by which a line that has it is found.
     #[inline(always)]
     pub(crate) fn first(self) -> Key {

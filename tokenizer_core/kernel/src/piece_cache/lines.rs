@@ -122,9 +122,4 @@ impl Lines {
     pub(super) fn line_mut(&mut self, place: usize) -> &mut Line {
         &mut self.lines[place >> PLACE_SHIFT]
     }
-
-    /// The lines at two places, unless they are one.
-    pub(super) fn two_mut(&mut self, places: [usize; 2]) -> Option<[&mut Line; 2]> {
-        self.lines.get_disjoint_mut(places.map(|place| place >> PLACE_SHIFT)).ok()
-    }
 }

@@ -188,8 +188,8 @@ unsafe fn make<const PARTS: bool>(
     // First pieces of pairs, then second ones; and back.
     const APART: [i32; GROUP] = [0, 2, 4, 6, 1, 3, 5, 7];
     const TOGETHER: [i32; GROUP] = [0, 4, 1, 5, 2, 6, 3, 7];
-    // SAFETY: the token proves AVX2, the caller the rest, for all of this function; four vectors of two keys are the eight there are, and
-    // eight borders begin at the first and at the second of nine.
+    // SAFETY: the token proves AVX2, the caller the rest, for all of this function; four vectors of two keys are the
+    // eight there are, and eight borders begin at the first and at the second of nine.
     unsafe {
         let order = |[a, b, c, d, e, f, g, h]: [i32; GROUP]| _mm256_setr_epi32(a, b, c, d, e, f, g, h);
         let starts = _mm256_loadu_si256(borders.as_ptr().cast());

@@ -5,7 +5,6 @@
 use std::ops::Range;
 
 use super::look_up::LookUp;
-use super::piece_ids::PieceIds;
 use super::{Found, GROUP, MORE, PIECES, Pieces, Room};
 use crate::piece_cache::{Caches, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
 use crate::sink::Sink;
@@ -17,7 +16,7 @@ pub(super) struct LongerPieces {
     pub(super) places: [u32; PIECES + GROUP],
     pub(super) count: usize,
     /// The ids of each, as far as they are known.
-    known: [PieceIds; PIECES],
+    known: [Known; PIECES],
     /// Those that have a wide key.
     wide: Vec<WidePiece>,
     /// Those that are too long for it, with their hash.
@@ -26,6 +25,16 @@ pub(super) struct LongerPieces {
     apart: usize,
     /// How many of their ids need room beyond that for the ids in lines.
     more: usize,
+}
+
+/// What is known of the ids of a longer piece.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    Nothing,
+    /// They are in a line, from where they are copied with those of short pieces.
+    InLine,
+    /// From where to where they are in the `LongCache`.
+    Stored(u32, u32),
 }
 
 /// A wide piece as it is looked up.
@@ -44,7 +53,7 @@ impl Default for LongerPieces {
         Self {
             places: [0; PIECES + GROUP],
             count: 0,
-            known: [PieceIds::UNKNOWN; PIECES],
+            known: [Known::Nothing; PIECES],
             wide: Vec::with_capacity(PIECES),
             long: Vec::with_capacity(PIECES),
             apart: 0,
@@ -69,7 +78,7 @@ impl LongerPieces {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             let length = range.len();
-            self.known[number].set_unknown();
+            self.known[number] = Known::Nothing;
             if length <= WIDE_LIMIT {
                 let key = simd.wide_key(pieces.text, range, pieces.is_part(*place as usize));
                 let place = caches.lines.wide_place(key);
@@ -98,26 +107,26 @@ impl LongerPieces {
             let has_room = *more + range.len() <= MORE;
             *more += if has_room { range.len() } else { 0 };
             *apart += usize::from(has_room);
-            if has_room { PieceIds::in_cache(range) } else { PieceIds::UNKNOWN }
+            if has_room { Known::Stored(range.start as u32, range.end as u32) } else { Known::Nothing }
         };
         for WidePiece { key, place, number } in wide {
             let number = usize::from(*number);
             let Some(line) = caches.lines.find_wide(*place as usize, *key) else { continue };
             match caches.lines.wide_ids(line) {
                 WideIds::Inline(_) => {
-                    known[number].set_in_line();
+                    known[number] = Known::InLine;
                     let at = places[number] as usize % PIECES;
                     (keys[at], lines[at]) = (key.first(), line as u32);
                 }
                 WideIds::Stored(ids) => {
-                    known[number] = caches.long.range_of(ids).map_or(PieceIds::UNKNOWN, &mut take);
+                    known[number] = caches.long.range_of(ids).map_or(Known::Nothing, &mut take);
                 }
             }
         }
         for (number, hash) in long {
             let place = places[usize::from(*number)] as usize;
             let found = caches.long.find(*hash, &pieces.text[pieces.range(place)], pieces.is_part(place));
-            known[usize::from(*number)] = found.map_or(PieceIds::UNKNOWN, &mut take);
+            known[usize::from(*number)] = found.map_or(Known::Nothing, &mut take);
         }
     }
 
@@ -131,7 +140,10 @@ impl LongerPieces {
     #[inline(always)]
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let known = self.places[..self.count].iter().zip(&self.known);
-        known.filter_map(|(place, known)| Some((*place as usize, known.as_cached()?)))
+        known.filter_map(|(place, known)| match *known {
+            Known::Stored(start, end) => Some((*place as usize, start as usize..end as usize)),
+            _ => None,
+        })
     }
 
     /// The wide pieces that are unknown, with their indices.
@@ -146,7 +158,7 @@ impl LongerPieces {
 
     fn unknown(&self, number: u16) -> Option<usize> {
         let number = usize::from(number);
-        self.known[number].is_unknown().then(|| self.places[number] as usize)
+        matches!(self.known[number], Known::Nothing).then(|| self.places[number] as usize)
     }
 }
 
@@ -156,7 +168,7 @@ impl Found {
     pub(super) fn append_longer<S: Sink>(&mut self, kept: Range<usize>, caches: &Caches, ids: &mut Room) {
         let end = self.end + kept.len();
         if !S::COUNTS {
-            ids[self.end..end].write_copy_of_slice(&caches.long.ids()[kept]);
+            ids[self.end..end].copy_from_slice(&caches.long.ids()[kept]);
         }
         self.end = end;
     }

@@ -6,30 +6,25 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-mod counts;
-mod joined_ids;
 mod keys;
 mod longer;
 mod look_up;
 mod misses;
-mod piece_ids;
 mod take;
 #[cfg(test)]
 mod tests;
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use self::joined_ids::{join, join_in_place};
 use self::longer::LongerPieces;
 use self::look_up::LookUp;
-use self::misses::{MissResolver, Resolved, Unresolved};
-use crate::machine::level::OnLevel;
+use self::misses::Misses;
+use crate::error::Result;
+use crate::machine::level::{OnLevel, SimdLevel};
 use crate::machine::words::padded;
-use crate::merging::Mergers;
+use crate::model::{AnyModel, Token, Work};
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::sink::Sink;
-use crate::tables::Tables;
 
 /// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched lines are
 /// still in cache when they are read.
@@ -44,16 +39,19 @@ const MORE: usize = 16 * PIECES;
 /// The most known ids of a portion: for each piece as many as a line holds, and [`MORE`] others.
 const KNOWN: usize = PIECES * IDS_LIMIT + MORE;
 
-/// Ids written at once, needed or not.
-const STEP: usize = 64;
+/// Words of a miss, or between two, that are copied at once.
+const STEP: usize = 16;
 
-/// Room for these, for those of missed pieces that have many, and for the excess of the last write.
-const ROOM: usize = KNOWN + 2 * PIECES + STEP;
+/// Room for the known ids, and for what is read beyond the last.
+const ROOM: usize = KNOWN + STEP;
 
-const _: () = assert!(IDS_LIMIT <= STEP && GROUP <= STEP);
+const _: () = assert!(IDS_LIMIT <= STEP);
 
-/// Where the known ids of a portion are written, and joined with those of its misses.
-type Room = [MaybeUninit<u32>; ROOM];
+/// Words of a token, where tokens do not tile.
+const WORDS: usize = size_of::<Token>() / size_of::<u32>();
+
+/// Where the known ids of a portion are written.
+type Room = [u32; ROOM];
 
 /// The pieces of one portion, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +76,12 @@ impl Pieces<'_> {
     fn range(&self, at: usize) -> Range<usize> {
         let start = if at == 0 { self.start } else { self.ends[at - 1] as usize };
         start..self.ends[at] as usize
+    }
+
+    /// Whether a piece has a key.
+    #[inline(always)]
+    fn is_short(&self, at: usize) -> bool {
+        self.range(at).len() <= KEY_LIMIT
     }
 
     #[inline]
@@ -138,10 +142,10 @@ struct Miss {
 pub struct Portion {
     keys: Keys,
     found: Found,
-    resolver: MissResolver,
-    /// Where ids are found and joined, if the sink has no room for that.
+    misses: Misses,
+    /// What the caches have; and that joined with what they miss.
     known: Room,
-    joined: Room,
+    joined: Vec<u32>,
 }
 
 impl Default for Portion {
@@ -150,9 +154,9 @@ impl Default for Portion {
         Self {
             keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: LongerPieces::default() },
             found: Found { end: 0, miss_count: 0, misses: [Miss::default(); PIECES] },
-            resolver: MissResolver::default(),
-            known: [const { MaybeUninit::uninit() }; ROOM],
-            joined: [const { MaybeUninit::uninit() }; ROOM],
+            misses: Misses::default(),
+            known: [0; ROOM],
+            joined: Vec::new(),
         }
     }
 }
@@ -161,104 +165,68 @@ impl Default for Portion {
 struct Encode<'a, S> {
     portion: &'a mut Portion,
     pieces: Pieces<'a>,
-    tables: &'a Tables,
-    mergers: &'a mut Mergers,
+    model: &'a AnyModel,
+    work: &'a mut Work,
     caches: &'a mut Caches,
     sink: &'a mut S,
 }
 
 impl<L: LookUp, S: Sink> OnLevel<L> for Encode<'_, S> {
-    type Output = ();
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn run(self, simd: L) {
-        let Self { portion, pieces, tables, mergers, caches, sink } = self;
-        portion.encode_with(simd, pieces, tables, mergers, caches, sink);
+    fn run(self, simd: L) -> Result<()> {
+        let Self { portion, pieces, model, work, caches, sink } = self;
+        let Portion { keys, found, misses, known, joined } = portion;
+        caches.statistics.pieces += pieces.count() as u64;
+        keys.make(simd, &pieces, caches);
+        found.find::<L, S>(simd, &LookedUp { pieces: &pieces, keys, caches }, known);
+        let Found { end, misses: missed, miss_count } = found;
+        let mut words = &known[..*end];
+        if *miss_count > 0 {
+            let missed = &missed[..*miss_count];
+            misses.resolve(missed, keys, &pieces, model, work, caches)?;
+            if S::COUNTS {
+                *end += misses.count(missed);
+            } else {
+                misses.join(missed, known, *end, joined);
+                words = joined;
+            }
+        }
+        match (S::COUNTS, model.tiles()) {
+            (true, true) => sink.counted(*end),
+            (true, false) => sink.counted(*end / WORDS),
+            (false, true) => sink.pieces(words),
+            (false, false) => sink.tokens(bytemuck::cast_slice(words)),
+        }
+        Ok(())
     }
 }
 
 impl Portion {
     /// Give the ids of all pieces to `sink`.
+    ///
+    /// # Errors
+    /// `uncovered_text`, with the bytes in the text of the pieces.
     #[inline]
     pub fn encode(
         &mut self,
         pieces: Pieces<'_>,
-        tables: &Tables,
-        mergers: &mut Mergers,
+        level: SimdLevel,
+        model: &AnyModel,
+        work: &mut Work,
         caches: &mut Caches,
         sink: &mut impl Sink,
-    ) {
-        tables.level.run(Encode { portion: self, pieces, tables, mergers, caches, sink });
-    }
-
-    #[inline(always)]
-    fn encode_with<L: LookUp, S: Sink>(
-        &mut self,
-        simd: L,
-        pieces: Pieces<'_>,
-        tables: &Tables,
-        mergers: &mut Mergers,
-        caches: &mut Caches,
-        sink: &mut S,
-    ) {
-        caches.statistics.pieces += pieces.count() as u64;
-        self.keys.make(simd, &pieces, caches);
-        let looked_up = LookedUp { pieces: &pieces, keys: &self.keys, caches };
-        let room = sink.room().map(std::ptr::from_mut);
-        // SAFETY: it is the sink's, which is not touched as long as `ids` is in use.
-        let ids = room.map_or(&mut self.known, |room| unsafe { &mut *room });
-        self.found.find::<L, S>(simd, &looked_up, ids);
-        let Found { end, misses, miss_count } = &self.found;
-        let (end, misses) = (*end, &misses[..*miss_count]);
-        if !misses.is_empty() {
-            self.resolver.resolve(Unresolved { misses, keys: &self.keys, pieces }, tables, mergers, caches);
-        }
-        let resolved = self.resolver.resolved(misses, &caches.long);
-        let count = end + resolved.clone().map(|(_, resolved)| resolved.ids().len()).sum::<usize>();
-        if S::COUNTS {
-            return sink.counted(count);
-        }
-        let mut joined = &mut self.joined;
-        // SAFETY: `find` has written as many ids as it counted.
-        let known = || unsafe { ids[..end].assume_init_ref() };
-        let fits = count <= ROOM - STEP;
-        if fits && misses.len() * STEP <= end {
-            join_in_place(ids, end, count, resolved);
-            joined = ids;
-        } else if fits && room.is_none() {
-            join(known(), resolved, joined);
-        } else {
-            let known = &*joined[..end].write_copy_of_slice(known());
-            if !fits {
-                return give_one_by_one(known, resolved, sink);
-            }
-            join(known, resolved, ids);
-        }
-        if room.is_some() {
-            // SAFETY: as above, and those of misses have been written too.
-            return unsafe { sink.filled(count) };
-        }
-        // SAFETY: as above.
-        sink.pieces(unsafe { joined[..count].assume_init_ref() });
+    ) -> Result<()> {
+        level.run(Encode { portion: self, pieces, model, work, caches, sink })
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
-        self.resolver.shrink(entries);
+        self.misses.shrink(entries);
+        self.joined.clear();
+        self.joined.shrink_to(entries);
     }
-}
-
-/// Give `known` and the ids of the misses to `sink`, which are too many to join.
-#[cold]
-fn give_one_by_one<'a>(known: &[u32], resolved: impl Iterator<Item = (&'a Miss, Resolved<'a>)>, sink: &mut impl Sink) {
-    let mut given = 0;
-    for (miss, resolved) in resolved {
-        let end = miss.end as usize;
-        sink.pieces(&known[given..end]);
-        given = end;
-        sink.pieces(resolved.ids());
-    }
-    sink.pieces(&known[given..]);
 }
 
 impl Keys {

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use super::counts::{Counts, Missed};
 use super::{Found, KNOWN, Keys, Miss, PIECES, Room};
 use crate::machine::level::Portable;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
@@ -54,50 +53,31 @@ pub(super) unsafe fn take<R: ReadLine, S: Sink>(
     ids: &mut Room,
 ) {
     debug_assert!(found.end + IDS_LIMIT * places.len() <= KNOWN && found.miss_count + places.len() <= PIECES);
-    let mut end = found.end;
-    let ids = ids.as_mut_ptr().cast::<u32>();
+    let (mut end, mut miss_count) = (found.end, found.miss_count);
+    let ids = ids.as_mut_ptr();
     let lines = caches.lines.words();
     let (keys, lines_at) = (&raw const keys.keys, &raw const keys.places);
-    let last = places.end * PLACE;
-    for first in (places.start * PLACE..last).step_by(Counts::MOST * PLACE) {
-        let (ids_before, next) = (end, last.min(first + Counts::MOST * PLACE));
-        let mut counts = Counts::default();
-        // Counted in bytes of the places: a multiple of that leads to the keys, without a second counter.
-        for offset in (first..next).step_by(PLACE) {
-            // SAFETY: the caller's promise: a place is that of a line. A line is eight ids, then two keys of 16 bytes;
-            // `find` gives the words of 0, `UNCOUNTED` or `HALF` ids, so eight ids from there on lie in the line. Each
-            // piece so far took at most `IDS_LIMIT` ids, and there is room for as much of every piece.
-            unsafe {
-                let place = lines_at.cast::<u32>().byte_add(offset).read() as usize;
-                let key = &*keys.cast::<Key>().byte_add(offset * (size_of::<Key>() / PLACE));
-                debug_assert!(std::ptr::eq(lines.add(place).cast(), caches.lines.line(place)));
-                let from = lines.add(place + simd.find(lines.add(place), key)).cast::<u32>();
-                if !S::COUNTS {
-                    simd.copy(from, ids.add(end));
-                }
-                let known = (from.read() >> COUNT_SHIFT) as usize;
-                counts.push(known);
-                end += known;
+    // Counted in bytes of the places: a multiple of that leads to the keys, without a second counter.
+    for offset in (places.start * PLACE..places.end * PLACE).step_by(PLACE) {
+        // SAFETY: the caller's promise: a place is that of a line. A line is eight ids, then two keys of 16 bytes;
+        // `find` gives the words of 0, `UNCOUNTED` or `HALF` ids, so eight ids from there on lie in the line. Each
+        // piece so far took at most `IDS_LIMIT` ids, and there is room for as much of every piece.
+        let known = unsafe {
+            let place = lines_at.cast::<u32>().byte_add(offset).read() as usize;
+            let key = &*keys.cast::<Key>().byte_add(offset * (size_of::<Key>() / PLACE));
+            debug_assert!(std::ptr::eq(lines.add(place).cast(), caches.lines.line(place)));
+            let from = lines.add(place + simd.find(lines.add(place), key)).cast::<u32>();
+            if !S::COUNTS {
+                simd.copy(from, ids.add(end));
             }
-        }
-        let missed = counts.missed((next - first) / PLACE);
-        if !missed.is_empty() {
-            found.list(missed, first / PLACE, ids_before);
-        }
+            (from.read() >> COUNT_SHIFT) as usize
+        };
+        // Written for every piece, and counted for those that are missed: which they are is hard to predict.
+        found.misses[miss_count % PIECES] = Miss { at: (offset / PLACE) as u32, end: end as u32 };
+        miss_count += usize::from(known == 0);
+        end += known;
     }
-    found.end = end;
-}
-
-impl Found {
-    /// List pieces that are missed, counted from the one at `first`, before which there are `ids_before` ids; not
-    /// inlined, so that the loop has all registers.
-    #[inline(never)]
-    fn list(&mut self, missed: Missed, first: usize, ids_before: usize) {
-        for (at, before) in missed {
-            self.misses[self.miss_count] = Miss { at: (first + at) as u32, end: (ids_before + before) as u32 };
-            self.miss_count += 1;
-        }
-    }
+    (found.end, found.miss_count) = (end, miss_count);
 }
 
 /// Where the ids begin, by which quarters of the two keys are equal.

@@ -1,20 +1,16 @@
 //! Every level against the caches looked up one piece after the other.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use proptest::prelude::*;
 
 use super::look_up::LookUp;
 use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, Pieces, Portion};
-use crate::decode::TokenBytes;
 #[cfg(target_arch = "x86_64")]
 use crate::machine::level::Avx2;
-use crate::machine::level::{OnLevel, Portable, SimdLevel};
-use crate::merging::Mergers;
+use crate::machine::level::{OnLevel, Portable};
 use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
 use crate::sink::count::Count;
-use crate::tables::Tables;
-use crate::vocabulary::Vocabulary;
 
 /// What a level finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
 /// hashes of the longer ones among these.
@@ -61,8 +57,7 @@ impl<L: LookUp> OnLevel<L> for Find<'_> {
         let looked_up = LookedUp { pieces, keys: &counting.keys, caches };
         counting.found.find::<L, Count>(simd, &looked_up, &mut counting.known);
         assert_eq!(counting.found.end, portion.found.end);
-        // SAFETY: `find` has written as many ids as it counted.
-        let ids = unsafe { portion.known[..portion.found.end].assume_init_ref() };
+        let ids = &portion.known[..portion.found.end];
         [&portion, &counting].map(|portion| findings(portion, pieces.count(), ids))
     }
 }
@@ -92,7 +87,8 @@ fn find_by_all(pieces: &Pieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findi
 /// Ids, and the key and the place of their line if they are copied from there.
 type Longer = (Vec<u32>, Option<(Key, usize)>);
 
-/// The ids of the pieces that are longer than a key, by definition: wide pieces, then those in the `LongCache`, each as long as there is room; and where a line has them, its place and what they are found by.
+/// The ids of the pieces that are longer than a key, by definition: wide pieces, then those in the `LongCache`, each as
+/// long as there is room; and where a line has them, its place and what they are found by.
 fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
     let mut known: HashMap<usize, Longer> = HashMap::new();
     let mut more = 0;
@@ -232,30 +228,6 @@ fn a_portion_may_be_full_of_pieces_and_of_ids() {
         caches
     });
     assert!(all.ids.len() > PIECES * IDS_LIMIT / 2, "{} ids", all.ids.len());
-}
-
-/// In a line that it lost to a piece of few ids: it gets the line back if it comes twice in a portion.
-#[test]
-fn a_piece_of_many_ids_that_comes_often_is_found_in_its_line_again() {
-    let bytes = (0..=255).map(|byte| (u32::from(byte), vec![byte])).collect();
-    let vocabulary = Vocabulary::new(bytes, Vec::new(), Vec::new()).unwrap();
-    let tokens = TokenBytes::new(&vocabulary, &[]).unwrap();
-    let tables = Tables::new(&vocabulary, tokens.cells(), &HashSet::new(), false, SimdLevel::Portable).unwrap();
-    for times in [1, 2] {
-        let text = b"many ids".repeat(times);
-        let ends: Vec<u32> = (1..=times as u32).map(|at| at * 8).collect();
-        let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
-        let mut caches = Caches::new(1 << 10);
-        let key = Key::new(&text, 0, 8, false).unwrap();
-        let place = caches.lines.place(key);
-        caches.lines.insert(place, Key::new(b"few", 0, 3, false).unwrap(), &FewIds::one(300));
-        let ids: Vec<u32> = (1..=8).collect();
-        caches.remember_many(place, key, &ids);
-        let mut given: Vec<u32> = Vec::new();
-        Portion::default().encode(pieces, &tables, &mut Mergers::default(), &mut caches, &mut given);
-        assert_eq!(given, ids.repeat(times));
-        assert_eq!(caches.lines.large(place).is_some(), times == 2);
-    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::ffi;
@@ -10,8 +11,8 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::ids::Ids;
 use super::raise::{exception, run};
-use crate::decode::TokenBytes;
-use crate::encode::Pipeline;
+use crate::decode::{Decoder, TokenBytes};
+use crate::encode::{Pipeline, PipelineStream};
 use crate::machine::room::with_room;
 
 /// Bytes that an id becomes: on average, and at most, for memory that is only reserved.
@@ -20,7 +21,7 @@ const MOST: usize = 16;
 
 /// The ids to decode.
 struct Row<'a> {
-    tokens: &'a TokenBytes,
+    pipeline: &'a Pipeline,
     /// Another thread may write to them.
     ids: &'a [AtomicU32],
     skip_special_tokens: bool,
@@ -34,7 +35,8 @@ impl Row<'_> {
     fn bytes(&self) -> crate::error::Result<Vec<u8>> {
         let expected = (self.ids.len() * EXPECTED).max(TokenBytes::room_for(self.ids.len()));
         let mut bytes = with_room(expected, self.ids.len() * MOST);
-        self.tokens.append(self.ids, self.skip_special_tokens, &mut bytes)?;
+        let Self { pipeline, ids, skip_special_tokens } = *self;
+        pipeline.decoder().append(pipeline.tokens(), ids, skip_special_tokens, &mut bytes)?;
         Ok(bytes)
     }
 }
@@ -47,7 +49,7 @@ pub fn to_bytes<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
     let mut ids = Ids::extract(ids, pipeline.tokens())?;
-    let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
+    let row = Row { pipeline, ids: ids.shared(), skip_special_tokens };
     let from = row.run(py, Row::bytes)?;
     // SAFETY: the GIL is held. Without a source Python makes a new object with uninitialized bytes; nobody else has it.
     let bytes = unsafe {
@@ -65,12 +67,20 @@ pub fn to_bytes<'py>(
     Ok(bytes)
 }
 
-/// The bytes of all ids, for those who go on with them here.
-pub fn to_vec(ids: &Bound<'_, PyAny>, pipeline: &Pipeline, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+/// Ids of a stream: the text that is complete by now.
+pub fn to_stream(
+    ids: &Bound<'_, PyAny>,
+    pipeline: &Pipeline,
+    skip_special_tokens: bool,
+    stream: &Mutex<PipelineStream>,
+) -> PyResult<String> {
     let py = ids.py();
     let mut ids = Ids::extract(ids, pipeline.tokens())?;
-    let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
-    row.run(py, |row| row.tokens.decode(row.ids, row.skip_special_tokens))
+    let row = Row { pipeline, ids: ids.shared(), skip_special_tokens };
+    row.run(py, |Row { pipeline, ids, skip_special_tokens }| {
+        let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.push(pipeline.decoder(), pipeline.tokens(), ids, *skip_special_tokens)
+    })
 }
 
 /// The text of all ids.
@@ -81,7 +91,7 @@ pub fn to_text<'py>(
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
     let mut ids = Ids::extract(ids, pipeline.tokens())?;
-    let row = Row { tokens: pipeline.tokens(), ids: ids.shared(), skip_special_tokens };
+    let row = Row { pipeline, ids: ids.shared(), skip_special_tokens };
     let bytes = row.run(py, Row::bytes)?;
     // Python checks the bytes itself: checking them before would read them twice.
     PyString::from_bytes(py, &bytes).or_else(|error| {

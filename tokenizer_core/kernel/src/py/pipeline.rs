@@ -12,9 +12,8 @@ use super::text::{self, utf8};
 use super::{arguments, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
-use crate::decode::StreamDecoder;
 use crate::decode::steps::Unit;
-use crate::encode::{EncodeOptions, Pipeline};
+use crate::encode::{EncodeOptions, Pipeline, PipelineStream};
 use crate::piece_cache::CacheStatistics;
 use crate::scratch::CACHE_BYTES;
 use crate::sink::offsets::Offsets;
@@ -142,7 +141,7 @@ impl PyPipeline {
         &self,
         #[pyo3(from_py_with = arguments::skip_special_tokens)] skip_special_tokens: bool,
     ) -> PyStreamDecoder {
-        let state = Mutex::new(StreamDecoder::default());
+        let state = Mutex::default();
         PyStreamDecoder { pipeline: Arc::clone(&self.0), skip_special_tokens, state }
     }
 }
@@ -168,18 +167,17 @@ fn strings<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>
 pub struct PyStreamDecoder {
     pipeline: Arc<Pipeline>,
     skip_special_tokens: bool,
-    state: Mutex<StreamDecoder>,
+    state: Mutex<PipelineStream>,
 }
 
 #[pymethods]
 impl PyStreamDecoder {
     fn push(&self, ids: &Bound<'_, PyAny>) -> PyResult<String> {
-        let bytes = decode::to_vec(ids, &self.pipeline, self.skip_special_tokens)?;
-        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes))
+        decode::to_stream(ids, &self.pipeline, self.skip_special_tokens, &self.state)
     }
 
     fn finish(&self) -> String {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).finish()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).finish(self.pipeline.decoder())
     }
 
     #[getter]

@@ -10,11 +10,10 @@ use std::sync::atomic::{
 use std::thread;
 
 use crate::error::Result;
-use crate::merging::Mergers;
+use crate::model::{Cuts, Work};
 use crate::parallel::{allowed_cores, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
 use crate::portion::{PIECES, Portion};
-use crate::safe_split::Cuts;
 
 /// A call that finds no free slot gets caches of this size, made for that call.
 const TEMPORARY_CACHE_BYTES: usize = 64 * 1024;
@@ -39,7 +38,7 @@ const ENDS: usize = 4 * PIECES;
 #[derive(Debug)]
 pub struct Scratch {
     pub(crate) caches: Caches,
-    pub(crate) mergers: Mergers,
+    pub(crate) work: Work,
     /// Boxed by `Box::default`, which makes it in place: on their way over the stack its 130 KB touched 50 more pages.
     pub(crate) portion: Box<Portion>,
     /// Where the pieces of a few portions end: a scanner that starts again looks again at what it had left undecided.
@@ -53,7 +52,7 @@ impl Scratch {
     fn new(cache_bytes: usize) -> Self {
         Self {
             caches: Caches::new(cache_bytes),
-            mergers: Mergers::default(),
+            work: Work::default(),
             portion: Box::default(),
             ends: [0; ENDS],
             cuts: Cuts::default(),
@@ -66,8 +65,7 @@ impl Scratch {
         if std::mem::take(&mut self.longest) < SHORT {
             return;
         }
-        self.mergers.backtracker.shrink(BUFFER_LIMIT);
-        self.mergers.queue.shrink(BUFFER_LIMIT);
+        self.work.shrink(BUFFER_LIMIT);
         self.portion.shrink(BUFFER_LIMIT);
         self.cuts.shrink(BUFFER_LIMIT);
     }

@@ -5,10 +5,10 @@ pub mod inline;
 pub mod offsets;
 pub(crate) mod unit_index;
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use crate::machine::room::reserve;
+use crate::model::Token;
 use crate::normalize::Alignment;
 
 /// A text between added tokens as the pretokenizer saw it, and the way back to the caller's text.
@@ -49,16 +49,10 @@ pub trait Sink {
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
 
-    /// Room where the ids of the next pieces may be written instead of given, if the sink has so much.
-    fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
-        None
+    /// The tokens of the next pieces, where ids alone do not say which bytes each stands for.
+    fn tokens(&mut self, tokens: &[Token]) {
+        tokens.iter().for_each(|token| self.pieces(&[token.id]));
     }
-
-    /// The first `count` ids of what [`Self::room`] gave are those of the next pieces.
-    ///
-    /// # Safety
-    /// It gave room since the last call of any other method, and they have been written.
-    unsafe fn filled(&mut self, _count: usize) {}
 
     /// The number of ids of the next pieces, for a sink that counts.
     fn counted(&mut self, _ids: usize) {}
@@ -80,15 +74,23 @@ impl Sink for Vec<u32> {
         reserve(self, ids.len());
         self.extend_from_slice(ids);
     }
+}
 
-    #[inline]
-    fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
-        self.spare_capacity_mut().first_chunk_mut()
+/// The tokens of pieces, of a model that does not tile: a share of a text on its way to another sink.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens(pub(crate) Vec<Token>);
+
+impl Sink for Tokens {
+    fn added(&mut self, id: u32, source: Range<usize>) {
+        self.0.push(Token { id, bytes: source.len() as u32 });
     }
 
-    #[inline]
-    unsafe fn filled(&mut self, count: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.set_len(self.len() + count) };
+    fn pieces(&mut self, ids: &[u32]) {
+        self.0.extend(ids.iter().map(|id| Token { id: *id, bytes: 0 }));
+    }
+
+    fn tokens(&mut self, tokens: &[Token]) {
+        reserve(&mut self.0, tokens.len());
+        self.0.extend_from_slice(tokens);
     }
 }

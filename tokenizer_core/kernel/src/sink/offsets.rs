@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::decode::TokenBytes;
 use crate::decode::steps::{Step, Steps, Unit};
 use crate::machine::room::{for_ids, reserve, with_room};
+use crate::model::Token;
 use crate::sink::unit_index::UnitIndex;
 use crate::sink::{Sink, Stretch};
 
@@ -14,8 +15,8 @@ const WAITING: usize = 1024;
 
 /// Sink for ids with the span of each.
 ///
-/// Tokens tile the text where it is not rewritten, so a span begins where the one before ends, and the tokens
-/// themselves say how far they lead; only other places are looked up in the text.
+/// Tokens of most models tile the text where it is not rewritten, so a span begins where the one before ends, and the
+/// tokens themselves say how far they lead; only other places are looked up in the text.
 #[derive(Debug)]
 pub struct Offsets<'a> {
     tokens: &'a TokenBytes,
@@ -29,8 +30,10 @@ pub struct Offsets<'a> {
     units: u32,
     /// Units of the last character that began.
     open: u32,
-    /// Whether the ids of this stretch tile the text.
+    /// Whether the text of this stretch is the caller's, which tokens that tile it tile as well.
     is_tiling: bool,
+    /// How many bytes of the stretch each of its ids stands for, where the bytes of the token do not say it.
+    lengths: Vec<u32>,
     /// Made when a place is first looked up.
     index: Option<UnitIndex<'a>>,
     /// The ids.
@@ -54,6 +57,7 @@ impl<'a> Offsets<'a> {
             units: 0,
             open: 0,
             is_tiling: false,
+            lengths: Vec::new(),
             index: None,
             ids: for_ids(text.len()),
             spans: with_room(0, text.len()),
@@ -143,16 +147,11 @@ impl Sink for Offsets<'_> {
         self.tile_many();
     }
 
-    #[inline]
-    fn room<const N: usize>(&mut self) -> Option<&mut [MaybeUninit<u32>; N]> {
-        self.ids.room()
-    }
-
-    #[inline]
-    unsafe fn filled(&mut self, count: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.ids.filled(count) };
-        self.tile_many();
+    fn tokens(&mut self, tokens: &[Token]) {
+        reserve(&mut self.ids, tokens.len());
+        self.ids.extend(tokens.iter().map(|token| token.id));
+        reserve(&mut self.lengths, tokens.len());
+        self.lengths.extend(tokens.iter().map(|token| token.bytes));
     }
 
     fn stretch_begins(&mut self, stretch: &Stretch<'_>) {
@@ -165,17 +164,20 @@ impl Sink for Offsets<'_> {
     }
 
     fn stretch_ended(&mut self, stretch: &Stretch<'_>, bytes: usize) {
-        if self.is_tiling {
+        let lengths = std::mem::take(&mut self.lengths);
+        if self.is_tiling && lengths.is_empty() {
             self.position += bytes;
             return self.tile();
         }
-        // The tokens of a stretch tile it: merges only ever join bytes.
-        let mut start = 0;
-        for at in self.spans.len()..self.ids.len() {
-            let end = start + self.tokens.length(self.ids[at]) as usize;
+        let (first, mut start) = (self.spans.len(), 0);
+        for at in first..self.ids.len() {
+            let length = lengths.get(at - first).copied().unwrap_or_else(|| self.tokens.length(self.ids[at]));
+            let end = start + length as usize;
             let span = self.span(stretch.source(start..end));
             self.spans.push(span);
             start = end;
         }
+        self.lengths = lengths;
+        self.lengths.clear();
     }
 }

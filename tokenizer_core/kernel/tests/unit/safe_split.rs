@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
+use super::SafeSplit;
 use super::crossings::{Crossings, character};
-use super::{Cuts, SafeSplit};
 use crate::machine::level::SimdLevel;
+use crate::model::Cuts;
 use crate::vocabulary::Vocabulary;
 
 /// The ends, and which of them are those of parts.

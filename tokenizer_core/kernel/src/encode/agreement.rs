@@ -1,0 +1,43 @@
+//! Whether added tokens and a vocabulary agree.
+
+use std::collections::HashMap;
+
+use crate::byte_alphabet::text_to_bytes;
+use crate::config::{AddedToken, Config};
+use crate::error::{Code, Error, Result};
+use crate::vocabulary::{MAX_IDS, Vocabulary};
+
+/// Check that added tokens have valid ids and agree with the vocabulary about literals that both have.
+pub(super) fn check(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
+    // As in Hugging Face, a literal is compared with an entry as it is written, in the byte alphabet.
+    let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
+    let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
+    // Nearly all literals begin with the same byte, and few entries do.
+    let mut begins = [false; 256];
+    others.keys().filter_map(|bytes| bytes.first()).for_each(|byte| begins[usize::from(*byte)] = true);
+    for (id, bytes) in vocabulary.tokens().filter(|(_, bytes)| begins[usize::from(bytes[0])]) {
+        if let Some(other) = others.get_mut(bytes).filter(|_| !vocabulary.is_opaque(id)) {
+            other.get_or_insert(id);
+        }
+    }
+    for (at, (token, written)) in config.added_tokens.iter().zip(&written).enumerate() {
+        let AddedToken { id, content, .. } = token;
+        if *id >= MAX_IDS {
+            let message = format!("the id {id} of {content:?} is not below {MAX_IDS}");
+            return Err(Error::new(Code::IdOutOfRange, message).at_field(format!("added_tokens[{at}].id")));
+        }
+        let other = written.as_deref().and_then(|bytes| *others.get(bytes)?);
+        if let Some(other) = other.filter(|other| other != id) {
+            let message = format!("the vocabulary has {content:?} with the id {other}, the added token has {id}");
+            return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
+        }
+        // A literal that is spelled like the entry of other bytes, as `é` is like the byte 0xE9, would be decoded to
+        // something else than was encoded.
+        let is_other = |entry: String| entry != *content || vocabulary.bytes(*id) != Some(content.as_bytes());
+        if vocabulary.entry(*id).is_some_and(is_other) {
+            let message = format!("the id {id} of {content:?} is another token of the vocabulary");
+            return Err(Error::new(Code::IdConflict, message).at_field(format!("added_tokens[{at}].id")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Byte-level BPE: a piece that is a token is looked up, any other one is merged in the way that is best for its
+//! length.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Cuts, Model, Piece, PieceIds, Uncovered};
+use crate::decode::cells::Cells;
+use crate::error::Result;
+use crate::machine::level::SimdLevel;
+use crate::merging::backtrack::{Backtracker, Lengths, SearchTables};
+use crate::merging::lane::{LANES, Lanes};
+use crate::merging::lineage::Lineage;
+use crate::merging::merge::Merger;
+use crate::merging::ranks::MergeTable;
+use crate::merging::token_index::{Candidate, TokenIndex};
+use crate::parallel::join;
+use crate::piece_cache::WIDE_LIMIT;
+use crate::safe_split::SafeSplit;
+use crate::vocabulary::Vocabulary;
+
+/// From this many tokens on, a second thread is worth its start.
+const LARGE: u32 = 10_000;
+
+/// Up to this many pieces are merged without looking them up as tokens: they would have to wait for the look-up, and
+/// merges give the same ids.
+const FEW: usize = 4;
+
+/// Places in a lane, by the length of its pieces: two more than the bytes of the longest that it takes.
+const SHORT: usize = 16;
+const MIDDLE: usize = 32;
+
+/// Tokens and merges, ready to be looked up.
+#[derive(Debug)]
+pub struct Bpe {
+    merges: MergeTable,
+    lineage: Option<Lineage>,
+    /// Absent where long pieces are merged with the queue.
+    lengths: Option<Lengths>,
+    tokens: TokenIndex,
+    /// Absent where too many pairs of characters are spanned by tokens.
+    boundaries: Option<SafeSplit>,
+}
+
+/// The buffers of [`Bpe`].
+#[derive(Debug, Default)]
+pub struct Work {
+    short: Lanes<SHORT>,
+    middle: Lanes<MIDDLE>,
+    backtracker: Backtracker,
+    queue: Merger,
+    /// By piece: the hash under which the index has it, and what the index gave.
+    candidates: Vec<(u64, Candidate)>,
+    /// Pieces to be merged, by length.
+    groups: Groups,
+}
+
+#[derive(Debug, Default)]
+struct Groups {
+    short: Vec<u32>,
+    middle: Vec<u32>,
+    long: Vec<u32>,
+}
+
+impl Work {
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub(super) fn shrink(&mut self, entries: usize) {
+        self.backtracker.shrink(entries);
+        self.queue.shrink(entries);
+    }
+}
+
+impl Bpe {
+    /// Make the tables of a vocabulary; no text becomes a token of `never`. With `ignore_merges` a piece that is a
+    /// token is that token.
+    ///
+    /// # Errors
+    /// `missing_byte`.
+    pub fn new(
+        vocabulary: &Vocabulary,
+        cells: &Arc<Cells>,
+        never: &HashSet<u32>,
+        ignore_merges: bool,
+        level: SimdLevel,
+    ) -> Result<Self> {
+        let split = || SafeSplit::new(vocabulary, level);
+        let build = || {
+            let merges = MergeTable::new(vocabulary, never)?.on(level);
+            let lineage = Lineage::new(vocabulary, &merges);
+            let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
+            let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), lineage.as_ref(), never, ignore_merges);
+            Result::Ok((merges, lineage, lengths, tokens))
+        };
+        let (built, boundaries) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };
+        let (merges, lineage, lengths, tokens) = built?;
+        Ok(Self { merges, lineage, lengths, tokens, boundaries })
+    }
+
+    /// The table of merges.
+    pub fn merges(&self) -> &MergeTable {
+        &self.merges
+    }
+
+    /// What the search of long pieces needs; `None` where they are merged with the queue.
+    pub fn search_tables(&self) -> Option<SearchTables<'_>> {
+        let (lineage, lengths) = (self.lineage.as_ref()?, self.lengths.as_ref()?);
+        Some(SearchTables { merges: &self.merges, lineage, lengths, tokens: &self.tokens })
+    }
+
+    /// Whether the index has to be asked: for a few pieces merges are faster, unless they give something else.
+    fn asks_index(&self, pieces: usize) -> bool {
+        pieces > FEW || self.tokens.has_whole_only()
+    }
+
+    /// Look up pieces of up to 31 bytes as tokens, each step for all of them, so that their waits for memory overlap.
+    #[inline(always)]
+    fn look_up(&self, text: &[u8], pieces: &[Piece], candidates: &mut Vec<(u64, Candidate)>) {
+        candidates.clear();
+        candidates.extend(pieces.iter().map(|piece| {
+            let hash = match piece.key() {
+                Some(key) => key.whole().hash(),
+                None => TokenIndex::hash_of(&text[piece.range()]).unwrap_or_default(),
+            };
+            self.tokens.prefetch(hash);
+            (hash, Candidate::default())
+        }));
+        for (hash, candidate) in candidates {
+            *candidate = self.tokens.candidate(*hash);
+        }
+    }
+
+    /// The token that a piece is.
+    #[inline(always)]
+    fn token(&self, text: &[u8], piece: &Piece, candidate: Candidate) -> Option<u32> {
+        let bytes = &text[piece.range()];
+        match piece.key() {
+            Some(key) => self.tokens.confirm(candidate, key.whole(), bytes, piece.part),
+            None if bytes.len() <= WIDE_LIMIT => self.tokens.confirm_wide(candidate, bytes, piece.part),
+            None => self.tokens.get(None, bytes, piece.part),
+        }
+    }
+
+    /// Merge pieces in groups of about the same length, so that their waits for memory overlap.
+    #[inline(always)]
+    fn merge_together<const N: usize>(
+        &self,
+        text: &[u8],
+        pieces: &[Piece],
+        listed: &mut Vec<u32>,
+        lanes: &mut Lanes<N>,
+        out: &mut PieceIds,
+    ) {
+        for group in listed.chunks(LANES) {
+            lanes.merge(&self.merges, group.iter().map(|at| &text[pieces[*at as usize].range()]));
+            for (lane, at) in group.iter().enumerate() {
+                let (ids, count) = lanes.ids(lane);
+                match ids.first_chunk::<8>() {
+                    Some(few) if count <= few.len() => out.give_first(*at as usize, few, count),
+                    _ => out.give(*at as usize, &ids[..count]),
+                }
+            }
+        }
+        listed.clear();
+    }
+}
+
+impl Model for Bpe {
+    const TILES: bool = true;
+
+    #[inline(never)]
+    fn encode(
+        &self,
+        text: &[u8],
+        pieces: &[Piece],
+        work: &mut super::Work,
+        out: &mut PieceIds,
+    ) -> std::result::Result<(), Uncovered> {
+        let Work { short, middle, backtracker, queue, candidates, groups } = &mut work.bpe;
+        candidates.clear();
+        if self.asks_index(pieces.len()) {
+            self.look_up(text, pieces, candidates);
+        }
+        for (at, piece) in pieces.iter().enumerate() {
+            let candidate = candidates.get(at).map_or_else(Candidate::default, |(_, candidate)| *candidate);
+            if let Some(id) = self.token(text, piece, candidate) {
+                out.give_first(at, &[id], 1);
+                continue;
+            }
+            let length = piece.length();
+            let group = if length <= Lanes::<SHORT>::LIMIT {
+                &mut groups.short
+            } else if length <= Lanes::<MIDDLE>::LIMIT {
+                &mut groups.middle
+            } else {
+                &mut groups.long
+            };
+            group.push(at as u32);
+        }
+        // The last few short ones go into the lanes of the middle ones if there is room.
+        let (last, room) = (groups.short.len() % LANES, LANES - groups.middle.len() % LANES);
+        if room < LANES && last <= room {
+            groups.middle.extend(groups.short.drain(groups.short.len() - last..));
+        }
+        self.merge_together(text, pieces, &mut groups.short, short, out);
+        self.merge_together(text, pieces, &mut groups.middle, middle, out);
+        while let Some(at) = groups.long.pop() {
+            let piece = &text[pieces[at as usize].range()];
+            let by_search = self.search_tables().and_then(|search| backtracker.encode(search, piece));
+            let ids = match by_search {
+                Some(ids) => ids,
+                None => queue.merge(&self.merges, piece),
+            };
+            out.give(at as usize, ids);
+        }
+        Ok(())
+    }
+
+    fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) -> bool {
+        let end = ends.last().map_or(start, |end| *end as usize);
+        let boundaries = self.boundaries.as_ref();
+        let Some(boundaries) = boundaries.filter(|all| all.is_worth_cutting(&text.as_bytes()[start..end])) else {
+            return false;
+        };
+        // A token that merges do not make stands for a whole piece, and not for a part of the same bytes.
+        boundaries.cut(text, start, ends, self.tokens.has_whole_only(), cuts);
+        true
+    }
+}

@@ -1,0 +1,173 @@
+//! What turns pieces into ids: the one stage that differs from family to family.
+//!
+//! A model sees pieces that a cache missed, many at a time and none twice. It knows no cache, no thread and no output,
+//! and what is above it knows no model.
+
+pub mod bpe;
+mod piece_ids;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use self::bpe::Bpe;
+pub use self::piece_ids::{PieceIds, Token};
+use crate::decode::cells::Cells;
+use crate::error::{Code, Error, Result};
+use crate::machine::level::SimdLevel;
+use crate::piece_cache::{KEY_LIMIT, Key};
+pub use crate::safe_split::Cuts;
+use crate::vocabulary::Vocabulary;
+
+/// A piece that is not empty, in a text that all pieces of a call share.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Its bytes, if there are at most [`KEY_LIMIT`].
+    pub key: Key,
+    /// Where it begins.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+    /// It is a part that [`Model::cut`] made, and not all that the pretokenizer gave.
+    pub part: bool,
+}
+
+impl Piece {
+    /// Its bytes in the text.
+    #[inline(always)]
+    pub fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// How many bytes it has.
+    #[inline(always)]
+    pub fn length(&self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Its key, if it is short enough for one.
+    #[inline(always)]
+    pub fn key(&self) -> Option<Key> {
+        (self.length() <= KEY_LIMIT).then_some(self.key)
+    }
+}
+
+/// Text that no token of a model stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uncovered(pub Range<usize>);
+
+impl From<Uncovered> for Error {
+    fn from(Uncovered(bytes): Uncovered) -> Self {
+        let message = "the model has no token for this text, and none for what it does not know";
+        Self::new(Code::UncoveredText, message).at_bytes(bytes)
+    }
+}
+
+/// One family of tokenizers: pieces in, ids out. The same piece always has the same ids.
+pub trait Model: Debug + Send + Sync {
+    /// Whether the bytes of a piece's tokens, joined, are those of the piece: then offsets are sums, and ids are all
+    /// that a piece needs. Otherwise each id is given with the bytes of the piece that it stands for.
+    const TILES: bool;
+
+    /// Give `out` the tokens of each piece of `text`, at least one, in any order of pieces: [ids](PieceIds::give) if
+    /// the model tiles, else [tokens](PieceIds::give_tokens) whose bytes add up to those of the piece.
+    ///
+    /// # Errors
+    /// The bytes of `text` that no token stands for.
+    fn encode(
+        &self,
+        text: &[u8],
+        pieces: &[Piece],
+        work: &mut Work,
+        out: &mut PieceIds,
+    ) -> std::result::Result<(), Uncovered>;
+
+    /// Cut the pieces of `text` that begin at `start` and end at `ends` where that changes no id, if it is worth it:
+    /// short parts are known to a cache more often. Returns whether `cuts` has the parts.
+    fn cut(&self, _text: &str, _start: usize, _ends: &[u32], _cuts: &mut Cuts) -> bool {
+        false
+    }
+}
+
+/// The buffers of all models, kept from call to call.
+#[derive(Debug, Default)]
+pub struct Work {
+    pub(crate) bpe: bpe::Work,
+}
+
+impl Work {
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub fn shrink(&mut self, entries: usize) {
+        self.bpe.shrink(entries);
+    }
+}
+
+/// The model of a tokenizer. Which it is, is asked once for hundreds of pieces.
+#[derive(Debug)]
+pub enum AnyModel {
+    /// Byte-level BPE.
+    Bpe(Box<Bpe>),
+    /// A model whose tokens do not tile.
+    #[cfg(test)]
+    Words(Box<tests::Words>),
+}
+
+/// Do the same with whichever model it is.
+macro_rules! each {
+    ($any:expr, $model:ident => $work:expr) => {
+        match $any {
+            AnyModel::Bpe($model) => $work,
+            #[cfg(test)]
+            AnyModel::Words($model) => $work,
+        }
+    };
+}
+
+impl AnyModel {
+    /// The model of a vocabulary, of which no text becomes a token of `never`.
+    ///
+    /// # Errors
+    /// What the model refuses.
+    pub fn new(
+        vocabulary: &Vocabulary,
+        cells: &Arc<Cells>,
+        never: &HashSet<u32>,
+        ignore_merges: bool,
+        level: SimdLevel,
+    ) -> Result<Self> {
+        Ok(Self::Bpe(Box::new(Bpe::new(vocabulary, cells, never, ignore_merges, level)?)))
+    }
+
+    /// See [`Model::TILES`].
+    #[inline]
+    pub fn tiles(&self) -> bool {
+        fn tiles<M: Model>(_: &M) -> bool {
+            M::TILES
+        }
+        each!(self, model => tiles(&**model))
+    }
+
+    /// See [`Model::encode`].
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn encode(
+        &self,
+        text: &[u8],
+        pieces: &[Piece],
+        work: &mut Work,
+        out: &mut PieceIds,
+    ) -> std::result::Result<(), Uncovered> {
+        each!(self, model => model.encode(text, pieces, work, out))
+    }
+
+    /// See [`Model::cut`].
+    #[inline]
+    pub fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) -> bool {
+        each!(self, model => model.cut(text, start, ends, cuts))
+    }
+}
