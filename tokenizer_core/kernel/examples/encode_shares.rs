@@ -16,9 +16,9 @@ use tokd_kernel::error::Error;
 use tokd_kernel::expression::StepBudget;
 use tokd_kernel::load::{from_tiktoken, from_tokenizer_json};
 use tokd_kernel::machine::level::SimdLevel;
+use tokd_kernel::model::bpe::boundaries::{Cuts, SafeSplit};
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::pretokenize::Pretokenizer;
-use tokd_kernel::safe_split::{Cuts, SafeSplit};
 use tokd_kernel::scratch::CACHE_BYTES;
 
 const ROUNDS: usize = 30;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::expression::StepBudget;
-use crate::sink::Stretch;
+use crate::output::Stretch;
 
 /// The state of one encoding call: the meaning of literals, and their remaining budget.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use tokd_kernel::config::Config;
 use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Code;
-use tokd_kernel::sink::offsets::Offsets;
+use tokd_kernel::output::offsets::Offsets;
 
 const END: u32 = 900;
 const TOOL: u32 = 901;

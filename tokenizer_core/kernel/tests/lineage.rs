@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tokd_kernel::decode::cells::Cells;
-use tokd_kernel::merging::lineage::Lineage;
-use tokd_kernel::merging::ranks::MergeTable;
-use tokd_kernel::merging::token_index::TokenIndex;
+use tokd_kernel::model::bpe::lineage::Lineage;
+use tokd_kernel::model::bpe::ranks::MergeTable;
+use tokd_kernel::model::bpe::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
 use tokd_kernel::vocabulary::Vocabulary;
 

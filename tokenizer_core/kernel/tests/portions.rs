@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
-use tokd_kernel::sink::count::Count;
+use tokd_kernel::output::count::Count;
 use tokd_kernel::vocabulary::Vocabulary;
 
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
 use crate::machine::room::for_ids;
-use crate::sink::count::Count;
-use crate::sink::offsets::Offsets;
+use crate::output::count::Count;
+use crate::output::offsets::Offsets;
 
 /// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sink::unit_index::UnitIndex;
+    use crate::output::unit_index::UnitIndex;
     use crate::vocabulary::Vocabulary;
 
     /// Tokens of all lengths around what a byte holds, whole characters and parts of them; every seventh id is a hole.

@@ -18,11 +18,11 @@ use crate::machine::level::SimdLevel;
 use crate::machine::prefetch::prefetch_bytes;
 use crate::model::AnyModel;
 use crate::normalize::{Normalizer, prefix_space};
+use crate::output::{Sink, Stretch};
 use crate::piece_cache::CacheStatistics;
 use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
 use crate::scratch::{Scratch, ScratchPool};
-use crate::sink::{Sink, Stretch};
 use crate::vocabulary::{MissingBytes, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.

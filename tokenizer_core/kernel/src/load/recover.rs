@@ -12,9 +12,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::error::Result;
-use crate::merging::lineage::Lineage;
-use crate::merging::ranks::MergeTable;
-use crate::merging::token_index::TokenIndex;
+use crate::model::bpe::lineage::Lineage;
+use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::token_index::TokenIndex;
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// Halves of tokens are prefetched this many tokens ahead: waiting for them took more than half of the time.

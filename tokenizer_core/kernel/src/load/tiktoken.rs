@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::recover;
 use crate::error::{Code, Error, Result};
-use crate::merging::token_index::TokenIndex;
+use crate::model::bpe::token_index::TokenIndex;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Read a rank file and recover the merge that makes each token. Lines may end in CRLF; the last needs no newline.

@@ -11,9 +11,9 @@ use crate::config::Config;
 use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::{Code, Place};
-use crate::sink::count::Count;
-use crate::sink::inline::InlineIds;
-use crate::sink::offsets::Offsets;
+use crate::output::count::Count;
+use crate::output::inline::InlineIds;
+use crate::output::offsets::Offsets;
 use crate::vocabulary::Vocabulary;
 
 /// The longest word first, one that goes on with `##` before it, and `[UNK]` for a piece that cannot be made of them.

@@ -18,10 +18,10 @@ use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
 use crate::machine::lanes::lanes_of;
 use crate::machine::level::{Avx2, OnLevel};
 use crate::machine::words::bytes_at;
+use crate::output::Sink;
 #[cfg(test)]
 use crate::piece_cache::Lines;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT, WIDE_LIMIT, WideKey};
-use crate::sink::Sink;
 
 /// Pieces whose keys are made together.
 const GROUP: usize = 8;

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::look_up::LookUp;
 use super::{Found, GROUP, MORE, PIECES, Pieces, Room};
+use crate::output::Sink;
 use crate::piece_cache::{Caches, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
-use crate::sink::Sink;
 
 /// The longer pieces of a portion.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, Room, keys, take};
 use crate::machine::level::Portable;
+use crate::output::Sink;
 use crate::piece_cache::{Caches, WideKey};
 #[cfg(test)]
 use crate::piece_cache::{Key, Lines};
-use crate::sink::Sink;
 
 /// The steps that every piece of a text goes through.
 pub(super) trait LookUp: Copy {

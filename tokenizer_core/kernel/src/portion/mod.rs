@@ -23,8 +23,8 @@ use crate::error::Result;
 use crate::machine::level::{OnLevel, SimdLevel};
 use crate::machine::words::padded;
 use crate::model::{AnyModel, Token, Work};
+use crate::output::Sink;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
-use crate::sink::Sink;
 
 /// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched lines are
 /// still in cache when they are read.

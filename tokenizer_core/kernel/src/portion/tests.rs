@@ -9,8 +9,8 @@ use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, Pieces, Portion
 #[cfg(target_arch = "x86_64")]
 use crate::machine::level::Avx2;
 use crate::machine::level::{OnLevel, Portable};
+use crate::output::count::Count;
 use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
-use crate::sink::count::Count;
 
 /// What a level finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
 /// hashes of the longer ones among these.

@@ -12,7 +12,7 @@ use super::raise::{exception, invalid_option, run_on};
 use super::text::utf8;
 use crate::decode::steps::Unit;
 use crate::encode::Pipeline;
-use crate::sink::offsets::Offsets;
+use crate::output::offsets::Offsets;
 
 /// `(start, end, literal)` in characters.
 type Refused = Vec<(usize, usize, String)>;

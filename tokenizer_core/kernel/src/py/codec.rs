@@ -15,8 +15,8 @@ use super::text::utf8;
 use super::{arguments, array, decode};
 use crate::encode::Pipeline;
 use crate::machine::room::for_ids;
-use crate::sink::count::Count;
-use crate::sink::inline::InlineIds;
+use crate::output::count::Count;
+use crate::output::inline::InlineIds;
 
 /// Bytes of a text whose ids need no memory but the array's.
 const SHORT: usize = 2048;

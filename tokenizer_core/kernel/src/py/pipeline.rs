@@ -14,9 +14,9 @@ use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
 use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline, PipelineStream};
+use crate::output::offsets::Offsets;
 use crate::piece_cache::CacheStatistics;
 use crate::scratch::CACHE_BYTES;
-use crate::sink::offsets::Offsets;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]

@@ -9,9 +9,9 @@ use super::symbols::Symbols;
 use super::words::{BORDER, Words};
 use crate::byte_alphabet::bytes_to_text;
 use crate::error::{Code, Error, Result};
-use crate::merging::merge::Merger;
-use crate::merging::ranks::MergeTable;
-use crate::merging::token_index::TokenIndex;
+use crate::model::bpe::merge::Merger;
+use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::token_index::TokenIndex;
 use crate::unicode::is_whitespace;
 use crate::vocabulary::Vocabulary;
 

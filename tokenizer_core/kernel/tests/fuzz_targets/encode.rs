@@ -9,8 +9,8 @@ use tokd_kernel::decode::StreamDecoder;
 use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::json::numbers::write_ids;
-use tokd_kernel::sink::count::Count;
-use tokd_kernel::sink::offsets::Offsets;
+use tokd_kernel::output::count::Count;
+use tokd_kernel::output::offsets::Offsets;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 use super::{PATTERNS, Reader};

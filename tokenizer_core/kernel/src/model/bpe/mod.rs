@@ -1,6 +1,16 @@
 //! Byte-level BPE: a piece that is a token is looked up, any other one is merged in the way that is best for its
 //! length.
 
+pub mod backtrack;
+pub mod boundaries;
+pub mod lane;
+pub mod lineage;
+pub mod merge;
+pub(crate) mod pair_table;
+pub mod ranks;
+pub mod token_index;
+pub(crate) mod token_trie;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -8,15 +18,15 @@ use super::{Cuts, Model, Piece, PieceIds, Uncovered};
 use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::machine::level::SimdLevel;
-use crate::merging::backtrack::{Backtracker, Lengths, SearchTables};
-use crate::merging::lane::{LANES, Lanes};
-use crate::merging::lineage::Lineage;
-use crate::merging::merge::Merger;
-use crate::merging::ranks::MergeTable;
-use crate::merging::token_index::{Candidate, TokenIndex};
+use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
+use crate::model::bpe::boundaries::SafeSplit;
+use crate::model::bpe::lane::{LANES, Lanes};
+use crate::model::bpe::lineage::Lineage;
+use crate::model::bpe::merge::Merger;
+use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::token_index::{Candidate, TokenIndex};
 use crate::parallel::join;
 use crate::piece_cache::WIDE_LIMIT;
-use crate::safe_split::SafeSplit;
 use crate::vocabulary::Vocabulary;
 
 /// From this many tokens on, a second thread is worth its start.

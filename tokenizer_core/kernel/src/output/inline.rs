@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use crate::sink::Sink;
+use crate::output::Sink;
 
 /// Ids that have room in the frame: those of most texts of 2 KB.
 const ROOM: usize = 512;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::sink::Sink;
+use crate::output::Sink;
 
 /// The number of ids, without the ids.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::merging::ranks::{MergeTable, NEVER};
+use crate::model::bpe::ranks::{MergeTable, NEVER};
 
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::hashing::KeyedHash;
 use crate::machine::pages::Table;
 use crate::machine::prefetch::prefetch;
 use crate::machine::tagged_line::{Line, WAYS};
-use crate::merging::lineage::Lineage;
+use crate::model::bpe::lineage::Lineage;
 use crate::piece_cache::{Key, WideKey};
 use crate::vocabulary::Vocabulary;
 

@@ -8,7 +8,7 @@ use super::{Lane, key, merge_of};
 use crate::machine::branch::cold_path;
 use crate::machine::maximum::Maximum;
 use crate::machine::tagged_line::FindTag;
-use crate::merging::ranks::MergeTable;
+use crate::model::bpe::ranks::MergeTable;
 
 impl<const N: usize> Lane<N> {
     /// Begin with a piece of 1 to `N - 2` bytes.

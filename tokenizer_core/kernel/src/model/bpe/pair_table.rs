@@ -197,5 +197,5 @@ impl PairTable {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/pair_table.rs"]
+#[path = "../../../tests/unit/pair_table.rs"]
 mod tests;

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use crate::merging::ranks::{AHEAD, MergeTable, NEVER};
+use crate::model::bpe::ranks::{AHEAD, MergeTable, NEVER};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// By id: when the token is made, and of what.

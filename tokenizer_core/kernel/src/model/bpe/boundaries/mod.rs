@@ -9,7 +9,7 @@ mod crossings;
 mod cuts;
 mod script;
 #[cfg(test)]
-#[path = "../../tests/unit/safe_split.rs"]
+#[path = "../../../../tests/unit/safe_split.rs"]
 mod tests;
 mod windows;
 

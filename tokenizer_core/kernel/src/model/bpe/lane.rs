@@ -10,8 +10,8 @@ use crate::machine::level::OnLevel;
 use crate::machine::maximum::Maximum;
 use crate::machine::tagged_line::FindTag;
 use crate::machine::words::{highest_bit, lowest_bit};
-use crate::merging::pair_table::Address;
-use crate::merging::ranks::{MergeTable, NEVER};
+use crate::model::bpe::pair_table::Address;
+use crate::model::bpe::ranks::{MergeTable, NEVER};
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and after the last is a border, which
 /// never merges.

@@ -5,10 +5,10 @@
 //! prefix of the piece has exactly one such sequence. A position after which nothing fits is therefore a dead end
 //! whatever came before it, and is never tried again: the time is linear in the length of the piece.
 
-use crate::merging::lineage::Lineage;
-use crate::merging::ranks::MergeTable;
-use crate::merging::token_index::TokenIndex;
-use crate::merging::token_trie::{TokenTrie, TrieToken, run};
+use crate::model::bpe::lineage::Lineage;
+use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::token_index::TokenIndex;
+use crate::model::bpe::token_trie::{TokenTrie, TrieToken, run};
 use crate::piece_cache::Key;
 use crate::vocabulary::Vocabulary;
 

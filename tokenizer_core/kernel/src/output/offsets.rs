@@ -7,8 +7,8 @@ use crate::decode::TokenBytes;
 use crate::decode::steps::{Step, Steps, Unit};
 use crate::machine::room::{for_ids, reserve, with_room};
 use crate::model::Token;
-use crate::sink::unit_index::UnitIndex;
-use crate::sink::{Sink, Stretch};
+use crate::output::unit_index::UnitIndex;
+use crate::output::{Sink, Stretch};
 
 /// Ids whose spans are made together: many enough to be worth it, and few enough to be still in cache.
 const WAITING: usize = 1024;

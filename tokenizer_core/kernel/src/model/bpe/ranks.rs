@@ -9,7 +9,7 @@ use crate::machine::level::SimdLevel;
 use crate::machine::pages::Table;
 use crate::machine::prefetch::prefetch;
 use crate::machine::tagged_line::FindTag;
-use crate::merging::pair_table::{Address, PairTable};
+use crate::model::bpe::pair_table::{Address, PairTable};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// Above the rank of every merge: the pair does not merge.
@@ -50,7 +50,7 @@ impl MergeTable {
         Self::with_tags(vocabulary, never, u32::BITS)
     }
 
-    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::merging::pair_table), if
+    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::model::bpe::pair_table), if
     /// so few are enough. For tests: the fewer bits, the more often the entry of another pair is found.
     ///
     /// # Errors
