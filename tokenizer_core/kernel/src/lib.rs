@@ -3,8 +3,8 @@
 //! A text passes through the modules in this order. `load` has read a [`vocabulary`]. `added_tokens` cuts out literals
 //! (in a chat, `guard` keeps the caller from writing any), `normalize` rewrites the text between them, and
 //! `pretokenize` cuts it into pieces. `portion` looks up many of them at once in a `piece_cache`, a [`model`] turns
-//! those that are not found into ids, and an `output` takes the ids. [`encode`] drives all of this with the `scratch` of
-//! a call, [`batch`] for many texts.
+//! those that are not found into ids, and an `output` takes the ids. [`encode`] drives all of this with the `scratch`
+//! of a call, [`batch`] for many texts.
 //!
 //! `decode` is the way back, `body` turns the bytes of a request into those of an answer with the help of `json`, and
 //! `train` makes vocabularies. `unicode`, `transcode`, `expression`, `byte_alphabet` and `hashing` serve all of them,

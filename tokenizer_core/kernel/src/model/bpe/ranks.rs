@@ -50,7 +50,7 @@ impl MergeTable {
         Self::with_tags(vocabulary, never, u32::BITS)
     }
 
-    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](crate::model::bpe::pair_table), if
+    /// As [`Self::new`], with tags of at most `tag_bits` bits in [the table of pairs](super::pair_table), if
     /// so few are enough. For tests: the fewer bits, the more often the entry of another pair is found.
     ///
     /// # Errors
