@@ -7,8 +7,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import vocabularies
-from tests.data import ABSENT, PRESENT
+from tests.support import vocabularies
+from tests.support.data import ABSENT, PRESENT
 from tokenizer_core import Tokenizer
 
 # Failures print the blob that replays them; a slow machine is no failure.

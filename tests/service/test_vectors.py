@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.data import PRESENT, needs_data, vectors
 from tests.service.problems import assert_problem
+from tests.support.data import PRESENT, needs_data, vectors
 
 pytestmark = needs_data
 JSON = {"content-type": "application/json"}

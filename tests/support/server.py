@@ -9,16 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 import httpx
 
 from service.settings import Settings
+from tests.support.paths import ROOT
 from tests.support.waiting import until
 
-ROOT = Path(__file__).resolve().parents[2]
 LISTENS = re.compile(rb"running on (unix socket|http://[^ ]+:[0-9]+)")
 
 

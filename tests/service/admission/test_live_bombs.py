@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.chat.bombs import BOMBS
-from tests.formats.small import document
+from tests.core.chat.bombs import BOMBS
+from tests.core.formats.small import document
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import Tokenizer
 

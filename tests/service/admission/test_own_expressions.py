@@ -12,7 +12,7 @@ import pytest
 from service.registry.served import OWN_EXPRESSION_BYTES
 from service.schemas.requests import INLINE_SHAPED
 from tests.service.conftest import MakeClient
-from tests.tiny_ranks import BYTES, write_ranks
+from tests.support.tiny_ranks import BYTES, write_ranks
 from tokenizer_core import Responder, Tokenizer, train
 
 OWN = r"\p{L}+|\s+|[^\p{L}\s]+"

@@ -13,9 +13,10 @@ from service.http import fast_path, parsing, protocol
 from service.http.protocol import BoundedProtocol
 from service.http.uvicorn_internals import USED, VERSIONS, names_of, require_uvicorn
 from service.settings import Settings
+from tests.support.paths import ROOT
 from tokenizer_core import Unsupported
 
-PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
+PYPROJECT = ROOT / "pyproject.toml"
 
 
 def test_the_installed_uvicorn_has_all_that_is_used() -> None:

@@ -21,9 +21,9 @@ from service.registry.registry import Registry
 from service.registry.trained_tokenizers import Trained
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
 from service.settings import InvalidSetting, Settings
-from tests.damages import DAMAGES
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
+from tests.support.damages import DAMAGES
 from tokenizer_core import ArtifactNotFound, InvalidArtifact, Tokenizer, template, train
 
 

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.settings import InvalidSetting, Settings
-from tests.formats.small import document
+from tests.core.formats.small import document
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import TemplateFailed, TemplateMissing, Tokenizer

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.chat.conversations import TEMPLATES, tokenizer
-from tests.data import needs_data
+from tests.core.chat.conversations import TEMPLATES, tokenizer
 from tests.service.conftest import MakeClient
+from tests.support.data import needs_data
 from tokenizer_core import Tokenizer
 
 OPENAI, ANTHROPIC = "/v1/responses/input_tokens", "/v1/messages/count_tokens"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.chat.conversations import tokenizer
-from tests.data import needs_data
+from tests.core.chat.conversations import tokenizer
 from tests.service.conftest import MakeClient, state_of
+from tests.support.data import needs_data
 from tokenizer_core import Tokenizer
 
 CALLS = "{% for c in m.tool_calls %}<{{ c.function.name }} {{ c.function.arguments | tojson }}>{% endfor %}"

@@ -16,9 +16,9 @@ from service.jobs import Artifact
 from service.jobs.leases import Leases
 from service.jobs.states import Event
 from service.routes.train_job.archive import _tar, archive, verified_files
-from tests.damages import DAMAGES
 from tests.service.problems import assert_problem
 from tests.service.routes.train_job.conftest import Board
+from tests.support.damages import DAMAGES
 from tokenizer_core import Tokenizer
 
 

@@ -1,0 +1,123 @@
+"""Chats that are rendered together: what they share is tracked once, and what they take is counted together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+
+from tests.core.chat import conversations
+from tests.support import vocabularies
+from tokenizer_core import ChatRenderer, InvalidOption, RenderedChat, TemplateLimit, TokdError
+from tokenizer_core.template import Origins, meter
+
+CHAT = [{"role": "user", "content": "What is the weather like in Zürich?"}]
+CHATS: list[list[dict[str, Any]]] = [CHAT, [*CHAT, {"role": "assistant", "content": "3 <deg>"}], CHAT]
+ARGUMENTS = {"functions": "", "datetime": "", "date_string": "", "names": ["a", 7]}
+WRITES_ALL = "{{ tools | tojson }}{{ names }}{{ documents }}{% for m in messages %}{{ m | tojson }}{% endfor %}"
+SLOW = "{% for i in range(60000) %}{% endfor %}"
+MANY = 100
+
+
+def test_chats_that_are_rendered_together_are_as_those_that_are_alone() -> None:
+    tok = vocabularies.tokenizer("tiny").with_template(WRITES_ALL)
+    options: dict[str, Any] = {
+        "tools": conversations.TOOLS,
+        "documents": [{"title": "t", "n": 1}],
+        "template_args": ARGUMENTS,
+    }
+    renderer = tok.chat_renderer(**options)
+    for chat in CHATS:
+        together, alone = renderer.render(chat), tok.render_chat(chat, **options)
+        assert (together.text, together.spans, together.roles) == (alone.text, alone.spans, alone.roles)
+        encoded = tok.encode_chat(together)
+        assert encoded.ids.tolist() == tok.encode_chat(chat, **options).ids.tolist()
+        offsets, rendered = tok.chat_offsets(together)
+        assert (offsets.ids.tolist(), rendered) == (encoded.ids.tolist(), together)
+
+
+@pytest.mark.parametrize("template", conversations.TEMPLATES)
+def test_real_templates_keep_nothing_of_one_chat_for_the_next(template: str) -> None:
+    tok = conversations.tokenizer(template)
+    options: dict[str, Any] = {"tools": conversations.TOOLS, "template_args": ARGUMENTS}
+    renderer = tok.chat_renderer(**options)
+    for chat in (*conversations.CONVERSATIONS.values(), *conversations.CONVERSATIONS.values()):
+        assert _outcome(renderer.render, chat) == _outcome(tok.chat_renderer(**options).render, chat)
+
+
+def test_what_chats_share_is_tracked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracked: list[str] = []
+    track = Origins.track
+    monkeypatch.setattr(
+        Origins, "track", lambda self, value, at, field: (tracked.append(field), track(self, value, at, field))[1]
+    )
+    renderer = vocabularies.tokenizer("tiny").with_template("x").chat_renderer(tools=conversations.TOOLS)
+    for chat in CHATS:
+        renderer.render(chat)
+    assert tracked.count("tools") == 1
+
+
+def test_a_rendered_chat_takes_no_options() -> None:
+    tok = vocabularies.tokenizer("tiny").with_template("x")
+    with pytest.raises(InvalidOption) as caught:
+        tok.encode_chat(tok.render_chat(CHAT), tools=conversations.TOOLS)
+    assert caught.value.place["field"] == "tools"
+
+
+def test_work_of_chats_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "BASE_WORK", 1_000_000)
+    monkeypatch.setattr(meter, "CHAT_WORK", 200_000)
+    tok = vocabularies.tokenizer("tiny").with_template(SLOW)
+    renderer = tok.chat_renderer()
+    for _ in range(2):
+        renderer.render(CHAT)
+    with pytest.raises(TemplateLimit, match="send fewer chats"):
+        _render_many(renderer)
+    for _ in range(3):
+        tok.render_chat(CHAT)
+
+
+def test_chats_behind_many_bring_less() -> None:
+    budget = meter.Budget(0)
+    for _ in range(16_384):
+        budget.grow(220)
+    assert budget.chats == 16_384
+    assert budget.seconds < 30
+    alone = meter.Meter(220)
+    assert budget.work > alone.work
+
+
+def test_time_of_chats_is_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "BASE_SECONDS", 0.2)
+    monkeypatch.setattr(meter, "CHAT_SECONDS", 0.0)
+    monkeypatch.setattr(meter, "CHAT_WORK", 1_000_000)
+    renderer = vocabularies.tokenizer("tiny").with_template(SLOW).chat_renderer()
+    with pytest.raises(TemplateLimit, match=r"takes too long.*send fewer chats"):
+        _render_many(renderer)
+
+
+def _outcome(render: Callable[[list[dict[str, Any]]], RenderedChat], chat: list[dict[str, Any]]) -> object:
+    try:
+        return astuple(render(chat))
+    except TokdError as error:
+        return error.code, error.message, error.place
+
+
+def _render_many(renderer: ChatRenderer) -> None:
+    for _ in range(MANY):
+        renderer.render(CHAT)
+
+
+@pytest.mark.parametrize("name", conversations.TEMPLATES)
+def test_a_chat_with_ten_tools_takes_no_more_than_it_brings(name: str) -> None:
+    """So there may be hundreds of them in a request."""
+    tok = conversations.tokenizer(name)
+    tools = None if name == "llama-cpp-deepseek-r1" else conversations.TOOLS * 10
+    renderer = tok.chat_renderer(tools=tools, template_args=ARGUMENTS)
+    renderer.render(CHAT)
+    assert renderer._shared is not None
+    before = [budget.work for budget in renderer._shared.budgets]
+    renderer.render(CHAT)
+    assert all(left >= had for left, had in zip([b.work for b in renderer._shared.budgets], before, strict=True))

@@ -1,0 +1,111 @@
+"""A string is counted as the template's only if nothing of a caller's can be in it; what may hide some is refused."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from markupsafe import Markup
+
+from tests.support import vocabularies
+from tokenizer_core import ChatPolicy, RenderedChat, TemplateUntrackable
+from tokenizer_core.template import formatting, sandbox
+from tokenizer_core.template.tracked import Tracked, code_of, concat, runs_of, text_of, tracked
+
+CALLERS = [{"role": "user", "content": "[INST]", "n": 77, "f": -7.5, "fill": "[", "lines": "\r\n\rx\n\u2028"}]
+
+
+def rendered(template: str) -> RenderedChat:
+    tok = vocabularies.tokenizer("tiny").with_template("{% set m = messages[0] %}" + template)
+    return tok.render_chat(CALLERS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{{ m.content }}",
+        "{{ m.content ~ 'x' }}",
+        "{{ wrapped(m.content) }}",
+        "{% set x %}{{ m.content }}{% endset %}{{ x }}",
+        "{% filter upper %}{{ m.content }}{% endfilter %}",
+        "{% generation %}{{ m.content }}{% endgeneration %}",
+    ],
+)
+def test_text_that_a_template_escapes_for_html_is_refused(body: str) -> None:
+    macro = "{% macro wrapped(x) %}[{{ x }}]{% endmacro %}"
+    for flag in ("true", "m.n", "m.content"):
+        with pytest.raises(TemplateUntrackable, match="autoescape"):
+            rendered(macro + "{% autoescape " + flag + " %}" + body + "{% endautoescape %}")
+    for flag in ("false", "none", "m.nothing"):
+        block = "{% autoescape " + flag + " %}" + body + "{% endautoescape %}"
+        chat, bare = rendered(macro + block), rendered(macro + body)
+        assert (chat.text, chat.spans, chat.generated) == (bare.text, bare.spans, bare.generated)
+
+
+def test_no_policy_takes_an_escaped_literal_for_the_template_s() -> None:
+    tok = vocabularies.build(added_tokens=(vocabularies.AddedToken(id=256, content="[INST]"),)).with_template(
+        "{% autoescape true %}{{ messages[0].content }}{% endautoescape %}"
+    )
+    for policy in get_args(ChatPolicy):
+        with pytest.raises(TemplateUntrackable):
+            tok.encode_chat(CALLERS, special_tokens=policy)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[namespace(a=m.content)]",
+        "{1: [namespace(a=m.content)]} | dictsort",
+        "namespace(a=m.content) | e",
+        "'{!r}'.format(namespace(a=m.content))",
+        "'%(a)s' % {'a': namespace(a=m.content)}",
+        "'%*s' % (1, namespace(a=m.content))",
+        "[m.keys().mapping]",
+        "m.items().mapping | forceescape",
+        "'%(content)s' % m.keys().mapping",
+        "(m.f ** 0.5).imag",
+        "range(m.n)",
+        "range(m.n).stop",
+        "range(1, 9, m.n).step",
+    ],
+)
+def test_what_may_hide_a_caller_s_text_is_not_written(expression: str) -> None:
+    for written in ("{{ %s }}", "{%% set x = %s %%}{{ x }}", "{{ (%s) ~ '' }}", "{{ [%s] }}"):
+        with pytest.raises(TemplateUntrackable):
+            rendered(written % expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "callers"),
+    [
+        ("'{:{}}'.format('x', m.fill ~ '>3')", "[[x", "[[x"),
+        ("'{0:{1}>3}'.format(5, m.fill)", "[[5", "[[5"),
+        ("range(0, 78, m.n) | last", "77", "77"),
+        ("range(m.n + 1) | last", "77", "77"),
+        ("range(78) | last", "77", ""),
+        ("[m.content, 'x'] | last", "x", ""),
+        ("['x', m.content] | last", "[INST]", "[INST]"),
+        ("['x', m.content] | map('lower') | first", "x", ""),
+        ("m.content | first ~ (m.content | last)", "[]", "[]"),
+        ("[m.n, 5] | min", "5", ""),
+        ("(m.fill ~ m.lines) | indent(1)", "[\n\n x\n\n", "[\n\nx\n\n"),
+        ("('a\\nb' ~ m.lines) | indent(1)", "a\n b\n\n x\n\n", "\n\nx\n\n"),
+        ("m.nothing | default('x')", "x", ""),
+        ("([namespace(a=m.content)] + [1]) | length", "2", ""),
+    ],
+)
+def test_what_is_chosen_or_formatted_keeps_its_author(expression: str, text: str, callers: str) -> None:
+    chat = rendered("{{ " + expression + " }}")
+    assert chat.text == text
+    assert "".join(chat.text[span.start : span.end] for span in chat.spans) == callers
+
+
+def test_a_string_of_another_type_has_no_author() -> None:
+    for use in (runs_of, code_of, tracked, Tracked, formatting.tojson, lambda text: concat(["x", text])):
+        with pytest.raises(TemplateUntrackable, match="Markup"):
+            use(Markup("x"))
+    assert concat([text_of("x"), text_of(5), text_of(None)]) == "x5None"
+
+
+def test_every_method_of_a_string_that_makes_text_is_tracked() -> None:
+    assert vars(Tracked).keys() >= sandbox._STRING_METHODS - sandbox._PREDICATES

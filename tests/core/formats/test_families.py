@@ -1,0 +1,29 @@
+"""A ``tokenizer.json`` of a family that is not supported says which family it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.data import needs_data, shared
+from tokenizer_core import TokdError, Tokenizer
+
+FAMILIES = {
+    "hf-unigram-metaspace": ("model.type", "Unigram"),
+    "hf-wordpiece-cased": ("model.type", "WordPiece"),
+    "hf-bpe-llama2": ("", "SentencePiece"),
+    "hf-bpe-gemma": ("", "SentencePiece"),
+    "hf-bpe-clip": ("model.end_of_word_suffix", "CLIP"),
+    "spm-unigram-bytes": ("tokenizer.model", "SentencePiece"),
+}
+
+
+@needs_data
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_refusal_names_the_family(name):
+    field, family = FAMILIES[name]
+    with pytest.raises(TokdError) as caught:
+        Tokenizer.load(shared(f"families/{name}"))
+    assert caught.value.code == "unsupported"
+    assert family in caught.value.message
+    if field:
+        assert caught.value.place["field"] == field

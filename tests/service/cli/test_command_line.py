@@ -1,0 +1,115 @@
+"""Mistakes: one line, a code and a status, never a traceback."""
+
+import re
+
+import pytest
+
+from service.cli import _with_place
+from tests.service.cli.processes import ROOT, assert_refused, succeed
+from tokenizer_core import InvalidOption, TokdError
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["frobnicate"],
+        ["encode", "a", "b"],
+        ["encode", "a", "--file", "x"],
+        ["encode", "a", "--count", "--offsets"],
+        ["encode", "a", "--unit", "char"],
+        ["encode", "a", "--offsets", "--unit", "line"],
+        ["encode", "a", "--special-tokens", "maybe"],
+        ["encode", "a", "--special", "text"],
+        ["encode", "a", "--tokenizer"],
+        ["decode", "1", "--file", "x"],
+        ["decode", "1", "--bytes", "--json"],
+        ["import", "-o", "x"],
+        ["import", "hf"],
+        ["import", "a", "b", "c", "-o", "x"],
+        ["import", "hf", "-o", "x", "--format", "sentencepiece"],
+        ["import", "hf", "-o", "x", "--pattern", "gpt2"],
+        ["import", "hf", "-o", "x", "--special-token", "<|a|>"],
+        ["import", "hf", "-o", "x", "--special-token", "<|a|>=-1"],
+        ["import", "hf", "-o", "x", "--special-token", "<|a|>=1", "--special-token", "<|a|>=2"],
+        ["import", "hf/tokenizer.json", "-o", "x", "--format", "vocab_merges"],
+        ["export", "artifacts/base", "-o", "x"],
+        ["export", "artifacts/base", "--format", "huggingface"],
+        ["inspect"],
+        ["check", "artifacts/base", "--embedding-rows", "many"],
+        ["check", "artifacts/base", "--embedding-rows", "0"],
+        ["check", "artifacts/base", "--embedding-rows", "1_000"],
+        ["check", "artifacts/base", "--embedding-rows", "9" * 5000],
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_status_2(tokd, arguments):
+    assert_refused(tokd(*arguments), "usage", 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "words"),
+    [
+        (["encode", "-f", "nowhere"], b"", "unreadable_file", ["nowhere", "no such file"]),
+        (["encode", "-f", "artifacts"], b"", "unreadable_file", ["directory"]),
+        (["encode"], b"abc\xff", "invalid_unicode", ["0xFF", "at 3"]),
+        (["encode", b"a\xc3("], b"", "invalid_unicode", ["0xC3", "at 1"]),
+        (["encode"], "a\ud800".encode(errors="surrogatepass"), "invalid_unicode", ["0xED", "at 1"]),
+        (["encode"], b"\xff\xfea\x00", "invalid_unicode", ["0xFF", "at 0"]),
+        (["encode", "a", "-t", "nowhere"], b"", "artifact_not_found", ["nowhere: no such file"]),
+        (["encode", "a", "-t", "hf"], b"", "artifact_not_found", ["hf", "manifest.json", "tokd import"]),
+        (["encode", "a", "-t", "hf/tokenizer.json"], b"", "artifact_not_found", ["tokenizer.json"]),
+        (["encode", "a", "-t", ""], b"", "invalid_option", ["path is empty"]),
+        (["decode", "1", "two"], b"", "invalid_id", ["'two'", "index 1"]),
+        (["decode", "--", "-1"], b"", "invalid_id", ["'-1'"]),
+        (["decode", "1,,2"], b"", "invalid_id", ["''", "index 1"]),
+        (["decode", "1, ,2"], b"", "invalid_id", ["''", "index 1"]),
+        (["decode", ","], b"", "invalid_id", ["''", "index 0"]),
+        (["decode", "1.5"], b"", "invalid_id", ["'1.5'"]),
+        (["decode", "true"], b"", "invalid_id", ["'true'"]),
+        (["decode", "[[1], [2]]"], b"", "invalid_id", ["'[1]'"]),
+        (["decode", "٣"], b"", "invalid_id", ["index 0"]),
+        (["decode", "99999999"], b"", "unknown_token_id", ["99999999"]),
+        (["decode", "1", "4294967296"], b"", "unknown_token_id", ["index 1"]),
+        (["decode", "9" * 5000], b"", "unknown_token_id", ["index 0"]),
+        (["decode"], b"1 \xff", "invalid_unicode", ["0xFF"]),
+        (["inspect", "nowhere"], b"", "artifact_not_found", ["nowhere"]),
+        (["check", "nowhere"], b"", "artifact_not_found", ["nowhere"]),
+        (["export", "nowhere", "--format", "huggingface", "-o", "x"], b"", "artifact_not_found", ["nowhere"]),
+        (["import", "nowhere", "-o", "x"], b"", "unreadable_file", ["nowhere"]),
+        (["import", "artifacts/base", "-o", "x"], b"", "unknown_format", ["artifact already"]),
+        (["import", "artifacts", "-o", "x"], b"", "unknown_format", ["tokenizer.json"]),
+        (["import", "hf", "-o", "x", "--name", "../up"], b"", "invalid_name", []),
+        (["import", "hf", "-o", "hf"], b"", "output_exists", ["hf"]),
+        (["import", "hf", "-o", "artifacts/base"], b"", "output_exists", ["artifacts/base"]),
+        (["import", "nowhere", "else", "-o", "x"], b"", "artifact_not_found", ["nowhere"]),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_status_1(tokd, arguments, stdin, code, words):
+    result = tokd(*arguments, stdin=stdin)
+    assert_refused(result, code, 1, *words)
+
+
+def test_the_field_of_an_error_stands_before_a_message_that_does_not_name_it():
+    assert _with_place(InvalidOption("it is too small", field="vocab_size")) == "vocab_size: it is too small"
+    assert _with_place(InvalidOption("vocab_size is too small", field="vocab_size")) == "vocab_size is too small"
+
+
+def test_help_and_version_need_no_artifact(tokd):
+    assert succeed(tokd("--version")).startswith(b"tokd ")
+    for command in ("serve", "encode", "decode", "import", "export", "inspect", "check", "key", "train", "bench"):
+        assert command.encode() in succeed(tokd("--help"))
+        assert succeed(tokd(command, "--help")).startswith(f"usage: tokd {command}".encode())
+
+
+def test_every_code_of_the_command_is_documented():
+    source = "".join(path.read_text() for path in (ROOT / "service" / "cli").glob("*.py"))
+    codes = set(re.findall(r'(?:CommandError|_fail)\(\s*"([a-z_]+)"', source))
+    documented = set(re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE))
+    shared = {code for leaf in TokdError.__subclasses__() for cls in leaf.__subclasses__() for code in cls.codes}
+    assert codes - shared == documented
+
+
+def test_every_command_is_documented(tokd):
+    named = re.findall(r"^    ([a-z]+) ", succeed(tokd("--help")).decode(), re.MULTILINE)
+    documented = re.findall(r"^\| `tokd ([a-z]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
+    assert named == documented

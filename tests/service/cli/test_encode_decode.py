@@ -1,0 +1,100 @@
+"""``tokd encode`` and ``tokd decode``: bytes in and bytes out."""
+
+import json
+
+import pytest
+
+from tests.service.cli.processes import ROOT, TEXT, assert_refused, run_in, succeed
+
+
+def test_encode_prints_the_ids_of_an_argument(tokd, tokenizer):
+    ids = [int(word) for word in succeed(tokd("encode", TEXT)).split()]
+    assert ids == tokenizer.encode(TEXT).tolist()
+
+
+def test_encode_takes_argument_file_and_standard_input_alike(tokd, tmp_path):
+    (tmp_path / "text").write_bytes(TEXT.encode())
+    by_argument = succeed(tokd("encode", TEXT))
+    assert succeed(tokd("encode", "--file", str(tmp_path / "text"))) == by_argument
+    assert succeed(tokd("encode", stdin=TEXT.encode())) == by_argument
+    assert succeed(tokd("encode", "--file", "-", stdin=TEXT.encode())) == by_argument
+
+
+def test_encode_json_holds_ids_count_and_hash(tokd, tokenizer):
+    answer = json.loads(succeed(tokd("encode", TEXT, "--json")))
+    ids = tokenizer.encode(TEXT).tolist()
+    assert answer == {"ids": ids, "count": len(ids), "tokenizer": tokenizer.hash}
+
+
+def test_count_equals_the_number_of_ids(tokd, tokenizer):
+    assert succeed(tokd("encode", TEXT, "--count")) == b"%d\n" % len(tokenizer.encode(TEXT))
+    assert json.loads(succeed(tokd("encode", TEXT, "--count", "--json")))["count"] == len(tokenizer.encode(TEXT))
+
+
+def test_nothing_encodes_to_nothing(tokd):
+    assert succeed(tokd("encode", "")) == b"\n"
+    assert succeed(tokd("encode", stdin=b"")) == b"\n"
+    assert succeed(tokd("encode", "", "--count")) == b"0\n"
+    assert succeed(tokd("decode", stdin=b"")) == b""
+
+
+@pytest.mark.parametrize("unit", ["byte", "char", "utf16"])
+def test_offsets_are_those_of_the_library(tokd, tokenizer, unit):
+    found = tokenizer.offsets(TEXT, unit=unit)
+    answer = json.loads(succeed(tokd("encode", TEXT, "--offsets", "--unit", unit, "--json")))
+    assert (answer["ids"], answer["spans"], answer["unit"]) == (found.ids.tolist(), found.spans.tolist(), unit)
+    lines = succeed(tokd("encode", TEXT, "--offsets", "--unit", unit)).decode().splitlines()
+    assert [[int(field) for field in line.split("\t")[:3]] for line in lines] == [
+        [id, *span] for id, span in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
+    ]
+
+
+def test_offsets_show_control_characters_as_escapes(tokd):
+    shown = succeed(tokd("encode", "a\x1b[31m\tb\n", "--offsets")).decode()
+    assert "\x1b" not in shown
+    assert all(line.count("\t") == 3 for line in shown.splitlines())
+
+
+def test_special_tokens_mean_what_was_said(tokd, tokenizer):
+    literal, id = "<|im_end|>", tokenizer.special_tokens["<|im_end|>"]
+    assert_refused(
+        tokd("encode", f"a{literal}"), "reserved_literal", 1, literal, "character 1", "--special-tokens text"
+    )
+    assert str(id).encode() in succeed(tokd("encode", f"a{literal}", "--special-tokens", "parse")).split()
+    assert str(id).encode() not in succeed(tokd("encode", f"a{literal}", "--special-tokens", "text")).split()
+
+
+@pytest.mark.parametrize("separate", [" ".join, ",".join, "\n".join, ", ".join, lambda ids: f"[{', '.join(ids)}]\n"])
+def test_decode_reads_ids_however_they_are_separated(tokd, tokenizer, separate):
+    ids = [str(id) for id in tokenizer.encode(TEXT).tolist()]
+    assert succeed(tokd("decode", stdin=separate(ids).encode())) == TEXT.encode()
+    assert succeed(tokd("decode", separate(ids))) == TEXT.encode()
+
+
+def test_encode_then_decode_returns_every_byte(tokd):
+    text = "a\r\n\u2028 \x00 👩‍👩‍👧‍👦 \ufffd\U0010ffff\n\n".encode()
+    assert succeed(tokd("decode", stdin=succeed(tokd("encode", stdin=text)))) == text
+
+
+def test_decode_bytes_keeps_half_a_character(tokd, tokenizer):
+    id = next(id for id in range(256) if tokenizer.token_bytes(id) == b"\xff")
+    assert succeed(tokd("decode", "--bytes", str(id))) == b"\xff"
+    assert succeed(tokd("decode", str(id))) == "\ufffd".encode()
+    assert json.loads(succeed(tokd("decode", "--json", str(id))))["text"] == "\ufffd"
+
+
+def test_decode_skips_special_tokens_when_told(tokd, tokenizer):
+    ids = [str(id) for id in tokenizer.encode("a<|im_end|>b", special_tokens="parse").tolist()]
+    assert succeed(tokd("decode", *ids)) == b"a<|im_end|>b"
+    assert succeed(tokd("decode", "--skip-special-tokens", *ids)) == b"ab"
+
+
+@pytest.mark.parametrize("command", [("encode", "a"), ("decode", "1")])
+def test_in_any_folder_a_command_takes_the_installed_artifact(command, tmp_path):
+    assert succeed(run_in(tmp_path, *command)) == succeed(run_in(ROOT, *command))
+
+
+@pytest.mark.parametrize("place", ["hf", "hf/tokenizer.json"])
+def test_files_of_a_model_are_answered_with_what_makes_an_artifact_of_them(tokd, place):
+    assert_refused(tokd("encode", "a", "--tokenizer", place), "artifact_not_found", 1, "tokd import")
+    assert_refused(tokd("inspect", place), "artifact_not_found", 1, "tokd import")
