@@ -42,7 +42,9 @@ SCENARIOS = {
     "trainsvc-dup-special": "core/training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field",
     "trainsvc-empty-corpus": "core/corpus/test_corpus.py::test_an_empty_corpus_is_refused",
     "trainsvc-nul": "core/training/test_train.py::test_a_zero_byte_is_a_byte_as_any_other",
-    "trainsvc-special-equals-byte": "core/training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field",
+    "trainsvc-special-equals-byte": (
+        "core/training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field"
+    ),
     "trainsvc-vocab-0": "core/training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field",
     "upload-317695": "core/test_artifact.py::test_directories_links_and_pipes_in_a_files_place_are_refused",
     "upload-8d1eb2": "core/test_artifact.py::test_directories_links_and_pipes_in_a_files_place_are_refused",
