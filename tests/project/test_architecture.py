@@ -119,14 +119,14 @@ def test_a_room_of_the_kernel_imports_only_from_lower_floors() -> None:
 
 
 def test_the_features_of_a_level_stand_where_they_are_asked_for() -> None:
-    source = (KERNEL / "machine" / "level.rs").read_text(encoding="utf-8")
+    source = (KERNEL / "simd" / "level.rs").read_text(encoding="utf-8")
     asked = set(re.findall(r'is_x86_feature_detected!\("(\w+)"\)', source))
     enabled = [
         (relative(path), set(features.split(",")))
         for path in KERNEL.rglob("*.rs")
         for features in re.findall(r'target_feature\(\s*enable = "(.*)"', path.read_text(encoding="utf-8"))
     ]
-    assert enabled == [("tokenizer_core/kernel/src/machine/level.rs", asked)]
+    assert enabled == [("tokenizer_core/kernel/src/simd/level.rs", asked)]
 
 
 def test_no_source_file_is_over_500_lines() -> None:

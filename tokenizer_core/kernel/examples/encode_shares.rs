@@ -13,13 +13,13 @@ use tokd_kernel::added_tokens::{AddedTokens, Pass, SpecialPolicy};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Error;
-use tokd_kernel::expression::StepBudget;
-use tokd_kernel::load::{from_tiktoken, from_tokenizer_json};
-use tokd_kernel::machine::level::SimdLevel;
+use tokd_kernel::formats::{from_tiktoken, from_tokenizer_json};
 use tokd_kernel::model::bpe::boundaries::{Cuts, SafeSplit};
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
 use tokd_kernel::scratch::CACHE_BYTES;
+use tokd_kernel::simd::level::SimdLevel;
 
 const ROUNDS: usize = 30;
 const COLD_ROUNDS: usize = 5;

@@ -7,9 +7,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
+use tokd_kernel::simd::level::SimdLevel;
 
 const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
 /// Enough of a file to time, so little that some of the rounds are not interrupted on a busy machine.

@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::machine::words::padded;
+use crate::simd::words::padded;
 
 /// A folded-multiply hash, eight bytes a step.
 #[derive(Debug, Clone, Copy)]

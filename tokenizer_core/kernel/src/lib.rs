@@ -1,37 +1,38 @@
 //! The engine of tokd: text to token ids and back, exactly as the model's own tokenizer does.
 //!
-//! A text passes through the modules in this order. `load` has read a [`vocabulary`]. `added_tokens` cuts out literals
-//! (in a chat, `guard` keeps the caller from writing any), `normalize` rewrites the text between them, and
-//! `pretokenize` cuts it into pieces. `portion` looks up many of them at once in a `piece_cache`, a [`model`] turns
-//! those that are not found into ids, and an `output` takes the ids. [`encode`] drives all of this with the `scratch`
-//! of a call, [`batch`] for many texts.
+//! A text passes through the modules in this order. `formats` has read a [`vocabulary`]. `added_tokens` cuts out
+//! literals (in a chat, `provenance` keeps the caller from writing any), `normalize` rewrites the text between them,
+//! and `pretokenize` cuts it into pieces. `block` looks up many of them at once in a `piece_cache`, a [`model`] turns
+//! the missed ones into ids, and an `output` takes the ids. [`encode`] drives all of this with the `scratch` of a call,
+//! [`batch`] for many texts.
 //!
-//! `decode` is the way back, `body` turns the bytes of a request into those of an answer with the help of `json`, and
-//! `train` makes vocabularies. `unicode`, `transcode`, `expression`, `byte_alphabet` and `hashing` serve all of them,
-//! `machine` hides what depends on the machine, `parallel` shares work among threads. Only `py` knows Python.
+//! `decode` is the way back. `body` turns the bytes of a request into those of an answer with the help of `json`.
+//! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`, `transcode`,
+//! `regex`, `byte_alphabet` and `hashing` serve all of them; `simd` hides what depends on the machine, and `parallel`
+//! shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
+pub mod block;
 pub mod body;
 mod byte_alphabet;
 pub mod config;
 pub mod decode;
 pub mod encode;
 pub mod error;
-pub mod expression;
-mod guard;
+pub mod formats;
 mod hashing;
 pub mod json;
-pub mod load;
-pub mod machine;
 pub mod model;
 pub mod normalize;
 pub mod output;
 mod parallel;
 pub mod piece_cache;
-pub mod portion;
 pub mod pretokenize;
+mod provenance;
+pub mod regex;
 pub mod scratch;
+pub mod simd;
 pub mod template;
 pub mod train;
 pub mod transcode;

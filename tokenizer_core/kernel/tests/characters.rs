@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use tokd_kernel::machine::level::SimdLevel;
+use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::transcode::utf8::Utf8;
 
 fn utf8(characters: usize) -> impl Iterator<Item = Utf8> {

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::error::{Code, Error};
-use tokd_kernel::expression::StepBudget;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
 
 fn compile(pattern: &str) -> Result<Pretokenizer, Error> {
     let pattern = Pattern::Regex(pattern.to_owned());

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tokd_kernel::decode::cells::Cells;
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::model::bpe::Bpe;
 use tokd_kernel::model::bpe::backtrack::Backtracker;
-use tokd_kernel::model::bpe::lane::{LANES, Lanes};
+use tokd_kernel::model::bpe::lockstep::{LANES, Lanes};
 use tokd_kernel::model::bpe::merge::Merger;
 use tokd_kernel::model::bpe::ranks::{MergeTable, NEVER};
+use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 fn tables(vocabulary: &Vocabulary) -> Bpe {

@@ -12,9 +12,9 @@ use scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::error::Code;
-use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
+use tokd_kernel::simd::level::SimdLevel;
 
 /// Every pattern on every level.
 struct Contest(Vec<(String, Pretokenizer)>);

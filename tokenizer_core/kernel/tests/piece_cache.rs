@@ -155,7 +155,7 @@ fn of_long_pieces_in_the_same_places_the_oldest_is_forgotten() {
 fn a_long_piece_has_no_key() {
     assert!(Key::new(&[b'a'; 16], 0, 16, false).is_none());
     assert!(WideKey::new(&[b'a'; 32], 0, 32, false).is_none());
-    // What stands for it in a portion is found in no cache, not even in an empty one.
+    // What stands for it in a block is found in no cache, not even in an empty one.
     assert_eq!(recalled(&Lines::new(128, 0), Key::or_none(&[0; 40], 0, 16, false)), None);
     assert_eq!(Key::new(&[0; 40], 0, 16, false), None);
     assert_eq!(Key::new(&[1; 40], 3, 40, true), None);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
-use tokd_kernel::load::from_tiktoken;
+use tokd_kernel::formats::from_tiktoken;
 use tokd_kernel::vocabulary::Merge;
 
 /// Merge any two neighbours whose joined bytes are a token, the lowest rank first; the pair that becomes the whole

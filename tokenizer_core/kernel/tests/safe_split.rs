@@ -6,10 +6,10 @@ mod common;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::model::bpe::boundaries::{Cuts, SafeSplit};
 use tokd_kernel::model::bpe::merge::Merger;
 use tokd_kernel::model::bpe::ranks::MergeTable;
+use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::vocabulary::Vocabulary;
 
 fn parts<'t>(split: &SafeSplit, piece: &'t str) -> Vec<&'t str> {

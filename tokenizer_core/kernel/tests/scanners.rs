@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 use scanning::{PATTERNS, hostile_text, long_text};
-use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
+use tokd_kernel::simd::level::SimdLevel;
 
 /// The scanner of a pattern, on each path that the machine has.
 fn scanner(name: &str) -> Vec<Pretokenizer> {

@@ -11,8 +11,8 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::{Behavior, Config, Pattern, PretokenizerStage};
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::{Code, Place, Result};
-use tokd_kernel::expression::StepBudget;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
 
 /// A pattern, a text, and its pieces: isolated, contiguous, merged with the previous (and inverted), with the next (and
 /// inverted).

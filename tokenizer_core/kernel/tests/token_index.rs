@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tokd_kernel::decode::cells::Cells;
-use tokd_kernel::model::bpe::lineage::Lineage;
 use tokd_kernel::model::bpe::ranks::MergeTable;
+use tokd_kernel::model::bpe::split_table::SplitTable;
 use tokd_kernel::model::bpe::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
 use tokd_kernel::vocabulary::Vocabulary;
 
 /// Hold the index against a map from bytes to the first id: every token, and all of `others`.
-fn check(index: &TokenIndex, tokens: &[(u32, &[u8])], is_made: impl Fn(u32) -> bool, others: &[Vec<u8>]) {
+fn check(index: &TokenIndex, tokens: &[(u32, &[u8])], is_reachable: impl Fn(u32) -> bool, others: &[Vec<u8>]) {
     let mut truth: HashMap<&[u8], u32> = HashMap::new();
     for (id, bytes) in tokens {
         truth.entry(bytes).or_insert(*id);
@@ -26,7 +26,7 @@ fn check(index: &TokenIndex, tokens: &[(u32, &[u8])], is_made: impl Fn(u32) -> b
         let key = Key::new(bytes, 0, bytes.len(), false);
         index.prefetch_whole(bytes);
         assert_eq!(index.get(key, bytes, false), expected, "{bytes:?}");
-        assert_eq!(index.get(key, bytes, true), expected.filter(|id| is_made(*id)), "a part, {bytes:?}");
+        assert_eq!(index.get(key, bytes, true), expected.filter(|id| is_reachable(*id)), "a part, {bytes:?}");
         assert_eq!(index.find_whole(bytes), expected, "{bytes:?}");
         // Behind other text, where the bytes beyond the piece are no zeros.
         let text = [b"x", bytes, b"yz, and more than sixteen bytes"].concat();
@@ -145,12 +145,13 @@ proptest! {
     ) {
         let vocabulary = common::drawn_vocabulary(&[b"ab"], &draws);
         let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
-        let lineage = Lineage::new(&vocabulary, &table);
-        let is_made = |id: u32| lineage.as_ref().is_some_and(|lineage| lineage.is_made(id));
+        let split_table = SplitTable::new(&vocabulary, &table);
+        let is_reachable = |id: u32| split_table.as_ref().is_some_and(|split_table| split_table.is_reachable(id));
         let cells = Arc::new(Cells::new(&vocabulary, &[]).unwrap());
-        let index = TokenIndex::new(&vocabulary, cells, lineage.as_ref(), &HashSet::new(), ignore_merges);
+        let index = TokenIndex::new(&vocabulary, cells, split_table.as_ref(), &HashSet::new(), ignore_merges);
         let all: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
-        let kept: Vec<(u32, &[u8])> = all.iter().copied().filter(|(id, _)| ignore_merges || is_made(*id)).collect();
-        check(&index, &kept, is_made, &neighbours(&all));
+        let kept: Vec<(u32, &[u8])> =
+            all.iter().copied().filter(|(id, _)| ignore_merges || is_reachable(*id)).collect();
+        check(&index, &kept, is_reachable, &neighbours(&all));
     }
 }

@@ -38,7 +38,7 @@ fn check(vocabulary: &Vocabulary, lengths: impl Iterator<Item = usize>, truth: i
     let between = truth(b"a");
     for length in lengths {
         let runs: Vec<String> = runs(length).collect();
-        // So many that a portion has no room for all ids, and one more at the end of the text.
+        // So many that a block has no room for all ids, and one more at the end of the text.
         let text = runs.join("a");
         let ids: Vec<Vec<u32>> = runs.iter().map(|run| truth(run.as_bytes())).collect();
         for _ in 0..2 {

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use crate::config::AddedToken;
 use crate::error::{Code, Error, Result};
-use crate::expression::StepBudget;
 use crate::normalize::Normalizer;
+use crate::regex::StepBudget;
 pub(crate) use literals::MAX_LITERAL;
 use literals::{Found, Literals};
 

@@ -9,9 +9,9 @@ use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
-use crate::machine::room::for_ids;
 use crate::output::count::Count;
 use crate::output::offsets::Offsets;
+use crate::simd::room::for_ids;
 
 /// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

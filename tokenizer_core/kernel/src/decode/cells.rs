@@ -8,9 +8,9 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::config::AddedToken;
 use crate::error::Result;
-use crate::machine::pages::Table;
-use crate::machine::prefetch::prefetch;
 use crate::piece_cache::{KEY_LIMIT, Key};
+use crate::simd::pages::Table;
+use crate::simd::prefetch::prefetch;
 use crate::vocabulary::{Vocabulary, arena_offset};
 
 /// The size of a cell, which is copied whole whatever the length of its token.

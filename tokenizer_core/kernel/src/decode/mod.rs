@@ -15,8 +15,8 @@ pub use crate::decode::decoder::{Decoder, Join};
 use crate::decode::steps::{StepTables, Steps, Unit};
 pub use crate::decode::stream::{StreamDecoder, TextStream};
 use crate::error::{Code, Error, Result};
-use crate::machine::prefetch::prefetch_at;
-use crate::machine::room::reserve;
+use crate::simd::prefetch::prefetch_at;
+use crate::simd::room::reserve;
 use crate::vocabulary::Vocabulary;
 
 /// The longest length in the table of lengths, which has 0 for longer tokens, for holes and for special tokens.

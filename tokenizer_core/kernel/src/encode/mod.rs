@@ -8,21 +8,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
+use crate::block::{PIECES, Pieces};
 use crate::config::Config;
 use crate::decode::cells::Cells;
 use crate::decode::{Join, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
-use crate::expression::StepBudget;
-use crate::guard::{EncodeContext, Guard};
-use crate::machine::level::SimdLevel;
-use crate::machine::prefetch::prefetch_bytes;
 use crate::model::AnyModel;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::output::{Sink, Stretch};
 use crate::piece_cache::CacheStatistics;
-use crate::portion::{PIECES, Pieces};
 use crate::pretokenize::Pretokenizer;
+use crate::provenance::{EncodeContext, Guard};
+use crate::regex::StepBudget;
 use crate::scratch::{Scratch, ScratchPool};
+use crate::simd::level::SimdLevel;
+use crate::simd::prefetch::prefetch_bytes;
 use crate::vocabulary::{MissingBytes, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.
@@ -375,7 +375,7 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<usize> {
-        let Scratch { portion, work, caches, cuts, ends, .. } = scratch;
+        let Scratch { block, work, caches, cuts, ends, .. } = scratch;
         let ends = &ends[places];
         let (ends, parts) = match self.model.cut(text, start, ends, cuts) {
             true => (cuts.ends(), cuts.parts()),
@@ -384,7 +384,7 @@ impl Pipeline {
         let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
         for (ends, parts) in parts {
             let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
-            portion.encode(pieces, self.level, &self.model, work, caches, sink)?;
+            block.encode(pieces, self.level, &self.model, work, caches, sink)?;
             start = ends.last().map_or(start, |end| *end as usize);
         }
         Ok(start)

@@ -4,7 +4,7 @@
 //! about one number and `numbers` about lists of them, and `scan` goes through a body.
 //!
 //! The reader is our own because serde_json in its place adds 1.0 µs to an `/encode` of 4,000 English characters that
-//! takes 6.5 µs (`examples/body_speed.rs`), and jiter 1.3 µs. Files are read by serde_json, in `load` and `train`.
+//! takes 6.5 µs (`examples/body_speed.rs`), and jiter 1.3 µs. Files are read by serde_json, in `formats` and `train`.
 
 mod decimal;
 pub mod numbers;

@@ -1,10 +1,10 @@
 //! Lists of numbers.
 
 use super::decimal::{first_digits, put, ready};
-use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
-use crate::machine::level::Portable;
-use crate::machine::room::reserve;
-use crate::machine::words::lowest_bit;
+use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::simd::level::Portable;
+use crate::simd::room::reserve;
+use crate::simd::words::lowest_bit;
 
 /// Bytes of the longest number, and of what stands around it.
 const LONGEST: usize = 16;

@@ -1,7 +1,7 @@
 //! Bytes that do not stand for themselves in a string of JSON.
 
-use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
-use crate::machine::level::Portable;
+use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::simd::level::Portable;
 
 /// Whether a byte is a quotation mark, a backslash or a control character.
 pub(crate) fn is_special(byte: u8) -> bool {

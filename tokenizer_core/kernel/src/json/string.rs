@@ -1,9 +1,9 @@
 //! Strings with escapes. The text between two escapes is copied in chunks of 64 bytes, needed or not.
 
 use super::special::specials;
-use crate::machine::byte_vector::WINDOW;
-use crate::machine::room::reserve;
-use crate::machine::words::bytes_at;
+use crate::simd::byte_vector::WINDOW;
+use crate::simd::room::reserve;
+use crate::simd::words::bytes_at;
 
 /// What is looked at together: a window, and after it another for an escape or a copy that begins in the first.
 type Windows = [u8; 2 * WINDOW];

@@ -17,9 +17,9 @@ use self::bpe::Bpe;
 pub use self::piece_ids::{PieceIds, Token};
 use crate::decode::cells::Cells;
 use crate::error::{Code, Error, Result};
-use crate::machine::level::SimdLevel;
 pub use crate::model::bpe::boundaries::Cuts;
 use crate::piece_cache::{KEY_LIMIT, Key};
+use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
 /// A piece that is not empty, in a text that all pieces of a call share.

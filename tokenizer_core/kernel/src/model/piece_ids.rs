@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::machine::room::reserve;
+use crate::simd::room::reserve;
 
 /// An id, and how many bytes of its piece it stands for: those behind the token before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroable, Pod)]

@@ -13,7 +13,7 @@ pub use alignment::Alignment;
 
 use crate::config::NormalizerStage;
 use crate::error::{Error, Result};
-use crate::expression::StepBudget;
+use crate::regex::StepBudget;
 use forms::{Form, FormRewrite};
 use replace::Replace;
 

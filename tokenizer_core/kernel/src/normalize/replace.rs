@@ -6,7 +6,7 @@ use super::Normalized;
 use super::rewriter::Rewriter;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-use crate::expression::{Expression, OutOfSteps, StepBudget};
+use crate::regex::{Expression, OutOfSteps, StepBudget};
 
 /// The compiled pattern.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use crate::decode::TokenBytes;
 use crate::decode::steps::{Step, Steps, Unit};
-use crate::machine::room::{for_ids, reserve, with_room};
 use crate::model::Token;
 use crate::output::unit_index::UnitIndex;
 use crate::output::{Sink, Stretch};
+use crate::simd::room::{for_ids, reserve, with_room};
 
 /// Ids whose spans are made together: many enough to be worth it, and few enough to be still in cache.
 const WAITING: usize = 1024;

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::piece_cache::IDS_LIMIT;
 
-    /// As a portion looks a short piece up.
+    /// As a block looks a short piece up.
     fn recalled(caches: &Caches, key: Key) -> Option<Vec<u32>> {
         let (mut ids, place) = ([0; IDS_LIMIT], caches.lines.place(key));
         match caches.lines.get(place, key, &mut ids) {

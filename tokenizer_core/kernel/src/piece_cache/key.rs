@@ -1,6 +1,6 @@
 //! Keys of pieces: they contain the whole piece, so equal keys are equal pieces.
 
-use crate::machine::words::sixteen;
+use crate::simd::words::sixteen;
 
 /// Longest piece that has a [`Key`], in bytes.
 pub const KEY_LIMIT: usize = 15;

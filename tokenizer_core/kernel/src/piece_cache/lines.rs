@@ -5,8 +5,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::few_ids::{FewIds, IDS_LIMIT};
 use super::long::StoredIds;
-use crate::machine::pages::Table;
-use crate::machine::prefetch::prefetch_at;
+use crate::simd::pages::Table;
+use crate::simd::prefetch::prefetch_at;
 
 /// The most ids that a piece can have if another one shares its line.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;

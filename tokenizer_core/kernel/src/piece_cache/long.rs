@@ -7,9 +7,9 @@ use bytemuck::{Pod, Zeroable};
 
 use super::key::{MULTIPLIERS, mix};
 use super::lines::COUNT_SHIFT;
-use crate::machine::pages::Table;
-use crate::machine::prefetch::prefetch;
-use crate::machine::words::{padded, sixteen};
+use crate::simd::pages::Table;
+use crate::simd::prefetch::prefetch;
+use crate::simd::words::{padded, sixteen};
 
 /// The longest piece that is remembered, in bytes: longer ones hardly come twice.
 const PIECE_LIMIT: usize = 256;
@@ -131,7 +131,7 @@ impl LongCache {
         self.ids.extend_from_slice(ids);
         let place = place as usize;
         let before = std::mem::replace(&mut self.entries[place], entry);
-        // The same piece was missed twice in one portion.
+        // The same piece was missed twice in one block.
         if before.length == 0 || before.tag == tag {
             return false;
         }

@@ -106,7 +106,7 @@ impl Lines {
             return true;
         }
         if self.line(place).keys.contains(&key.0) || is_full && self.line(beside).keys.contains(&key.0) {
-            // The piece was missed twice in one portion.
+            // The piece was missed twice in one block.
             return false;
         }
         let place = if is_full && !self.line(beside).is_full() { beside } else { place };

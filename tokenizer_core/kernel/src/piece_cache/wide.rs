@@ -55,7 +55,7 @@ impl Lines {
     pub fn insert_wide(&mut self, key: WideKey, ids: &[u32], store: impl FnOnce(&[u32]) -> StoredIds) -> bool {
         let ids = FewIds::new(ids).map_or_else(|| [words(store(ids)), [0; HALF]], |few| packed(&few));
         let (line, place) = (Line { ids, keys: key.0 }, self.wide_place(key));
-        // The piece was missed twice in one portion, or its stored ids are gone.
+        // The piece was missed twice in one block, or its stored ids are gone.
         let known = self.find_wide(place, key);
         let free = || (0..GROUP).map(|number| way(place, number)).find(|at| self.is_free_for_wide(*at));
         if let Some(at) = known.or_else(free) {

@@ -4,8 +4,8 @@ use super::runs::{peek, run};
 use super::scanner::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};
-use crate::expression::{Expression, OutOfSteps, StepBudget};
-use crate::machine::level::SimdLevel;
+use crate::regex::{Expression, OutOfSteps, StepBudget};
+use crate::simd::level::SimdLevel;
 use crate::unicode::NUMBER;
 
 /// A compiled pattern.

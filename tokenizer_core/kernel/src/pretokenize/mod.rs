@@ -1,21 +1,21 @@
 //! Cuts a text into pieces; merges never cross the border of a piece.
 
 mod find;
-mod levels;
 mod rules;
 mod runs;
 mod scan;
 mod scanner;
+mod sequence;
 mod split;
 pub(crate) mod vector;
 
-use self::levels::Levels;
 use self::scanner::Scanner;
+use self::sequence::Levels;
 use self::split::Split;
 use crate::config::PretokenizerStage;
 use crate::error::{Code, Error, Result};
-use crate::expression::StepBudget;
-use crate::machine::level::SimdLevel;
+use crate::regex::StepBudget;
+use crate::simd::level::SimdLevel;
 
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::rules::{Cl100k, Gpt2, O200k, Rules};
 use super::vector;
-use crate::machine::level::SimdLevel;
+use crate::simd::level::SimdLevel;
 
 /// A pattern that has a scanner.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@ use super::find::{Finder, Search};
 use super::scanner::Scanner;
 use crate::config::{Behavior, PretokenizerStage};
 use crate::error::{Code, Error, Result};
-use crate::expression::StepBudget;
-use crate::machine::level::SimdLevel;
+use crate::regex::StepBudget;
+use crate::simd::level::SimdLevel;
 
 /// A compiled stage.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::raise::{exception, invalid_option};
-use crate::machine::level::SimdLevel;
 use crate::scratch::MAX_CACHE_BYTES;
+use crate::simd::level::SimdLevel;
 
 /// Characters of a value that an error repeats.
 const REPEATED: usize = 80;

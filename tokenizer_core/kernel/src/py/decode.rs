@@ -13,7 +13,7 @@ use super::ids::Ids;
 use super::raise::{exception, run};
 use crate::decode::{Decoder, TokenBytes};
 use crate::encode::{Pipeline, PipelineStream};
-use crate::machine::room::with_room;
+use crate::simd::room::with_room;
 
 /// Bytes that an id becomes: on average, and at most, for memory that is only reserved.
 const EXPECTED: usize = 5;

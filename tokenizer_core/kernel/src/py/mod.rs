@@ -17,14 +17,14 @@ mod vocabulary;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::expression;
+use crate::regex;
 
 /// See `_kernel.pyi`.
 #[pyfunction]
 fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     let py = pattern.py();
     let text = text::kept(pattern, None)?;
-    raise::run(py, text.len(), || expression::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
+    raise::run(py, text.len(), || regex::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
 }
 
 /// The module `tokenizer_core._kernel`.

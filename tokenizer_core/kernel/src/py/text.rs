@@ -14,8 +14,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::machine::level::SimdLevel;
-use crate::machine::prefetch::{CACHE_LINE, prefetch_bytes};
+use crate::simd::level::SimdLevel;
+use crate::simd::prefetch::{CACHE_LINE, prefetch_bytes};
 use crate::transcode::utf8::Utf8;
 
 /// Characters taken out of a string at once; as UTF-32 they just fit an L1 cache. A string of no more is not cut.

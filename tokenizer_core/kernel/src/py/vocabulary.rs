@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 
 use super::raise::{exception, run};
 use crate::error::Result;
-use crate::load;
+use crate::formats;
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// See `_kernel.pyi`.
@@ -28,18 +28,18 @@ fn wrap(vocabulary: Vocabulary) -> PyVocabulary {
 impl PyVocabulary {
     #[staticmethod]
     fn from_tiktoken(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        load(py, data.len(), || load::from_tiktoken(data)).map(wrap)
+        load(py, data.len(), || formats::from_tiktoken(data)).map(wrap)
     }
 
     #[staticmethod]
     fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(Self, String)> {
-        let (vocabulary, rest) = load(py, data.len(), || load::from_tokenizer_json(data))?;
+        let (vocabulary, rest) = load(py, data.len(), || formats::from_tokenizer_json(data))?;
         Ok((wrap(vocabulary), rest))
     }
 
     #[staticmethod]
     fn from_vocab_merges(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
-        load(py, vocab.len(), || load::from_vocab_merges(vocab, merges)).map(wrap)
+        load(py, vocab.len(), || formats::from_vocab_merges(vocab, merges)).map(wrap)
     }
 
     #[staticmethod]
@@ -51,7 +51,7 @@ impl PyVocabulary {
     #[pyo3(signature = (added, kept = HashSet::new()))]
     fn reserve(&self, py: Python<'_>, added: Vec<(u32, String)>, kept: HashSet<u32>) -> PyResult<Self> {
         let added: Vec<(u32, &str)> = added.iter().map(|(id, literal)| (*id, literal.as_str())).collect();
-        let reserved = load(py, 0, || load::reserve(&self.0, &added, &kept))?;
+        let reserved = load(py, 0, || formats::reserve(&self.0, &added, &kept))?;
         Ok(match reserved {
             Cow::Borrowed(_) => Self(Arc::clone(&self.0)),
             Cow::Owned(vocabulary) => wrap(vocabulary),

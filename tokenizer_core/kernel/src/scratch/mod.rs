@@ -9,11 +9,11 @@ use std::sync::atomic::{
 };
 use std::thread;
 
+use crate::block::{PIECES, PieceBlock};
 use crate::error::Result;
 use crate::model::{Cuts, Work};
 use crate::parallel::{allowed_cores, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
-use crate::portion::{PIECES, Portion};
 
 /// A call that finds no free slot gets caches of this size, made for that call.
 const TEMPORARY_CACHE_BYTES: usize = 64 * 1024;
@@ -40,8 +40,8 @@ pub struct Scratch {
     pub(crate) caches: Caches,
     pub(crate) work: Work,
     /// Boxed by `Box::default`, which makes it in place: on their way over the stack its 130 KB touched 50 more pages.
-    pub(crate) portion: Box<Portion>,
-    /// Where the pieces of a few portions end: a scanner that starts again looks again at what it had left undecided.
+    pub(crate) block: Box<PieceBlock>,
+    /// Where the pieces of a few blocks end: a scanner that starts again looks again at what it had left undecided.
     pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
     /// The longest text since the buffers were last shrunk, in bytes.
@@ -53,7 +53,7 @@ impl Scratch {
         Self {
             caches: Caches::new(cache_bytes),
             work: Work::default(),
-            portion: Box::default(),
+            block: Box::default(),
             ends: [0; ENDS],
             cuts: Cuts::default(),
             longest: 0,
@@ -66,7 +66,7 @@ impl Scratch {
             return;
         }
         self.work.shrink(BUFFER_LIMIT);
-        self.portion.shrink(BUFFER_LIMIT);
+        self.block.shrink(BUFFER_LIMIT);
         self.cuts.shrink(BUFFER_LIMIT);
     }
 }

@@ -16,7 +16,7 @@ use super::table::PieceTable;
 use super::worker::{Rules, Shared, Task, Work, WorkerCounts};
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
-use crate::machine::level::SimdLevel;
+use crate::simd::level::SimdLevel;
 
 /// Tasks that wait in the channel, for each thread.
 const WAITING: usize = 2;

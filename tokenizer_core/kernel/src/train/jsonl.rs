@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
-use crate::load::json::Text;
+use crate::formats::json::Text;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 

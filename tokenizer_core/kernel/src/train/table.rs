@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::error::{Code, Error, Result};
 use crate::hashing::fold;
-use crate::machine::prefetch::prefetch;
+use crate::simd::prefetch::prefetch;
 
 /// Pieces counted together.
 const BATCH: usize = 64;

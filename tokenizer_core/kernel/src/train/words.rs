@@ -14,7 +14,7 @@
 
 use super::symbols::Symbols;
 use crate::error::{Code, Error, Result};
-use crate::machine::prefetch::prefetch;
+use crate::simd::prefetch::prefetch;
 
 /// Between two words, and beside characters outside the alphabet: no merge crosses it.
 pub const BORDER: u32 = u32::MAX;

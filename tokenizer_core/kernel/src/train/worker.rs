@@ -12,10 +12,10 @@ use super::stream::{InvalidUtf8, Texts};
 use super::table::PieceTable;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
-use crate::expression::StepBudget;
-use crate::machine::level::SimdLevel;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::pretokenize::Pretokenizer;
+use crate::regex::StepBudget;
+use crate::simd::level::SimdLevel;
 
 /// Pieces that are cut before they are counted: their text is then still in the L1 cache.
 const BATCH: usize = 256;

@@ -7,9 +7,9 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::decode::steps::Unit;
 use tokd_kernel::encode::Pipeline;
-use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::output::offsets::Offsets;
+use tokd_kernel::regex::StepBudget;
 
 use super::added_tokens::scan_slowly;
 use super::{Reader, added_token, pipeline_of_bytes};

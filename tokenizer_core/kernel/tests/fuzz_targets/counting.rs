@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use tokd_kernel::config::Config;
 use tokd_kernel::error::Code;
-use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::{Normalizer, prefix_space};
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
 use tokd_kernel::train::counter::Counter;
 use tokd_kernel::train::counts::Counts;
 use tokd_kernel::train::skipped::OnError;

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
 use tokd_kernel::error::Result;
-use tokd_kernel::expression::{StepBudget, from_tiktoken};
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::{StepBudget, from_tiktoken};
+use tokd_kernel::simd::level::SimdLevel;
 
 use super::Reader;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
-use tokd_kernel::load::{from_tiktoken, from_tokenizer_json, from_vocab_merges};
+use tokd_kernel::formats::{from_tiktoken, from_tokenizer_json, from_vocab_merges};
 use tokd_kernel::vocabulary::Vocabulary;
 
 /// Read the input as each of the formats; the last byte 0xFF in it parts `vocab.json` from `merges.txt`.

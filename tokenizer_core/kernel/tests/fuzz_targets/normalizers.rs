@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use tokd_kernel::config::{NormalizerStage, Pattern};
-use tokd_kernel::expression::StepBudget;
 use tokd_kernel::normalize::Normalizer;
+use tokd_kernel::regex::StepBudget;
 use tokd_kernel::unicode::{is_whitespace, is_word};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;

@@ -2,9 +2,9 @@
 //! far.
 
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::expression::StepBudget;
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::regex::StepBudget;
+use tokd_kernel::simd::level::SimdLevel;
 
 use super::{PATTERNS, Reader};
 

@@ -1,6 +1,6 @@
 //! Code points to UTF-8, on every path and however they come, against the standard library.
 
-use tokd_kernel::machine::level::SimdLevel;
+use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::transcode::utf8::Utf8;
 
 use super::Reader;

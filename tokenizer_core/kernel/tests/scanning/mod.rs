@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};
-use tokd_kernel::machine::level::SimdLevel;
 use tokd_kernel::pretokenize::Pretokenizer;
+use tokd_kernel::simd::level::SimdLevel;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = concat!(

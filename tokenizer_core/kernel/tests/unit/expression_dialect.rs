@@ -1,7 +1,7 @@
 //! The dialect that Hugging Face reads: what is translated, and what it then finds.
 
 use super::*;
-use crate::expression::{Expression, StepBudget};
+use crate::regex::{Expression, StepBudget};
 
 /// The text with `_` for every match; an empty match right after another does not count.
 fn replaced(expression: &Expression, text: &str) -> String {

@@ -5,7 +5,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::*;
 use crate::error::{Code, Place};
-use crate::expression::StepBudget;
+use crate::regex::StepBudget;
 use crate::train::cut::{may_begin, may_end};
 
 fn normalizer(stages: &str) -> Normalizer {

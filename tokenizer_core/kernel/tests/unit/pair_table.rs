@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{FindTag, PairTable, Portable};
 #[cfg(target_arch = "x86_64")]
-use crate::machine::level::Avx2;
+use crate::simd::level::Avx2;
 
 const ID_BITS: u32 = 9;
 

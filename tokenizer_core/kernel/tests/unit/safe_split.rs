@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::SafeSplit;
 use super::crossings::{Crossings, character};
-use crate::machine::level::SimdLevel;
 use crate::model::Cuts;
+use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
 /// The ends, and which of them are those of parts.

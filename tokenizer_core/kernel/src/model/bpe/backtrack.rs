@@ -1,12 +1,12 @@
 //! Long pieces from left to right: the longest token first, a shorter one where nothing fits after it. This is the
 //! backtracking encoder of GitHub's crate `bpe` (rust-gems).
 //!
-//! A sequence of tokens in which all neighbours are valid pairs is what merges make of its bytes (`lineage`), so every
-//! prefix of the piece has exactly one such sequence. A position after which nothing fits is therefore a dead end
+//! A sequence of tokens in which all neighbours are valid pairs is what merges make of its bytes (`split_table`), so
+//! every prefix of the piece has exactly one such sequence. A position after which nothing fits is therefore a dead end
 //! whatever came before it, and is never tried again: the time is linear in the length of the piece.
 
-use crate::model::bpe::lineage::Lineage;
 use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::split_table::SplitTable;
 use crate::model::bpe::token_index::TokenIndex;
 use crate::model::bpe::token_trie::{TokenTrie, TrieToken, run};
 use crate::piece_cache::Key;
@@ -35,12 +35,12 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Collect the tokens for which `is_made` is true; `None` if one of them is too long to search fast, or if too many
-    /// are in the trie.
-    pub fn new(vocabulary: &Vocabulary, is_made: impl Fn(u32) -> bool) -> Option<Self> {
+    /// Collect the tokens for which `is_reachable` is true; `None` if one of them is too long to search fast, or if too
+    /// many are in the trie.
+    pub fn new(vocabulary: &Vocabulary, is_reachable: impl Fn(u32) -> bool) -> Option<Self> {
         let mut short = vec![0; 1 << 16].into_boxed_slice();
         let mut listed = Vec::new();
-        for (id, bytes) in vocabulary.tokens().filter(|(id, bytes)| bytes.len() >= SHORTEST && is_made(*id)) {
+        for (id, bytes) in vocabulary.tokens().filter(|(id, bytes)| bytes.len() >= SHORTEST && is_reachable(*id)) {
             if bytes.len() > TOKEN_LIMIT {
                 return None;
             }
@@ -91,7 +91,7 @@ pub struct SearchTables<'a> {
     /// Its merges.
     pub merges: &'a MergeTable,
     /// Which tokens the merges make.
-    pub lineage: &'a Lineage,
+    pub split_table: &'a SplitTable,
     /// The lengths of these tokens.
     pub lengths: &'a Lengths,
     /// All tokens that a piece can be.
@@ -111,7 +111,7 @@ pub struct Backtracker {
 impl Backtracker {
     /// The ids of a piece that is not empty, or `None` where the search cannot tell.
     pub fn encode(&mut self, tables: SearchTables<'_>, piece: &[u8]) -> Option<&[u32]> {
-        if !tables.lineage.is_clear(piece) {
+        if !tables.split_table.is_clear(piece) {
             return None;
         }
         self.search(tables, piece)?;
@@ -262,7 +262,7 @@ impl Neighbours {
         let pair = u64::from(left) << 32 | u64::from(right) << 1;
         let answer = &mut self.pairs[slot(pair)];
         if *answer & !1 != pair {
-            *answer = pair | u64::from(tables.lineage.is_valid_pair(tables.merges, left, right));
+            *answer = pair | u64::from(tables.split_table.is_valid_pair(tables.merges, left, right));
         }
         *answer & 1 != 0
     }

@@ -3,11 +3,11 @@
 
 pub mod backtrack;
 pub mod boundaries;
-pub mod lane;
-pub mod lineage;
+pub mod lockstep;
 pub mod merge;
 pub(crate) mod pair_table;
 pub mod ranks;
+pub mod split_table;
 pub mod token_index;
 pub(crate) mod token_trie;
 
@@ -17,16 +17,16 @@ use std::sync::Arc;
 use super::{Cuts, Model, Piece, PieceIds, Uncovered};
 use crate::decode::cells::Cells;
 use crate::error::Result;
-use crate::machine::level::SimdLevel;
 use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
 use crate::model::bpe::boundaries::SafeSplit;
-use crate::model::bpe::lane::{LANES, Lanes};
-use crate::model::bpe::lineage::Lineage;
+use crate::model::bpe::lockstep::{LANES, Lanes};
 use crate::model::bpe::merge::Merger;
 use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::split_table::SplitTable;
 use crate::model::bpe::token_index::{Candidate, TokenIndex};
 use crate::parallel::join;
 use crate::piece_cache::WIDE_LIMIT;
+use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
 /// From this many tokens on, a second thread is worth its start.
@@ -44,7 +44,7 @@ const MIDDLE: usize = 32;
 #[derive(Debug)]
 pub struct Bpe {
     merges: MergeTable,
-    lineage: Option<Lineage>,
+    split_table: Option<SplitTable>,
     /// Absent where long pieces are merged with the queue.
     lengths: Option<Lengths>,
     tokens: TokenIndex,
@@ -96,14 +96,16 @@ impl Bpe {
         let split = || SafeSplit::new(vocabulary, level);
         let build = || {
             let merges = MergeTable::new(vocabulary, never)?.on(level);
-            let lineage = Lineage::new(vocabulary, &merges);
-            let lengths = lineage.as_ref().and_then(|lineage| Lengths::new(vocabulary, |id| lineage.is_made(id)));
-            let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), lineage.as_ref(), never, ignore_merges);
-            Result::Ok((merges, lineage, lengths, tokens))
+            let split_table = SplitTable::new(vocabulary, &merges);
+            let lengths = split_table
+                .as_ref()
+                .and_then(|split_table| Lengths::new(vocabulary, |id| split_table.is_reachable(id)));
+            let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), split_table.as_ref(), never, ignore_merges);
+            Result::Ok((merges, split_table, lengths, tokens))
         };
         let (built, boundaries) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };
-        let (merges, lineage, lengths, tokens) = built?;
-        Ok(Self { merges, lineage, lengths, tokens, boundaries })
+        let (merges, split_table, lengths, tokens) = built?;
+        Ok(Self { merges, split_table, lengths, tokens, boundaries })
     }
 
     /// The table of merges.
@@ -113,8 +115,8 @@ impl Bpe {
 
     /// What the search of long pieces needs; `None` where they are merged with the queue.
     pub fn search_tables(&self) -> Option<SearchTables<'_>> {
-        let (lineage, lengths) = (self.lineage.as_ref()?, self.lengths.as_ref()?);
-        Some(SearchTables { merges: &self.merges, lineage, lengths, tokens: &self.tokens })
+        let (split_table, lengths) = (self.split_table.as_ref()?, self.lengths.as_ref()?);
+        Some(SearchTables { merges: &self.merges, split_table, lengths, tokens: &self.tokens })
     }
 
     /// Whether the index has to be asked: for a few pieces merges are faster, unless they give something else.

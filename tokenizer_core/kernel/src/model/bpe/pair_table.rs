@@ -11,11 +11,11 @@ use std::hint::select_unpredictable;
 
 use rustc_hash::FxHashMap;
 
-use crate::machine::level::Portable;
-use crate::machine::pages::Table;
-use crate::machine::prefetch::prefetch;
-use crate::machine::tagged_line::{FindTag, Line, WAYS};
-use crate::machine::words::places;
+use crate::simd::level::Portable;
+use crate::simd::pages::Table;
+use crate::simd::prefetch::prefetch;
+use crate::simd::tagged_line::{FindTag, Line, WAYS};
+use crate::simd::words::places;
 
 /// The most entries that a line has on average: then one line in a hundred is full.
 const LOAD: usize = 8;

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
-use crate::machine::level::SimdLevel;
-use crate::machine::pages::Table;
-use crate::machine::prefetch::prefetch;
-use crate::machine::tagged_line::FindTag;
 use crate::model::bpe::pair_table::{Address, PairTable};
+use crate::simd::level::SimdLevel;
+use crate::simd::pages::Table;
+use crate::simd::prefetch::prefetch;
+use crate::simd::tagged_line::FindTag;
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// Above the rank of every merge: the pair does not merge.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::hashing::KeyedHash;
-use crate::machine::pages::Table;
-use crate::machine::prefetch::prefetch;
-use crate::machine::tagged_line::{Line, WAYS};
-use crate::model::bpe::lineage::Lineage;
+use crate::model::bpe::split_table::SplitTable;
 use crate::piece_cache::{Key, WideKey};
+use crate::simd::pages::Table;
+use crate::simd::prefetch::prefetch;
+use crate::simd::tagged_line::{Line, WAYS};
 use crate::vocabulary::Vocabulary;
 
 /// The slot of a line that has a tag, or 0; no two slots have the same tag. All slots are looked at, since a branch on
@@ -82,20 +82,20 @@ impl TokenIndex {
 
     /// Index the tokens that a piece can become, except those in `never` and opaque entries, which are not text. A
     /// token that merges make of its bytes is found for any piece; any other one only for whole pieces, and only with
-    /// `ignore_merges`. Without a lineage, what merges make is unknown. `cells` are those of the vocabulary, with added
-    /// tokens or without.
+    /// `ignore_merges`. Without a split table, what merges make is unknown. `cells` are those of the vocabulary, with
+    /// added tokens or without.
     pub fn new(
         vocabulary: &Vocabulary,
         cells: Arc<Cells>,
-        lineage: Option<&Lineage>,
+        split_table: Option<&SplitTable>,
         never: &HashSet<u32>,
         ignore_merges: bool,
     ) -> Self {
-        let is_made = |id: u32| lineage.is_some_and(|lineage| lineage.is_made(id));
+        let is_reachable = |id: u32| split_table.is_some_and(|split_table| split_table.is_reachable(id));
         let mut never: Vec<u32> = never.iter().copied().collect();
         never.sort_unstable();
         let is_never = |id: u32| vocabulary.is_opaque(id) || never.binary_search(&id).is_ok();
-        let count = if ignore_merges || lineage.is_some() { vocabulary.id_limit() as usize } else { 0 };
+        let count = if ignore_merges || split_table.is_some() { vocabulary.id_limit() as usize } else { 0 };
         // At most four fifths full: of cl100k_base one line in six is full, and one token in fifty lies in the
         // neighbour.
         let line_bits = (count * 5 / (4 * WAYS)).next_power_of_two().ilog2().max(1);
@@ -111,8 +111,8 @@ impl TokenIndex {
         };
         let mut rest = Vec::new();
         // Of two with the same bytes the first counts.
-        for (id, _) in vocabulary.tokens().filter(|(id, _)| (ignore_merges || is_made(*id)) && !is_never(*id)) {
-            let token = if is_made(id) { id } else { id | index.whole_only() };
+        for (id, _) in vocabulary.tokens().filter(|(id, _)| (ignore_merges || is_reachable(*id)) && !is_never(*id)) {
+            let token = if is_reachable(id) { id } else { id | index.whole_only() };
             index.has_whole_only |= token != id;
             if !index.put(token) {
                 rest.push(token);

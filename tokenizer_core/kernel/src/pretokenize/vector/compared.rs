@@ -4,7 +4,7 @@ use super::super::rules::Rules;
 use super::borders::Masks;
 use super::wide::wide_classes;
 use super::{READ, ROOM, WINDOW};
-use crate::machine::byte_vector::{ByteVector, Simd, mask};
+use crate::simd::byte_vector::{ByteVector, Simd, mask};
 use crate::unicode::{CASELESS, LOWER, MARK, NUMBER, SPACE, UPPER};
 
 // Functions and no closures, since a closure that is not inlined loses the instructions of its path.

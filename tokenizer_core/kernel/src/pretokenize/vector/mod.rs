@@ -16,10 +16,10 @@ pub(crate) use self::compared::write;
 use self::compared::{classes, shape, white_bytes};
 use super::rules::{Contraction, Rules};
 use super::scan::{self, contraction, match_end};
-use crate::machine::branch::cold_path;
-use crate::machine::byte_vector::{Simd, WINDOW};
-use crate::machine::level::OnLevel;
-use crate::machine::prefetch::prefetch;
+use crate::simd::branch::cold_path;
+use crate::simd::byte_vector::{Simd, WINDOW};
+use crate::simd::level::OnLevel;
+use crate::simd::prefetch::prefetch;
 
 /// The most ends in one window: one for each byte, and one for the end of the text.
 pub(crate) const ROOM: usize = WINDOW + 1;

@@ -2,7 +2,7 @@
 
 use super::compared::{below, between, is};
 use super::{READ, WINDOW};
-use crate::machine::byte_vector::Simd;
+use crate::simd::byte_vector::Simd;
 use crate::unicode::utf8::decode;
 use crate::unicode::{CASELESS, LOWER, UPPER, class_of, class_of_all};
 

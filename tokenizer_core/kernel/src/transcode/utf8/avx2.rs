@@ -2,7 +2,7 @@
 
 use super::WINDOW;
 use super::words::WriteWindow;
-use crate::machine::level::{Avx2, Portable};
+use crate::simd::level::{Avx2, Portable};
 use core::arch::x86_64::{
     __m256i, _mm_load_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm256_and_si256, _mm256_blendv_epi8,
     _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,

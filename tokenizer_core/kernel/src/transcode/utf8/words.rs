@@ -4,7 +4,7 @@
 use std::mem::MaybeUninit;
 
 use super::WINDOW;
-use crate::machine::level::{OnLevel, Portable};
+use crate::simd::level::{OnLevel, Portable};
 
 /// How each level writes the characters of a window that is not ASCII.
 pub(super) trait WriteWindow: Copy {

@@ -15,7 +15,7 @@ mod windows;
 
 use self::crossings::Crossings;
 pub use self::cuts::Cuts;
-use crate::machine::level::SimdLevel;
+use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
 /// Which pairs of neighbouring characters some token spans.

@@ -1,8 +1,8 @@
 //! Which text is cut into parts: decided by its bytes.
 
-use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
-use crate::machine::level::OnLevel;
-use crate::machine::words::bytes_at;
+use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::simd::level::OnLevel;
+use crate::simd::words::bytes_at;
 
 /// The first byte of all characters below U+3000 is at most this.
 const NEAR: u8 = 0xE2;

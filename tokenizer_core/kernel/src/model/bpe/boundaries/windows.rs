@@ -5,10 +5,10 @@
 
 use super::Cuts;
 use super::crossings::{Crossings, FAR, character};
-use crate::machine::byte_vector::{ByteVector, Simd, WINDOW, mask};
-use crate::machine::level::OnLevel;
-use crate::machine::words::bytes_at;
 use crate::pretokenize::vector::{ROOM, lowest_bits, write};
+use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
+use crate::simd::level::OnLevel;
+use crate::simd::words::bytes_at;
 use crate::unicode::utf8::previous;
 
 /// What is put where a piece ends.

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::{__m256i, _mm_loadl_epi64, _mm256_cvtepu8_epi32};
 
-use crate::machine::level::Avx2;
+use crate::simd::level::Avx2;
 
 /// Lanes for each byte.
 const COUNT: usize = 8;

@@ -1,8 +1,8 @@
 //! The maximum of some numbers.
 
 #[cfg(target_arch = "x86_64")]
-use crate::machine::level::Avx2;
-use crate::machine::level::Portable;
+use crate::simd::level::Avx2;
+use crate::simd::level::Portable;
 
 /// How each level finds the maximum of `N` numbers, which fill whole vectors. Each is zero or the bits of a normal
 /// positive floating-point number, since the order of such bits is that of the numbers.

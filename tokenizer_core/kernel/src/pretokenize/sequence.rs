@@ -2,7 +2,7 @@
 
 use super::split::{Cursor, Split};
 use crate::error::Result;
-use crate::expression::StepBudget;
+use crate::regex::StepBudget;
 
 /// About how many pieces of a stage wait for the next.
 const WAITING: usize = 160;

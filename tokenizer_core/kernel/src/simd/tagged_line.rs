@@ -3,8 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 
 #[cfg(target_arch = "x86_64")]
-use crate::machine::level::Avx2;
-use crate::machine::level::Portable;
+use crate::simd::level::Avx2;
+use crate::simd::level::Portable;
 
 /// Entries of a line.
 pub(crate) const WAYS: usize = 16;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
-use crate::expression::StepBudget;
 use crate::output::Stretch;
+use crate::regex::StepBudget;
 
 /// The state of one encoding call: the meaning of literals, and their remaining budget.
 #[derive(Debug)]

@@ -8,53 +8,53 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tokd_kernel::decode::cells::Cells;
-use tokd_kernel::model::bpe::lineage::Lineage;
 use tokd_kernel::model::bpe::ranks::MergeTable;
+use tokd_kernel::model::bpe::split_table::SplitTable;
 use tokd_kernel::model::bpe::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
 use tokd_kernel::vocabulary::Vocabulary;
 
-fn lineage(vocabulary: &Vocabulary) -> (MergeTable, Option<Lineage>) {
+fn split_table(vocabulary: &Vocabulary) -> (MergeTable, Option<SplitTable>) {
     let table = MergeTable::new(vocabulary, &HashSet::new()).unwrap();
-    let lineage = Lineage::new(vocabulary, &table);
-    (table, lineage)
+    let split_table = SplitTable::new(vocabulary, &table);
+    (table, split_table)
 }
 
 /// Hold every token and every pair of tokens of the vocabulary against the definition.
 fn check(vocabulary: &Vocabulary) {
-    let (table, Some(lineage)) = lineage(vocabulary) else { return };
+    let (table, Some(split_table)) = split_table(vocabulary) else { return };
     let tokens: Vec<(u32, &[u8])> =
         vocabulary.tokens().filter(|(id, bytes)| *id > 255 || b"abc".contains(&bytes[0])).collect();
     let made: Vec<(u32, &[u8])> = tokens
         .iter()
         .copied()
-        .filter(|(id, bytes)| lineage.is_clear(bytes) && common::merge_slowly(vocabulary, bytes) == [*id])
+        .filter(|(id, bytes)| split_table.is_clear(bytes) && common::merge_slowly(vocabulary, bytes) == [*id])
         .collect();
     for (id, bytes) in &tokens {
-        assert_eq!(lineage.is_made(*id), made.contains(&(*id, bytes)), "{:?}", String::from_utf8_lossy(bytes));
+        assert_eq!(split_table.is_reachable(*id), made.contains(&(*id, bytes)), "{:?}", String::from_utf8_lossy(bytes));
     }
     for (left, left_bytes) in &made {
         for (right, right_bytes) in &made {
             let bytes = [*left_bytes, right_bytes].concat();
-            if !lineage.is_clear(&bytes) {
+            if !split_table.is_clear(&bytes) {
                 continue;
             }
             let both = common::merge_slowly(vocabulary, &bytes) == [*left, *right];
-            assert_eq!(lineage.is_valid_pair(&table, *left, *right), both, "{left_bytes:?} {right_bytes:?}");
+            assert_eq!(split_table.is_valid_pair(&table, *left, *right), both, "{left_bytes:?} {right_bytes:?}");
         }
     }
-    check_index(vocabulary, &lineage, &made);
+    check_index(vocabulary, &split_table, &made);
 }
 
-fn check_index(vocabulary: &Vocabulary, lineage: &Lineage, made: &[(u32, &[u8])]) {
+fn check_index(vocabulary: &Vocabulary, split_table: &SplitTable, made: &[(u32, &[u8])]) {
     let cells = Arc::new(Cells::new(vocabulary, &[]).unwrap());
     for ignore_merges in [false, true] {
-        let index = TokenIndex::new(vocabulary, Arc::clone(&cells), Some(lineage), &HashSet::new(), ignore_merges);
+        let index = TokenIndex::new(vocabulary, Arc::clone(&cells), Some(split_table), &HashSet::new(), ignore_merges);
         for (id, bytes) in vocabulary.tokens() {
             let key = Key::new(bytes, 0, bytes.len(), false);
-            let is_made = bytes.len() == 1 || made.contains(&(id, bytes));
-            assert_eq!(index.get(key, bytes, true), is_made.then_some(id));
-            assert_eq!(index.get(key, bytes, false), (is_made || ignore_merges).then_some(id));
+            let is_reachable = bytes.len() == 1 || made.contains(&(id, bytes));
+            assert_eq!(index.get(key, bytes, true), is_reachable.then_some(id));
+            assert_eq!(index.get(key, bytes, false), (is_reachable || ignore_merges).then_some(id));
             let longer = [bytes, b"\0"].concat();
             assert_eq!(index.get(Key::new(&longer, 0, longer.len(), false), &longer, false), None);
         }
@@ -65,10 +65,10 @@ fn check_index(vocabulary: &Vocabulary, lineage: &Lineage, made: &[(u32, &[u8])]
 fn a_token_that_merges_never_reach_is_not_made() {
     // In "abc" (b, c) goes first, so (ab, c) never comes to be.
     let vocabulary = common::vocabulary(&[("b", "c"), ("a", "b"), ("ab", "c")]);
-    let (_, lineage) = lineage(&vocabulary);
-    let lineage = lineage.unwrap();
-    assert!(lineage.is_made(256) && lineage.is_made(257));
-    assert!(!lineage.is_made(258));
+    let (_, split_table) = split_table(&vocabulary);
+    let split_table = split_table.unwrap();
+    assert!(split_table.is_reachable(256) && split_table.is_reachable(257));
+    assert!(!split_table.is_reachable(258));
     check(&vocabulary);
 }
 
@@ -86,7 +86,7 @@ fn a_merge_of_a_later_part_is_no_matter_where_its_product_comes_first() {
     let tokens: Vec<(u32, Vec<u8>)> = other.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
     let merges = [0, 1, 3, 2].map(|rank| other.merges()[rank]).to_vec();
     let vocabulary = Vocabulary::new(tokens, merges, Vec::new()).unwrap();
-    assert!(lineage(&vocabulary).1.is_some());
+    assert!(split_table(&vocabulary).1.is_some());
     check(&vocabulary);
 }
 
@@ -96,9 +96,9 @@ fn of_a_merge_before_those_that_make_its_parts_nothing_is_said() {
     let tokens: Vec<(u32, Vec<u8>)> = parts.tokens().map(|(id, bytes)| (id, bytes.to_vec())).collect();
     let reversed = parts.merges().iter().rev().copied().collect();
     let vocabulary = Vocabulary::new(tokens, reversed, Vec::new()).unwrap();
-    let lineage = lineage(&vocabulary).1.unwrap();
-    assert!(lineage.is_clear(b"bcab") && !lineage.is_clear(b"aabca"));
-    assert!(lineage.is_made(256) && !lineage.is_made(257));
+    let split_table = split_table(&vocabulary).1.unwrap();
+    assert!(split_table.is_clear(b"bcab") && !split_table.is_clear(b"aabca"));
+    assert!(split_table.is_reachable(256) && !split_table.is_reachable(257));
     assert_eq!(common::merge_slowly(&vocabulary, b"abc"), [257]);
     check(&vocabulary);
 }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::look_up::LookUp;
-use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, Pieces, Portion};
-#[cfg(target_arch = "x86_64")]
-use crate::machine::level::Avx2;
-use crate::machine::level::{OnLevel, Portable};
+use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, PieceBlock, Pieces};
 use crate::output::count::Count;
 use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::level::Avx2;
+use crate::simd::level::{OnLevel, Portable};
 
 /// What a level finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
 /// hashes of the longer ones among these.
@@ -24,8 +24,8 @@ struct Findings {
     misses: Vec<(usize, usize)>,
 }
 
-fn findings(portion: &Portion, count: usize, ids: &[u32]) -> Findings {
-    let (Keys { keys, places, longer }, Found { misses, miss_count, .. }) = (&portion.keys, &portion.found);
+fn findings(block: &PieceBlock, count: usize, ids: &[u32]) -> Findings {
+    let (Keys { keys, places, longer }, Found { misses, miss_count, .. }) = (&block.keys, &block.found);
     Findings {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
@@ -48,17 +48,17 @@ impl<L: LookUp> OnLevel<L> for Find<'_> {
     #[inline(always)]
     fn run(self, simd: L) -> [Findings; 2] {
         let Self { pieces, caches } = self;
-        let (mut portion, mut counting) = (Portion::default(), Portion::default());
-        for Portion { keys, .. } in [&mut portion, &mut counting] {
+        let (mut block, mut counting) = (PieceBlock::default(), PieceBlock::default());
+        for PieceBlock { keys, .. } in [&mut block, &mut counting] {
             keys.make(simd, pieces, caches);
         }
-        let looked_up = LookedUp { pieces, keys: &portion.keys, caches };
-        portion.found.find::<L, Vec<u32>>(simd, &looked_up, &mut portion.known);
+        let looked_up = LookedUp { pieces, keys: &block.keys, caches };
+        block.found.find::<L, Vec<u32>>(simd, &looked_up, &mut block.known);
         let looked_up = LookedUp { pieces, keys: &counting.keys, caches };
         counting.found.find::<L, Count>(simd, &looked_up, &mut counting.known);
-        assert_eq!(counting.found.end, portion.found.end);
-        let ids = &portion.known[..portion.found.end];
-        [&portion, &counting].map(|portion| findings(portion, pieces.count(), ids))
+        assert_eq!(counting.found.end, block.found.end);
+        let ids = &block.known[..block.found.end];
+        [&block, &counting].map(|block| findings(block, pieces.count(), ids))
     }
 }
 

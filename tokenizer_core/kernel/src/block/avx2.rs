@@ -15,13 +15,13 @@ use super::longer::LongerPieces;
 use super::look_up::LookUp;
 use super::take::{self, Equal, KEYS, ReadLine};
 use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
-use crate::machine::lanes::lanes_of;
-use crate::machine::level::{Avx2, OnLevel};
-use crate::machine::words::bytes_at;
 use crate::output::Sink;
 #[cfg(test)]
 use crate::piece_cache::Lines;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT, WIDE_LIMIT, WideKey};
+use crate::simd::lanes::lanes_of;
+use crate::simd::level::{Avx2, OnLevel};
+use crate::simd::words::bytes_at;
 
 /// Pieces whose keys are made together.
 const GROUP: usize = 8;
@@ -357,7 +357,7 @@ fn in_order(groups: &[u8; PIECES / GROUP]) -> [u8; PIECES / GROUP] {
     groups.map(|bits| swap(swap(bits, 2, 0x0C), 1, 0x22))
 }
 
-/// As [`LongerPieces::prefetch`]: a function of its own, since it happens once in a portion.
+/// As [`LongerPieces::prefetch`]: a function of its own, since it happens once in a block.
 struct PrefetchLonger<'a> {
     longer: &'a mut LongerPieces,
     pieces: &'a Pieces<'a>,

@@ -4,20 +4,20 @@
 use super::longer::WidePiece;
 use super::{Keys, Miss, PIECES, Pieces, STEP};
 use crate::error::Result;
-use crate::machine::room::reserve;
 use crate::model::{AnyModel, Piece, PieceIds, Work};
 use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, PLACE_SHIFT, WideIds};
+use crate::simd::room::reserve;
 
 /// Twice as many as there are pieces.
 const BUCKETS: usize = 2 * PIECES;
 
-/// The words of each miss of a portion, by its number among them.
+/// The words of each miss of a block, by its number among them.
 #[derive(Debug)]
 pub(super) struct Misses {
     /// Where in `made` the words of each are.
     found: [[u32; 2]; PIECES],
     made: PieceIds,
-    /// By the index of a piece in the portion: its number among the misses.
+    /// By the index of a piece in the block: its number among the misses.
     miss_of: [u16; PIECES],
     /// Pieces for the model, none twice, and of each its number among the misses and the place of its line.
     unknown: Vec<Piece>,
@@ -141,7 +141,7 @@ impl Misses {
         }
     }
 
-    /// List the misses that are in no cache. A third of the short ones repeat an earlier one of the portion.
+    /// List the misses that are in no cache. A third of the short ones repeat an earlier one of the block.
     #[inline(always)]
     fn list_unknown(&mut self, misses: &[Miss], keys: &Keys, pieces: &Pieces<'_>) {
         self.unknown.clear();
@@ -157,7 +157,7 @@ impl Misses {
             let piece = Piece { key: keys.keys[at], start, end, part: pieces.is_part(at) };
             if let Some(key) = piece.key() {
                 let last = &mut self.last[(place >> PLACE_SHIFT) as usize % BUCKETS];
-                // There may be any number from an earlier portion; it counts only if that piece has the same key.
+                // There may be any number from an earlier block; it counts only if that piece has the same key.
                 let before = usize::from(*last);
                 if self.unknown.get(before).is_some_and(|before| before.key() == Some(key)) {
                     self.repeats.push((miss as u16, before as u16));

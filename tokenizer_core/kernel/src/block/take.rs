@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use super::{Found, KNOWN, Keys, Miss, PIECES, Room};
-use crate::machine::level::Portable;
 use crate::output::Sink;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
+use crate::simd::level::Portable;
 
 /// Where the keys of a line begin, in words of eight bytes.
 pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();

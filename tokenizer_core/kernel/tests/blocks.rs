@@ -1,4 +1,4 @@
-//! Whole texts against their pieces merged one by one: what comes again within a portion, and in a later one.
+//! Whole texts against their pieces merged one by one: what comes again within a block, and in a later one.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -19,7 +19,7 @@ const CONFIG: &str = r#"{"pretokenizer":[{"type":"split","pattern":{"name":"gpt2
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// More pieces than a portion has, of so few words that many come again before they are merged, and caches so small
+    /// More pieces than a block has, of so few words that many come again before they are merged, and caches so small
     /// that they are missed again.
     #[test]
     fn a_text_is_its_pieces(
@@ -123,7 +123,7 @@ fn with_room(pipeline: &Pipeline, text: &str, room: usize) -> Vec<u32> {
     ids.to_vec()
 }
 
-/// What a portion has found is its own, though the cache forgets it before the portion is given.
+/// What a block has found is its own, though the cache forgets it before the block is given.
 #[test]
 fn what_is_forgotten_within_a_portion_stands_in_it() {
     let lengths = [11, 20, 40, 100];

@@ -6,12 +6,12 @@
 
 mod turn;
 
-use crate::machine::level::OnLevel;
-use crate::machine::maximum::Maximum;
-use crate::machine::tagged_line::FindTag;
-use crate::machine::words::{highest_bit, lowest_bit};
 use crate::model::bpe::pair_table::Address;
 use crate::model::bpe::ranks::{MergeTable, NEVER};
+use crate::simd::level::OnLevel;
+use crate::simd::maximum::Maximum;
+use crate::simd::tagged_line::FindTag;
+use crate::simd::words::{highest_bit, lowest_bit};
 
 /// One piece being merged, of at most `N - 2` bytes: before the first symbol and after the last is a border, which
 /// never merges.
@@ -143,7 +143,7 @@ fn merge_of(key: u32) -> Option<(usize, u32)> {
 /// With up to this many lanes, each waits for its lookups.
 const FEW: usize = 4;
 
-/// Pieces merged in turns: nearly all that a portion has, since each waits for memory.
+/// Pieces merged in turns: nearly all that a block has, since each waits for memory.
 pub const LANES: usize = 16;
 
 /// Up to [`LANES`] pieces of 1 to `N - 2` bytes each, where `N` is a power of two and at most 64.

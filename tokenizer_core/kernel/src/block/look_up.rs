@@ -1,14 +1,14 @@
-//! How each level makes the keys of a portion and copies the ids that the lines have.
+//! How each level makes the keys of a block and copies the ids that the lines have.
 
 use std::ops::Range;
 
 use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, Room, keys, take};
-use crate::machine::level::Portable;
 use crate::output::Sink;
 use crate::piece_cache::{Caches, WideKey};
 #[cfg(test)]
 use crate::piece_cache::{Key, Lines};
+use crate::simd::level::Portable;
 
 /// The steps that every piece of a text goes through.
 pub(super) trait LookUp: Copy {
@@ -67,7 +67,7 @@ impl LookUp for Portable {
     }
 }
 
-/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a portion.
+/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a block.
 #[inline(never)]
 fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches) {
     longer.prefetch(Portable, pieces, caches);

@@ -6,8 +6,8 @@ use core::arch::x86_64::{
 };
 
 use super::{ByteVector, Simd, WINDOW};
-use crate::machine::lanes::lanes_of;
-use crate::machine::level::Avx2;
+use crate::simd::lanes::lanes_of;
+use crate::simd::level::Avx2;
 
 /// A register of them, which only the token of the level makes.
 #[derive(Debug, Clone, Copy)]

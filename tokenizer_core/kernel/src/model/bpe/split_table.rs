@@ -15,7 +15,7 @@ use crate::vocabulary::{Merge, Vocabulary};
 
 /// By id: when the token is made, and of what.
 #[derive(Debug)]
-pub struct Lineage {
+pub struct SplitTable {
     /// 0 for a single byte, else one more than the rank of the merge.
     made: Box<[u32]>,
     parts: Box<[[u32; 2]]>,
@@ -33,7 +33,7 @@ const TOGETHER: usize = 32;
 /// With more unclear merges than this, hardly any text is without one.
 const UNCLEAR_LIMIT: usize = 1 << 12;
 
-impl Lineage {
+impl SplitTable {
     /// Go through the merges of a vocabulary. `None` where a product is not the bytes of its parts, and where too many
     /// merges are unclear.
     ///
@@ -41,7 +41,7 @@ impl Lineage {
     /// for it. It can only happen in bytes that contain those of its product. So nothing is claimed about such bytes,
     /// and all others are as if the merge did not exist. A token with such bytes counts as not made.
     pub fn new(vocabulary: &Vocabulary, table: &MergeTable) -> Option<Self> {
-        let mut lineage = Self::of_bytes(vocabulary, table);
+        let mut split_table = Self::of_bytes(vocabulary, table);
         let merges = vocabulary.merges();
         let counts = |rank: usize, left, right| table.rank(left, right) as usize == rank;
         let (mut made, mut open) = (Vec::new(), Vec::new());
@@ -53,13 +53,13 @@ impl Lineage {
                 }
             }
             // Nearly always the parts of all of them stay side by side, so that is assumed first.
-            lineage.follow(merges, ranks.clone(), &mut made, |_, rank, left, right| counts(rank, left, right));
+            split_table.follow(merges, ranks.clone(), &mut made, |_, rank, left, right| counts(rank, left, right));
             open.clear();
             open.extend(made.iter().map(|merge: &Merge| (merge.left, merge.right)));
-            if !lineage.all_stay(table, &mut open) {
-                made.iter().for_each(|merge| lineage.made[merge.product as usize] = UNREACHED);
-                lineage.follow(merges, ranks, &mut made, |lineage, rank, left, right| {
-                    counts(rank, left, right) && lineage.stays(table, left, right)
+            if !split_table.all_stay(table, &mut open) {
+                made.iter().for_each(|merge| split_table.made[merge.product as usize] = UNREACHED);
+                split_table.follow(merges, ranks, &mut made, |split_table, rank, left, right| {
+                    counts(rank, left, right) && split_table.stays(table, left, right)
                 });
             }
             for Merge { left, right, product } in &made {
@@ -70,7 +70,7 @@ impl Lineage {
         }
         // A merge whose part is made later never happens if its product is made before that part.
         let in_order = |part: u32, rank: usize, product: u32| {
-            let (part, product) = (lineage.made[part as usize], lineage.made[product as usize]);
+            let (part, product) = (split_table.made[part as usize], split_table.made[product as usize]);
             part == UNREACHED || part as usize <= rank || product < part
         };
         let mut unclear = Vec::new();
@@ -81,8 +81,8 @@ impl Lineage {
             }
         }
         match unclear.len() {
-            0 => Some(lineage),
-            1..=UNCLEAR_LIMIT => lineage.without(&unclear, vocabulary),
+            0 => Some(split_table),
+            1..=UNCLEAR_LIMIT => split_table.without(&unclear, vocabulary),
             _ => None,
         }
     }
@@ -100,7 +100,8 @@ impl Lineage {
         for rank in ranks {
             let merge = merges[rank];
             let Merge { left, right, product } = merge;
-            let is_first = self.made[product as usize] == UNREACHED && self.is_made(left) && self.is_made(right);
+            let is_first =
+                self.made[product as usize] == UNREACHED && self.is_reachable(left) && self.is_reachable(right);
             if is_first && is_taken(self, rank, left, right) {
                 self.insert(merge, rank as u32);
                 made.push(merge);
@@ -119,13 +120,13 @@ impl Lineage {
         Some(self)
     }
 
-    /// Whether the lineage holds for these bytes.
+    /// Whether the split table holds for these bytes.
     #[inline]
     pub fn is_clear(&self, bytes: &[u8]) -> bool {
         self.unclear.as_ref().is_none_or(|unclear| !unclear.is_match(bytes))
     }
 
-    /// The lineage before the first merge.
+    /// The split_table before the first merge.
     pub(crate) fn of_bytes(vocabulary: &Vocabulary, table: &MergeTable) -> Self {
         let ids = vocabulary.id_limit() as usize;
         let mut made = vec![UNREACHED; ids].into_boxed_slice();
@@ -143,7 +144,7 @@ impl Lineage {
 
     /// Whether merges make this token; false where that is unclear.
     #[inline]
-    pub fn is_made(&self, id: u32) -> bool {
+    pub fn is_reachable(&self, id: u32) -> bool {
         self.made[id as usize] != UNREACHED
     }
 

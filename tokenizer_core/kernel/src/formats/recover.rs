@@ -5,15 +5,15 @@
 //! is outside. A token that its own bytes never become has no merge, and is found only as a whole piece.
 //!
 //! Where every token is made of earlier ones, that pair is the only cut of the token into halves that stay side by side
-//! until they merge (`lineage`). So that cut is looked for first. A token without one is merged alone; if that makes it
-//! out of later tokens, all tokens are merged alone.
+//! until they merge (`split_table`). So that cut is looked for first. A token without one is merged alone; if that
+//! makes it out of later tokens, all tokens are merged alone.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use crate::error::Result;
-use crate::model::bpe::lineage::Lineage;
 use crate::model::bpe::ranks::MergeTable;
+use crate::model::bpe::split_table::SplitTable;
 use crate::model::bpe::token_index::TokenIndex;
 use crate::vocabulary::{Merge, Vocabulary};
 
@@ -32,7 +32,7 @@ const LONG: usize = 256;
 /// `missing_byte`.
 pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>> {
     let mut table = MergeTable::with_room(vocabulary, vocabulary.id_limit() as usize)?;
-    let mut lineage = Lineage::of_bytes(vocabulary, &table);
+    let mut split_table = SplitTable::of_bytes(vocabulary, &table);
     let mut merges = Vec::with_capacity(vocabulary.id_limit() as usize);
     let mut recovery = Recovery::new(index);
     let tokens: Vec<(u32, &[u8])> = vocabulary.tokens().filter(|(_, token)| token.len() > 1).collect();
@@ -45,8 +45,9 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
         }
         let product = *product;
         // A half of higher rank is not made yet.
-        let are_halves =
-            |left, right| lineage.is_made(left) && lineage.is_made(right) && lineage.stays(&table, left, right);
+        let are_halves = |left, right| {
+            split_table.is_reachable(left) && split_table.is_reachable(right) && split_table.stays(&table, left, right)
+        };
         let halves = if token.len() <= LONG {
             cuts(token.len()).find_map(|cut| {
                 let (left, right) = (index.find_whole(&token[..cut])?, index.find_whole(&token[cut..])?);
@@ -61,7 +62,7 @@ pub fn merges(vocabulary: &Vocabulary, index: &TokenIndex) -> Result<Vec<Merge>>
         if let Some((left, right)) = halves {
             let (merge, rank) = (Merge { left, right, product }, merges.len() as u32);
             table.insert(merge, rank);
-            lineage.insert(merge, rank);
+            split_table.insert(merge, rank);
             merges.push(merge);
         } else if recovery.merge_of(product, token).is_some() {
             return Ok(recovery.merges(vocabulary));

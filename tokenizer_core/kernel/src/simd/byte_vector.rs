@@ -9,7 +9,7 @@ mod plain;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
-use crate::machine::level::Portable;
+use crate::simd::level::Portable;
 
 /// Bytes in a window, of which a word has a bit each.
 pub(crate) const WINDOW: usize = u64::BITS as usize;
@@ -101,7 +101,7 @@ pub(crate) fn mask<S: Simd>(simd: S, window: &[u8; WINDOW], test: impl Fn(S::Byt
 mod tests {
     use super::plain;
     use super::*;
-    use crate::machine::level::Avx2;
+    use crate::simd::level::Avx2;
 
     /// All that `V` tells of sixteen bytes beside another.
     fn told<V: ByteVector>(bytes: V, other: V) -> [u64; 4] {

@@ -9,10 +9,10 @@ use super::{Found, GROUP, MORE, PIECES, Pieces, Room};
 use crate::output::Sink;
 use crate::piece_cache::{Caches, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
 
-/// The longer pieces of a portion.
+/// The longer pieces of a block.
 #[derive(Debug)]
 pub(super) struct LongerPieces {
-    /// Their indices in the portion, and how many they are.
+    /// Their indices in the block, and how many they are.
     pub(super) places: [u32; PIECES + GROUP],
     pub(super) count: usize,
     /// The ids of each, as far as they are known.

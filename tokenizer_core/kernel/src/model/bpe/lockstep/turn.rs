@@ -5,10 +5,10 @@
 use std::hint::select_unpredictable;
 
 use super::{Lane, key, merge_of};
-use crate::machine::branch::cold_path;
-use crate::machine::maximum::Maximum;
-use crate::machine::tagged_line::FindTag;
 use crate::model::bpe::ranks::MergeTable;
+use crate::simd::branch::cold_path;
+use crate::simd::maximum::Maximum;
+use crate::simd::tagged_line::FindTag;
 
 impl<const N: usize> Lane<N> {
     /// Begin with a piece of 1 to `N - 2` bytes.

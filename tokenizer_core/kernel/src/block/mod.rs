@@ -1,6 +1,6 @@
-//! From pieces to ids, a portion of the text at a time.
+//! From pieces to ids, a block of the text at a time.
 //!
-//! Each step is done for all pieces of a portion before the next begins, so that many loads are under way at once:
+//! Each step is done for all pieces of a block before the next begins, so that many loads are under way at once:
 //! first the keys (`keys`, `avx2`), then what the caches have (`take`, `longer`), then what they miss
 //! (`misses`).
 
@@ -20,11 +20,11 @@ use self::longer::LongerPieces;
 use self::look_up::LookUp;
 use self::misses::Misses;
 use crate::error::Result;
-use crate::machine::level::{OnLevel, SimdLevel};
-use crate::machine::words::padded;
 use crate::model::{AnyModel, Token, Work};
 use crate::output::Sink;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
+use crate::simd::level::{OnLevel, SimdLevel};
+use crate::simd::words::padded;
 
 /// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched lines are
 /// still in cache when they are read.
@@ -33,10 +33,10 @@ pub const PIECES: usize = 512;
 /// Pieces that a level may work on together.
 const GROUP: usize = 8;
 
-/// The most known ids of a portion that do not come from a line, but from the `LongCache`.
+/// The most known ids of a block that do not come from a line, but from the `LongCache`.
 const MORE: usize = 16 * PIECES;
 
-/// The most known ids of a portion: for each piece as many as a line holds, and [`MORE`] others.
+/// The most known ids of a block: for each piece as many as a line holds, and [`MORE`] others.
 const KNOWN: usize = PIECES * IDS_LIMIT + MORE;
 
 /// Words of a miss, or between two, that are copied at once.
@@ -50,10 +50,10 @@ const _: () = assert!(IDS_LIMIT <= STEP);
 /// Words of a token, where tokens do not tile.
 const WORDS: usize = size_of::<Token>() / size_of::<u32>();
 
-/// Where the known ids of a portion are written.
+/// Where the known ids of a block are written.
 type Room = [u32; ROOM];
 
-/// The pieces of one portion, one after the other.
+/// The pieces of one block, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Pieces<'a> {
     /// The whole text.
@@ -111,14 +111,14 @@ struct Keys {
     longer: LongerPieces,
 }
 
-/// The keys of a portion's pieces, and where they are looked up.
+/// The keys of a block's pieces, and where they are looked up.
 struct LookedUp<'a> {
     pieces: &'a Pieces<'a>,
     keys: &'a Keys,
     caches: &'a Caches,
 }
 
-/// What the caches have of a portion, and which pieces they miss.
+/// What the caches have of a block, and which pieces they miss.
 #[derive(Debug)]
 struct Found {
     /// How many ids the known pieces have.
@@ -137,9 +137,9 @@ struct Miss {
     end: u32,
 }
 
-/// What is known about each piece of a portion.
+/// What is known about each piece of a block.
 #[derive(Debug)]
-pub struct Portion {
+pub struct PieceBlock {
     keys: Keys,
     found: Found,
     misses: Misses,
@@ -148,7 +148,7 @@ pub struct Portion {
     joined: Vec<u32>,
 }
 
-impl Default for Portion {
+impl Default for PieceBlock {
     #[inline(always)]
     fn default() -> Self {
         Self {
@@ -161,9 +161,9 @@ impl Default for Portion {
     }
 }
 
-/// A portion to be encoded on any level.
+/// A block to be encoded on any level.
 struct Encode<'a, S> {
-    portion: &'a mut Portion,
+    block: &'a mut PieceBlock,
     pieces: Pieces<'a>,
     model: &'a AnyModel,
     work: &'a mut Work,
@@ -176,8 +176,8 @@ impl<L: LookUp, S: Sink> OnLevel<L> for Encode<'_, S> {
 
     #[inline(always)]
     fn run(self, simd: L) -> Result<()> {
-        let Self { portion, pieces, model, work, caches, sink } = self;
-        let Portion { keys, found, misses, known, joined } = portion;
+        let Self { block, pieces, model, work, caches, sink } = self;
+        let PieceBlock { keys, found, misses, known, joined } = block;
         caches.statistics.pieces += pieces.count() as u64;
         keys.make(simd, &pieces, caches);
         found.find::<L, S>(simd, &LookedUp { pieces: &pieces, keys, caches }, known);
@@ -203,7 +203,7 @@ impl<L: LookUp, S: Sink> OnLevel<L> for Encode<'_, S> {
     }
 }
 
-impl Portion {
+impl PieceBlock {
     /// Give the ids of all pieces to `sink`.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ impl Portion {
         caches: &mut Caches,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        level.run(Encode { portion: self, pieces, model, work, caches, sink })
+        level.run(Encode { block: self, pieces, model, work, caches, sink })
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
@@ -248,7 +248,7 @@ impl Found {
         (self.end, self.miss_count) = (0, 0);
         if keys.longer.are_in_lines() {
             // As in most short texts. SAFETY: the keys have just been made for these caches. Nothing has been
-            // written yet, and `ids` and `misses` have room for all pieces of a portion.
+            // written yet, and `ids` and `misses` have room for all pieces of a block.
             return unsafe { simd.take::<S>(0..pieces.count(), caches, keys, self, ids) };
         }
         let mut longer = keys.longer.known();

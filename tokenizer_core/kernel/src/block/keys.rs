@@ -1,9 +1,9 @@
-//! The keys of a portion. Each step is done for all pieces before the next begins, so that each step's values fit in
+//! The keys of a block. Each step is done for all pieces before the next begins, so that each step's values fit in
 //! registers and the compiler vectorizes some steps.
 
 use super::{Keys, PIECES, Pieces, last_bytes};
-use crate::machine::words::sixteen;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key};
+use crate::simd::words::sixteen;
 
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
