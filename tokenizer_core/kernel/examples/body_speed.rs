@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokd_kernel::added_tokens::SpecialPolicy;
-use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::formats::from_tiktoken;
 use tokd_kernel::json::numbers::write_ids;
+use tokd_kernel::requests::{IdsLimits, IdsRequest, Route, TextRequest};
 use tokd_kernel::scratch::CACHE_BYTES;
 
 const ROUNDS: usize = 12;

@@ -6,7 +6,7 @@
 //! the missed ones into ids, and an `output` takes the ids. [`encode`] drives all of this with the `scratch` of a call,
 //! [`batch`] for many texts.
 //!
-//! `decode` is the way back. `body` turns the bytes of a request into those of an answer with the help of `json`.
+//! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
 //! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`, `transcode`,
 //! `regex`, `byte_alphabet` and `hashing` serve all of them; `simd` hides what depends on the machine, and `parallel`
 //! shares work among threads. Only `py` knows Python.
@@ -14,7 +14,6 @@
 pub mod added_tokens;
 pub mod batch;
 pub mod block;
-pub mod body;
 mod byte_alphabet;
 pub mod config;
 pub mod decode;
@@ -31,6 +30,7 @@ pub mod piece_cache;
 pub mod pretokenize;
 mod provenance;
 pub mod regex;
+pub mod requests;
 pub mod scratch;
 pub mod simd;
 pub mod template;

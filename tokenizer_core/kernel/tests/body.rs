@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::json::string::write_string;
+use tokd_kernel::requests::{IdsLimits, IdsRequest, Route, TextRequest};
 
 mod common;
 

@@ -11,9 +11,9 @@ use fuzz_targets::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
 use tokd_kernel::config::Config;
 use tokd_kernel::formats::{from_tiktoken, from_tokenizer_json, from_vocab_merges};
+use tokd_kernel::requests::{IdsLimits, IdsRequest, Route, TextRequest};
 
 /// Characters where classes, cases and widths change.
 const HARD_TEXT: &str = r"[ \t\r\n\u{85}\u{A0}\u{3000}a-cA-C0-3'stSTſ.,/é\u{301}中あ🙂👨\u{200D}]{0,120}";

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::boundaries::{Cuts, SafeSplit};
-use tokd_kernel::model::bpe::merge::Merger;
+use tokd_kernel::model::bpe::heap::Merger;
 use tokd_kernel::model::bpe::ranks::MergeTable;
 use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::vocabulary::Vocabulary;

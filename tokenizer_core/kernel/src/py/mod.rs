@@ -2,13 +2,13 @@
 
 mod arguments;
 mod array;
-mod body;
 mod chat;
 mod codec;
 mod decode;
 mod ids;
 mod pipeline;
 mod raise;
+mod responder;
 mod template;
 mod text;
 mod train;
@@ -39,7 +39,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<vocabulary::PyVocabulary>()?;
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<codec::PyCodec>()?;
-    module.add_class::<body::PyResponder>()?;
+    module.add_class::<responder::PyResponder>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<train::PyCounter>()?;

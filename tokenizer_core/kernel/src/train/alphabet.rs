@@ -9,7 +9,7 @@ use super::symbols::Symbols;
 use super::words::{BORDER, Words};
 use crate::byte_alphabet::bytes_to_text;
 use crate::error::{Code, Error, Result};
-use crate::model::bpe::merge::Merger;
+use crate::model::bpe::heap::Merger;
 use crate::model::bpe::ranks::MergeTable;
 use crate::model::bpe::token_index::TokenIndex;
 use crate::unicode::is_whitespace;

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use tokd_kernel::body::{IdsLimits, IdsRequest, Route, TextRequest};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
+use tokd_kernel::requests::{IdsLimits, IdsRequest, Route, TextRequest};
 
 use super::pipeline_of_bytes;
 

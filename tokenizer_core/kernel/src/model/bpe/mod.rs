@@ -3,8 +3,8 @@
 
 pub mod backtrack;
 pub mod boundaries;
+pub mod heap;
 pub mod lockstep;
-pub mod merge;
 pub(crate) mod pair_table;
 pub mod ranks;
 pub mod split_table;
@@ -19,8 +19,8 @@ use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
 use crate::model::bpe::boundaries::SafeSplit;
+use crate::model::bpe::heap::Merger;
 use crate::model::bpe::lockstep::{LANES, Lanes};
-use crate::model::bpe::merge::Merger;
 use crate::model::bpe::ranks::MergeTable;
 use crate::model::bpe::split_table::SplitTable;
 use crate::model::bpe::token_index::{Candidate, TokenIndex};

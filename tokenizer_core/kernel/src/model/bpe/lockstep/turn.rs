@@ -1,6 +1,7 @@
-//! A turn of a self. The highest of all keys but the two that the last merge changed is found while
-//! these are looked up. The two are written one by one, and all keys are read a turn later, when those stores are long
-//! done.
+//! One turn of a lane: make the best merge of its piece, and look up the two pairs that the merge made.
+//!
+//! The highest of all other keys is found while these two are looked up. They are written one by one, and all keys are
+//! read a turn later, when those stores are long done.
 
 use std::hint::select_unpredictable;
 

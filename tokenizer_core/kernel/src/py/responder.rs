@@ -9,9 +9,9 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::codec::PyCodec;
 use super::raise::{invalid_option, run, run_on};
-use crate::body::{Answer, IdsLimits, IdsRequest, Route, TextRequest};
 use crate::encode::Pipeline;
 use crate::error::Result;
+use crate::requests::{Answer, IdsLimits, IdsRequest, Route, TextRequest};
 
 /// Answers up to this size are copied into `bytes`; a larger one is handed over as the array that it lies in.
 const COPIED: usize = 64 * 1024;
