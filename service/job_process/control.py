@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,5 +39,8 @@ def end_with_parent(number: int) -> None:
 
 
 def ignore_hangup(log: logging.Logger) -> None:
-    """Have SIGHUP, which ends a process, write a line and do nothing else: no setting is read again while it runs."""
-    signal.signal(signal.SIGHUP, lambda *_: log.warning(HANGUP))
+    """Have SIGHUP, which ends a process, write a line and do nothing else: no setting is read again while it runs.
+
+    A thread writes the line: a handler that interrupts the writing of another line cannot write, and the line is lost.
+    """
+    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=log.warning, args=(HANGUP,), daemon=True).start())
