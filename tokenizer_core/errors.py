@@ -10,8 +10,8 @@ TokdError
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
 │   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
 │   ├── TemplateMissing      template_missing: the tokenizer has no chat template
+│   ├── TemplateUnsupported  template_unsupported: the chat template uses a construct that is not supported
 │   ├── TemplateUntrackable  template_untrackable: the author of the rendered text is unknown
-│   │   └── TemplateUnsupported  template_unsupported: the same, known when the template is opened
 │   ├── UncoveredText        uncovered_text: the pattern leaves text outside every piece
 │   └── UnknownTokenId       unknown_token_id
 ├── CorpusError              what a tokenizer is to be trained on
@@ -144,8 +144,8 @@ class TemplateUntrackable(InputError):
     codes = ("template_untrackable",)
 
 
-class TemplateUnsupported(TemplateUntrackable):
-    """The chat template uses a construct that is not tracked, as is known when it is opened."""
+class TemplateUnsupported(InputError):
+    """The chat template uses a construct that is not supported, as is known when it is opened."""
 
     codes = ("template_unsupported",)
 

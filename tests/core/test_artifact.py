@@ -408,7 +408,7 @@ def test_a_dot_ends_nothing_in_the_name_of_a_directory(place, name, parts, tmp_p
         ("llama3.1.tiktoken", "llama3.1"),
         ("llama3.1", "llama3.1"),
         ("Qwen2.5.JSON", "qwen2.5"),
-        ("tokenizer.model", "tokenizer"),
+        ("models/llama3.1/tokenizer.model", "llama3.1"),
         ("models/phi-3.5/tokenizer.json", "phi-3.5"),
         ("models/phi-3.5/vocab.json", "phi-3.5"),
         ("/", "tokenizer"),

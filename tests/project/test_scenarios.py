@@ -29,7 +29,8 @@ SCENARIOS = {
     ),
     "svc-job-db-corrupt": "service/jobs/test_store.py::test_a_store_that_is_damaged_is_refused_and_not_begun_anew",
     "svc-job-disk-full": (
-        "service/jobs/test_training.py::test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_retry_works"
+        "service/jobs/test_training.py"
+        "::test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_retry_works"
     ),
     "svc-job-idempotency": (
         "service/jobs/test_store.py::test_the_same_key_and_request_are_one_job_and_another_request_is_refused"

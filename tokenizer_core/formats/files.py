@@ -47,8 +47,8 @@ def opened(path: Path, *, follow_links: bool = True, directory: int | None = Non
     try:
         descriptor = os.open(path, flags, dir_fd=directory)
     except (FileNotFoundError, NotADirectoryError):
-        where = "" if directory is not None else f" at {path.parent}"
-        raise ArtifactNotFound(f"there is no file {path.name}{where}", field=path.name) from None
+        missing = path.name if directory is not None else path
+        raise ArtifactNotFound(f"there is no file {missing}", field=path.name) from None
     except (OSError, ValueError) as error:
         raise InvalidArtifact(f"{path.name} cannot be opened: {reason(error)}", field=path.name) from None
     try:

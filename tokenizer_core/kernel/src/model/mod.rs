@@ -1,7 +1,7 @@
 //! What turns pieces into ids: the one stage that differs from family to family.
 //!
-//! A model sees pieces that a cache missed, many at a time and hardly any twice. It knows no cache, no thread and no output,
-//! and what is above it knows no model.
+//! A model sees pieces that a cache missed, many at a time and hardly any twice. It knows no cache, no thread and no
+//! output, and what is above it knows no model.
 
 pub mod bpe;
 mod piece_ids;
