@@ -98,8 +98,18 @@ def address(sandbox: Path) -> Iterator[str]:
             server.wait(timeout=30)
 
 
-@pytest.mark.parametrize("block", blocks("bash"), ids=place)
-def test_shown_commands_give_the_shown_answers(block: Block, sandbox: Path, address: str) -> None:
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```bash" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
+)
+def test_shown_commands_give_the_shown_answers(page: Path, sandbox: Path, address: str) -> None:
+    # In their order: a block may need the files of those before it.
+    for block in blocks("bash"):
+        if block.page == page:
+            run_block(block, sandbox, address)
+
+
+def run_block(block: Block, sandbox: Path, address: str) -> None:
+    """Run one block of commands, and compare what it prints with the answer that the page shows."""
     script = block.text.replace(SHOWN_ADDRESS, address)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
@@ -109,17 +119,17 @@ def test_shown_commands_give_the_shown_answers(block: Block, sandbox: Path, addr
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"{place(block)}: {done.stderr}"
     assert_only_scratch(sandbox)
     if block.answer is None:
         return
     language, shown = block.answer
     if language == "json":
-        assert json.loads(done.stdout) == json.loads(shown)
+        assert json.loads(done.stdout) == json.loads(shown), place(block)
     else:
         # A line of three dots stands for anything.
         pattern = re.escape(shown.strip()).replace(r"\.\.\.", r"(?s:.*)")
-        assert re.fullmatch(pattern, done.stdout.strip()), done.stdout
+        assert re.fullmatch(pattern, done.stdout.strip()), f"{place(block)}: {done.stdout}"
 
 
 @pytest.mark.parametrize(
