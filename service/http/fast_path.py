@@ -7,6 +7,7 @@ nothing waits here.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Literal
@@ -35,7 +36,7 @@ _Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
 """What ``tokenizer_core.Responder`` returns."""
 
 
-class PlainRequests:
+class PlainRequests(ABC):
     """The kernel's answers to what callers of a route commonly send, byte for byte those of its models.
 
     The kernel takes a body's bytes and gives those of the answer: no Python object is made of what is in them. What is
@@ -60,8 +61,9 @@ class PlainRequests:
             return None
         return Answer([given[0]], given[1], loaded.hash)
 
+    @abstractmethod
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
-        raise NotImplementedError
+        """Ask the kernel, for one kind of request."""
 
     def _most_items(self, may_take_long: bool) -> int:
         return self._most if may_take_long else min(self._most, INLINE_ITEMS)

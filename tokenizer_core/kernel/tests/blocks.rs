@@ -125,7 +125,7 @@ fn with_room(pipeline: &Pipeline, text: &str, room: usize) -> Vec<u32> {
 
 /// What a block has found is its own, though the cache forgets it before the block is given.
 #[test]
-fn what_is_forgotten_within_a_portion_stands_in_it() {
+fn what_is_forgotten_within_a_block_stands_in_it() {
     let lengths = [11, 20, 40, 100];
     let known: Vec<String> = lengths.iter().map(|length| format!(" {}", "k".repeat(*length))).collect();
     for cache_bytes in [1 << 12, 1 << 13, 1 << 14] {

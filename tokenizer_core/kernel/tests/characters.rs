@@ -6,12 +6,12 @@ use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::transcode::utf8::Utf8;
 
 fn utf8(characters: usize) -> impl Iterator<Item = Utf8> {
-    SimdLevel::available().map(move |path| Utf8::with_room(characters, path).unwrap())
+    SimdLevel::available().map(move |level| Utf8::with_room(characters, level).unwrap())
 }
 
 #[test]
 fn room_that_no_memory_has_is_not_given() {
-    assert!(SimdLevel::available().all(|path| Utf8::with_room(1 << 58, path).is_none()));
+    assert!(SimdLevel::available().all(|level| Utf8::with_room(1 << 58, level).is_none()));
 }
 
 #[test]

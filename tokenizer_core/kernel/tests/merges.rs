@@ -101,8 +101,8 @@ proptest! {
         piece in prop::collection::vec(prop::sample::select(b"aabc".to_vec()), 0..160),
     ) {
         let vocabulary = common::drawn_vocabulary(&[b"abc"], &draws);
-        for path in SimdLevel::available() {
-            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
+        for level in SimdLevel::available() {
+            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(level);
             let ids = Merger::default().merge(&table, &piece).to_vec();
             prop_assert_eq!(ids, common::merge_slowly(&vocabulary, &piece));
         }
@@ -145,8 +145,8 @@ proptest! {
     ) {
         let drawn = common::drawn_vocabulary(&[b"abc"], &draws);
         let vocabulary = order.map_or_else(|| drawn.clone(), |order| common::reordered(&drawn, order));
-        for path in SimdLevel::available() {
-            let table = MergeTable::with_tags(&vocabulary, &HashSet::new(), tag_bits).unwrap().on(path);
+        for level in SimdLevel::available() {
+            let table = MergeTable::with_tags(&vocabulary, &HashSet::new(), tag_bits).unwrap().on(level);
             check_lanes::<16>(&vocabulary, &table, &pieces)?;
             check_lanes::<32>(&vocabulary, &table, &pieces)?;
             check_lanes::<64>(&vocabulary, &table, &pieces)?;
@@ -164,8 +164,8 @@ proptest! {
     ) {
         let drawn = common::drawn_vocabulary(&[b"\0 ad\x80\xc3\xff"], &draws);
         let vocabulary = common::renumbered(&drawn, |id| added + if id < 256 { id ^ exchanged } else { id });
-        for path in SimdLevel::available() {
-            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(path);
+        for level in SimdLevel::available() {
+            let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap().on(level);
             check_lanes::<16>(&vocabulary, &table, &pieces)?;
             check_lanes::<32>(&vocabulary, &table, &pieces)?;
         }

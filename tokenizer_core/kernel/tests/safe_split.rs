@@ -83,15 +83,15 @@ fn few_pairs_that_no_token_spans_are_left_uncut() {
 #[test]
 fn a_quarter_beyond_ascii_is_worth_cutting_and_a_byte_less_is_not() {
     let vocabulary = common::drawn_vocabulary(&[b"abc"], &[]);
-    for path in SimdLevel::available() {
-        let split = SafeSplit::new(&vocabulary, path).unwrap();
+    for level in SimdLevel::available() {
+        let split = SafeSplit::new(&vocabulary, level).unwrap();
         for count in 1..80 {
             let text = "é".repeat(count) + &"a".repeat(6 * count + 1);
             let (quarter, less) = (&text[..text.len() - 1], &text);
-            assert!(split.is_worth_cutting(quarter.as_bytes()), "{} {count}", path.name());
-            assert!(!split.is_worth_cutting(less.as_bytes()), "{} {count}", path.name());
+            assert!(split.is_worth_cutting(quarter.as_bytes()), "{} {count}", level.name());
+            assert!(!split.is_worth_cutting(less.as_bytes()), "{} {count}", level.name());
         }
-        assert!(!split.is_worth_cutting(b"") && !split.is_worth_cutting(&[b'a'; 200]), "{}", path.name());
+        assert!(!split.is_worth_cutting(b"") && !split.is_worth_cutting(&[b'a'; 200]), "{}", level.name());
     }
 }
 
@@ -130,19 +130,19 @@ proptest! {
         let ends: Vec<u32> = ends.collect();
         let start = if skipped == 0 { 0 } else { ends.get(skipped - 1).copied().unwrap_or(0) };
         let ends: Vec<u32> = ends.into_iter().filter(|end| *end > start).collect();
-        let cut = |path, tell_parts| {
+        let cut = |level, tell_parts| {
             let mut cuts = Cuts::default();
-            SafeSplit::new(&vocabulary, path).unwrap().cut(&text, start as usize, &ends, tell_parts, &mut cuts);
+            SafeSplit::new(&vocabulary, level).unwrap().cut(&text, start as usize, &ends, tell_parts, &mut cuts);
             (cuts.ends().to_vec(), cuts.parts().to_vec())
         };
         let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
         let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
         let truth = cut(SimdLevel::Portable, true);
-        for path in SimdLevel::available() {
-            prop_assert_eq!(cut(path, true), truth.clone(), "{}", path.name());
-            prop_assert_eq!(cut(path, false), (truth.0.clone(), Vec::new()), "{}", path.name());
-            let split = SafeSplit::new(&vocabulary, path).unwrap();
-            prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
+        for level in SimdLevel::available() {
+            prop_assert_eq!(cut(level, true), truth.clone(), "{}", level.name());
+            prop_assert_eq!(cut(level, false), (truth.0.clone(), Vec::new()), "{}", level.name());
+            let split = SafeSplit::new(&vocabulary, level).unwrap();
+            prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", level.name());
         }
     }
 
@@ -155,9 +155,9 @@ proptest! {
         let text = pieces.concat();
         let beyond = text.bytes().filter(|byte| *byte >= 0x80).count();
         let worth = text.chars().any(|character| character >= '\u{3000}') || beyond > 0 && beyond * 4 >= text.len();
-        for path in SimdLevel::available() {
-            let split = SafeSplit::new(&vocabulary, path).unwrap();
-            prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", path.name());
+        for level in SimdLevel::available() {
+            let split = SafeSplit::new(&vocabulary, level).unwrap();
+            prop_assert_eq!(split.is_worth_cutting(text.as_bytes()), worth, "{}", level.name());
         }
     }
 }

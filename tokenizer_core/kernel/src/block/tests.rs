@@ -211,7 +211,7 @@ proptest! {
 }
 
 #[test]
-fn a_portion_may_be_full_of_pieces_and_of_ids() {
+fn a_block_may_be_full_of_pieces_and_of_ids() {
     let text: Vec<u8> = (0..PIECES).flat_map(|at| [b'a' + (at % 26) as u8, b'a' + (at / 26) as u8]).collect();
     let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
     let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
