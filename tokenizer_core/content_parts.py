@@ -22,6 +22,9 @@ _MEDIA = frozenset(
 )
 """The types of parts that stand for tokens which no template writes, and the keys that hold what they are made from."""
 
+_BESIDE = frozenset(f"{kind}{ending}" for kind in ("image", "audio", "video") for ending in ("", "s", "_url", "_urls"))
+"""The keys under which some clients send media beside the content of a message."""
+
 
 def media_of(part: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the kind of media in a content part and the field that names it; None if there is none.
@@ -37,34 +40,36 @@ def media_of(part: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def refuse_media(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse media by their names, at any depth of content: their ids do not come from the template.
+    """Refuse media by their names, beside content and at any depth of it: their ids do not come from the template.
 
     Raises:
         InvalidOption
     """
     for at, message in enumerate(messages):
+        beside = next((key for key in message if key in _BESIDE and message[key]), None)
+        if beside is not None:
+            raise InvalidOption(
+                f"{beside!r} beside content is not supported; only text is encoded here",
+                field=f"messages[{at}].{beside}",
+            )
         _refuse_in(message.get("content"), f"messages[{at}].content", 0)
 
 
 def _refuse_in(content: Any, place: str, depth: int) -> None:
-    if depth > MAX_DEPTH or isinstance(content, str):
+    if depth > MAX_DEPTH:
         return  # What is nested deeper is refused as a whole.
-    one = isinstance(content, Mapping)
-    if not one and not isinstance(content, (list, tuple)):
-        return
-    for index, part in enumerate((content,) if one else content):
-        if not isinstance(part, Mapping):
-            continue
-        media, inner = media_of(part), part.get("content")
-        if media is None and inner is None:
-            continue
-        here = place if one else f"{place}[{index}]"
+    if isinstance(content, (list, tuple)):
+        for index, part in enumerate(content):
+            _refuse_in(part, f"{place}[{index}]", depth + 1)
+    elif isinstance(content, Mapping):
+        media = media_of(content)
         if media is not None:
             raise InvalidOption(
                 f"a content part of type {media[0]!r} is not supported; only text is encoded here",
-                field=f"{here}.{media[1]}",
+                field=f"{place}.{media[1]}",
             )
-        _refuse_in(inner, f"{here}.content", depth + 1)
+        for key in ("content", "text"):
+            _refuse_in(content.get(key), f"{place}.{key}", depth + 1)
 
 
 def present(message: Mapping[str, Any]) -> dict[str, Any]:

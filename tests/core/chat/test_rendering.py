@@ -226,6 +226,32 @@ def test_media_are_refused_by_name(tiny: Tokenizer, role: str, content: Any, kin
         assert caught.value.place["field"] == f"messages[0].content{field}"
 
 
+@pytest.mark.parametrize("key", ["image", "images", "image_url", "audio", "audios", "video", "videos", "video_urls"])
+def test_media_beside_content_are_refused_by_name(tiny: Tokenizer, key: str) -> None:
+    twin = tiny.with_template("{{ '<image>' if messages[1].images else '' }}{{ messages[1].content }}")
+    chat = [{"role": "user", "content": "a"}, {"role": "tool", "content": "q", key: ["x.png"]}]
+    with pytest.raises(InvalidOption, match=f"'{key}' beside content is not supported") as caught:
+        twin.render_chat(chat)
+    assert caught.value.place["field"] == f"messages[1].{key}"
+    empty: list[Any] = []
+    for nothing in (None, empty, ""):
+        assert twin.render_chat([chat[0], {**chat[1], key: nothing}]).text == "q"
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        ([[{"type": "image"}]], "[0][0].type"),
+        ([{"type": "text", "text": {"image": "x"}}], "[0].text.type"),
+        ([{"type": "text", "text": [{"type": "video"}]}], "[0].text[0].type"),
+    ],
+)
+def test_media_are_refused_however_they_are_nested(tiny: Tokenizer, content: Any, field: str) -> None:
+    with pytest.raises(InvalidOption, match="is not supported; only text") as caught:
+        tiny.with_template("{{ messages }}").render_chat([{"role": "user", "content": content}])
+    assert caught.value.place["field"] == f"messages[0].content{field}"
+
+
 def test_media_that_are_null_are_not_there(tiny: Tokenizer) -> None:
     """A data set has all keys in all parts; templates ask only whether ``image`` is one."""
     twin = tiny.with_template(
