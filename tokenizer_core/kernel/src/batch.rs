@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use crate::capacity::{for_ids, reserve};
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::scratch::Scratch;
-use crate::simd::room::{for_ids, reserve};
 
 /// Text that is worth a thread, in bytes: a call waits for all threads that it starts, even where no core is free.
 const WORTHWHILE: usize = 128 * 1024;

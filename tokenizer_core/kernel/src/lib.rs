@@ -8,13 +8,14 @@
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
 //! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`, `transcode`,
-//! `regex`, `byte_alphabet` and `hashing` serve all of them; `simd` hides what depends on the machine, and `parallel`
-//! shares work among threads. Only `py` knows Python.
+//! `regex`, `byte_alphabet`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and
+//! `parallel` shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
 pub mod block;
 mod byte_alphabet;
+mod capacity;
 pub mod config;
 pub mod decode;
 pub mod encode;

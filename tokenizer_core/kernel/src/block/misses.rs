@@ -3,10 +3,10 @@
 
 use super::longer::WidePiece;
 use super::{Keys, Miss, PIECES, Pieces, STEP};
+use crate::capacity::reserve;
 use crate::error::Result;
 use crate::model::{AnyModel, Piece, PieceIds, Work};
 use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, PLACE_SHIFT, WideIds};
-use crate::simd::room::reserve;
 
 /// Twice as many as there are pieces.
 const BUCKETS: usize = 2 * PIECES;

@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::capacity::reserve;
 use crate::config::AddedToken;
 use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
 pub use crate::decode::decoder::{Decoder, Join};
@@ -16,7 +17,6 @@ use crate::decode::steps::{StepTables, Steps, Unit};
 pub use crate::decode::stream::{StreamDecoder, TextStream};
 use crate::error::{Code, Error, Result};
 use crate::simd::prefetch::prefetch_at;
-use crate::simd::room::reserve;
 use crate::vocabulary::Vocabulary;
 
 /// The longest length in the table of lengths, which has 0 for longer tokens, for holes and for special tokens.

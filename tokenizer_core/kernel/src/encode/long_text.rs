@@ -6,11 +6,11 @@
 //! encoded on their own.
 
 use super::{Pipeline, shift};
+use crate::capacity::for_ids;
 use crate::error::Result;
 use crate::output::{Sink, Tokens};
 use crate::regex::StepBudget;
 use crate::scratch::Scratch;
-use crate::simd::room::for_ids;
 
 /// Text that is worth a thread, in bytes: enough to be worth filling the thread's caches.
 const WORTHWHILE: usize = 256 * 1024;

@@ -1,9 +1,9 @@
 //! Lists of numbers.
 
 use super::decimal::{first_digits, put, ready};
+use crate::capacity::reserve;
 use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
 use crate::simd::level::Portable;
-use crate::simd::room::reserve;
 use crate::simd::words::lowest_bit;
 
 /// Bytes of the longest number, and of what stands around it.

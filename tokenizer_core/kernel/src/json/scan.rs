@@ -6,8 +6,8 @@ use super::decimal::leading_number;
 use super::numbers::read_numbers;
 use super::special::plain_run;
 use super::string::unescape;
+use crate::capacity::reserve;
 use crate::simd::byte_vector::WINDOW;
-use crate::simd::room::reserve;
 use crate::simd::words::padded;
 
 /// The place of a string: in the body, or in the scanner's own text with its escapes resolved.

@@ -1,8 +1,8 @@
 //! Strings with escapes. The text between two escapes is copied in chunks of 64 bytes, needed or not.
 
 use super::special::specials;
+use crate::capacity::reserve;
 use crate::simd::byte_vector::WINDOW;
-use crate::simd::room::reserve;
 use crate::simd::words::bytes_at;
 
 /// What is looked at together: a window, and after it another for an escape or a copy that begins in the first.

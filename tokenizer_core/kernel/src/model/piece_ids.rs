@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::simd::room::reserve;
+use crate::capacity::reserve;
 
 /// An id, and how many bytes of its piece it stands for: those behind the token before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroable, Pod)]

@@ -7,9 +7,9 @@ pub(crate) mod unit_index;
 
 use std::ops::Range;
 
+use crate::capacity::reserve;
 use crate::model::Token;
 use crate::normalize::Alignment;
-use crate::simd::room::reserve;
 
 /// A text between added tokens as the pretokenizer saw it, and the way back to the caller's text.
 #[derive(Debug, Clone, Copy)]

@@ -3,12 +3,12 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use crate::capacity::{for_ids, reserve, with_room};
 use crate::decode::TokenBytes;
 use crate::decode::steps::{Step, Steps, Unit};
 use crate::model::Token;
 use crate::output::unit_index::UnitIndex;
 use crate::output::{Sink, Stretch};
-use crate::simd::room::{for_ids, reserve, with_room};
 
 /// Ids whose spans are made together: many enough to be worth it, and few enough to be still in cache.
 const WAITING: usize = 1024;

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
-use crate::simd::room::trim;
+use crate::capacity::trim;
 
 /// Ids as Python sees them.
 pub type Array<'py> = Bound<'py, PyArray1<u32>>;

@@ -13,10 +13,10 @@ use super::pipeline::{PyPipeline, options};
 use super::raise::{exception, run_on};
 use super::text::utf8;
 use super::{arguments, array, decode};
+use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::output::count::Count;
 use crate::output::inline::InlineIds;
-use crate::simd::room::for_ids;
 
 /// Bytes of a text whose ids need no memory but the array's.
 const SHORT: usize = 2048;

@@ -11,9 +11,9 @@ use pyo3::types::{PyBytes, PyString};
 
 use super::ids::Ids;
 use super::raise::{exception, run};
+use crate::capacity::with_room;
 use crate::decode::{Decoder, TokenBytes};
 use crate::encode::{Pipeline, PipelineStream};
-use crate::simd::room::with_room;
 
 /// Bytes that an id becomes: on average, and at most, for memory that is only reserved.
 const EXPECTED: usize = 5;

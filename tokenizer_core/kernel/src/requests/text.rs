@@ -4,6 +4,7 @@ use super::Answer;
 use super::answer::write_rows;
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
+use crate::capacity::for_ids;
 use crate::decode::steps::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
@@ -11,7 +12,6 @@ use crate::json::numbers::{write_ids, write_number, write_spans};
 use crate::json::scan::{Place, Scanner, Seen};
 use crate::output::count::Count;
 use crate::output::offsets::Offsets;
-use crate::simd::room::for_ids;
 
 /// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What depends on the machine: instructions, memory pages, room in vectors, cache lines, words, branches.
+//! What depends on the machine: instructions, memory pages, cache lines, words, branches.
 
 pub(crate) mod branch;
 pub(crate) mod byte_vector;
@@ -8,6 +8,5 @@ pub mod level;
 pub(crate) mod maximum;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
-pub(crate) mod room;
 pub(crate) mod tagged_line;
 pub(crate) mod words;

@@ -7,8 +7,8 @@ mod words;
 use std::ops::Deref;
 
 use self::words::FromUtf32;
+use crate::capacity::reserve;
 use crate::simd::level::SimdLevel;
-use crate::simd::room::reserve;
 
 /// The most bytes a character becomes.
 const MOST: usize = 4;

@@ -1,4 +1,4 @@
-//! Room in vectors that grow with a text.
+//! The capacity of vectors that grow with a text.
 
 use crate::error::OutOfMemory;
 
@@ -36,6 +36,7 @@ pub(crate) fn for_ids(bytes: usize) -> Vec<u32> {
 }
 
 /// Give back room for the worst case, before the items are kept for long.
+#[cfg(any(test, feature = "python"))]
 pub(crate) fn trim<T>(items: &mut Vec<T>) {
     if items.capacity() * size_of::<T>() >= LARGE {
         items.shrink_to_fit();
