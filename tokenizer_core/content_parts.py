@@ -46,13 +46,17 @@ def refuse_media(messages: Sequence[Mapping[str, Any]]) -> None:
         InvalidOption
     """
     for at, message in enumerate(messages):
-        beside = next((key for key in message if key in _BESIDE and message[key]), None)
+        beside = next((key for key in message if key in _BESIDE and not _is_empty(message[key])), None)
         if beside is not None:
             raise InvalidOption(
                 f"{beside!r} beside content is not supported; only text is encoded here",
                 field=f"messages[{at}].{beside}",
             )
         _refuse_in(message.get("content"), f"messages[{at}].content", 0)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, (str, list, tuple, Mapping)) and not value)
 
 
 def _refuse_in(content: Any, place: str, depth: int) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import jinja2
+import numpy as np
 import pytest
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -233,8 +234,10 @@ def test_media_beside_content_are_refused_by_name(tiny: Tokenizer, key: str) -> 
     with pytest.raises(InvalidOption, match=f"'{key}' beside content is not supported") as caught:
         twin.render_chat(chat)
     assert caught.value.place["field"] == f"messages[1].{key}"
+    with pytest.raises(InvalidOption, match="beside content"):
+        twin.render_chat([chat[0], {**chat[1], key: np.zeros((2, 2))}])
     empty: list[Any] = []
-    for nothing in (None, empty, ""):
+    for nothing in (None, empty, "", False):
         assert twin.render_chat([chat[0], {**chat[1], key: nothing}]).text == "q"
 
 
