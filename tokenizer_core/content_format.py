@@ -21,7 +21,7 @@ ContentFormat = Literal["sent", "auto", "string", "parts"]
 _PARSER = Environment(extensions=[Generation, "jinja2.ext.loopcontrols"], autoescape=True)
 _PROBED = ("system", "developer", "user", "assistant")
 _TEXTS = ("probe one", "probe two")
-_PRINTED_LIST = re.compile(r"""['"]type['"]\s*:\s*['"]text['"]""")
+_PRINTED_LIST = re.compile(r"""['"]type['"]\s*:\s*['"]text['"]|['"]probe one['"]""")
 """The output of a template that prints a list of parts instead of reading it."""
 
 _STRING = " ".join(_TEXTS)
@@ -55,6 +55,11 @@ def content_format(source: str, role: str) -> Literal["string", "parts"]:
 def reads_strings(source: str, role: str) -> bool:
     """Tell whether a template writes the content of a role's messages if it is one string, as all but a few do."""
     return role not in _PROBED or _works(source, role, _STRING) or not _works(source, role, _PARTS[:1])
+
+
+def reads_string_parts(source: str, role: str) -> bool:
+    """Tell whether a template takes strings as parts of the content of a role's messages, as a few do."""
+    return _works(source, role, list(_TEXTS))
 
 
 def _works(source: str, role: str, content: Any) -> bool:

@@ -1,13 +1,21 @@
-"""Parts of message content: refuse media by name, and convert text to the form that the template reads."""
+"""Parts of message content: refuse what is not text by name, and convert text to the form that the template reads."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from tokenizer_core.content_format import ContentFormat, content_format, loops_over_parts, reads_strings
+from tokenizer_core.content_format import (
+    ContentFormat,
+    content_format,
+    loops_over_parts,
+    reads_string_parts,
+    reads_strings,
+)
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.template import MAX_DEPTH, Origins, concat
+from tokenizer_core.template import MAX_DEPTH, Origins, bare, concat
 
 BETWEEN = "\n"
 """Stands between the text parts of a message in one string, as in vLLM."""
@@ -24,6 +32,12 @@ _MEDIA = frozenset(
 
 _BESIDE = frozenset(f"{kind}{ending}" for kind in ("image", "audio", "video") for ending in ("", "s", "_url", "_urls"))
 """The keys under which some clients send media beside the content of a message."""
+
+_SPOKEN = ("system", "developer", "user", "assistant")
+"""The roles whose content is text. What a tool answers is data of any form, which templates print."""
+
+_COMPARED = re.compile(r"""type['"]?\]?\s*(?:==|in\b)\s*(['"][^'"]*['"]|[\[(][^\])]*)""")
+_QUOTED = re.compile(r"""['"]([^'"]*)['"]""")
 
 
 def media_of(part: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -102,8 +116,13 @@ def fitted(message: dict[str, Any], wanted: ContentFormat, source: str, origins:
     Args:
         message: tracked by ``origins`` as the one at ``at``.
         source: the template.
+
+    Raises:
+        InvalidOption: content that is neither a string nor text parts.
     """
     content, role = message.get("content"), message.get("role")
+    if role in _SPOKEN:
+        _refuse_unknown(content, role, source, f"messages[{at}].content")
     if wanted == "auto" and isinstance(content, (str, list)):
         wanted = _wanted(content, role if isinstance(role, str) else "", source)
     if wanted == "parts" and isinstance(content, str):
@@ -116,6 +135,36 @@ def fitted(message: dict[str, Any], wanted: ContentFormat, source: str, origins:
         between = origins.track(BETWEEN, at, "content")
         return {**message, "content": concat([each for text in texts for each in (between, text)][1:])}
     return message
+
+
+def _refuse_unknown(content: Any, role: str, source: str, place: str) -> None:
+    """Refuse what most templates print as it is or leave out, unless this one asks for it."""
+    if content is None or isinstance(content, str):
+        return
+    if not isinstance(content, list):
+        raise InvalidOption("content is a string or a list of parts", field=place)
+    for index, part in enumerate(content):
+        here = f"{place}[{index}]"
+        if isinstance(part, str) and reads_string_parts(source, role):
+            continue
+        if not isinstance(part, dict):
+            raise InvalidOption('a content part is an object, {"type": "text", "text": ...}', field=here)
+        kind = part.get("type")
+        if kind == "text" and not isinstance(part.get("text"), str):
+            raise InvalidOption("a content part of type 'text' has its text, a string, as text", field=f"{here}.text")
+        if kind == "text" or (isinstance(kind, str) and kind in _types_named_in(source)):
+            continue
+        named = f"of type {bare(kind)[:80]!r}" if isinstance(kind, str) else "without a type"
+        raise InvalidOption(
+            f'a content part {named} is not supported here; the text of a part is {{"type": "text", "text": ...}}',
+            field=f"{here}.type",
+        )
+
+
+@lru_cache(maxsize=128)
+def _types_named_in(source: str) -> frozenset[str]:
+    """Return what a template compares types with: it knows what to do with parts of these."""
+    return frozenset(name for found in _COMPARED.findall(source) for name in _QUOTED.findall(found))
 
 
 def as_read(message: Mapping[str, Any], source: str) -> Mapping[str, Any]:

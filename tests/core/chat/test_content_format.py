@@ -9,7 +9,7 @@ import pytest
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, source, tokenizer
 from tests.support.data import needs_data
 from tokenizer_core import InvalidOption, Tokenizer
-from tokenizer_core.content_format import content_format, loops_over_parts, reads_strings
+from tokenizer_core.content_format import content_format, loops_over_parts, reads_string_parts, reads_strings
 from tokenizer_core.errors import TokdError
 
 JOINED = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
@@ -73,11 +73,61 @@ def test_every_part_keeps_its_place(gpt2: Tokenizer) -> None:
     assert [span.field for span in wrapped.spans] == ["role", "content"]
 
 
-def test_other_lists_are_left_alone(gpt2: Tokenizer) -> None:
+def test_what_a_tool_answers_is_left_alone(gpt2: Tokenizer) -> None:
+    """Llama 3.1 prints it as JSON, and others the ``output`` of its items."""
     tok = gpt2.with_template("{% for m in messages %}{{ m.content | tojson }}{% endfor %}")
-    for content in ([{"output": "x"}], ["a"], [1], {"a": "b"}, [{"type": "text", "text": 7}], [{"type": "new"}]):
+    for content in ([{"output": "x"}], ["a"], [1], {"a": "b"}, [{"type": "text", "text": 7}], [{"type": "new"}], 5):
         messages = chat(content, "tool")
         assert tok.render_chat(messages, content_format="auto").text == tok.render_chat(messages).text
+
+
+@pytest.mark.parametrize("role", ["system", "developer", "user", "assistant"])
+@pytest.mark.parametrize(
+    ("content", "field", "words"),
+    [
+        (5, "", "content is a string or a list of parts"),
+        (True, "", "content is a string or a list of parts"),
+        ({"a": "b"}, "", "content is a string or a list of parts"),
+        ([1], "[0]", "a content part is an object"),
+        (["a"], "[0]", "a content part is an object"),
+        ([["a"]], "[0]", "a content part is an object"),
+        ([TWO[0], None], "[1]", "a content part is an object"),
+        ([{"type": "foo"}], "[0].type", "of type 'foo' is not supported here"),
+        ([{"type": "input_text", "text": "a"}], "[0].type", "of type 'input_text' is not supported here"),
+        ([{"text": "a"}], "[0].type", "without a type"),
+        ([{"type": 7, "text": "a"}], "[0].type", "without a type"),
+        ([TWO[0], {"type": "text"}], "[1].text", "has its text, a string"),
+        ([{"type": "text", "text": 7}], "[0].text", "has its text, a string"),
+    ],
+)
+def test_what_is_no_text_is_refused_by_its_place(
+    gpt2: Tokenizer, role: str, content: Any, field: str, words: str
+) -> None:
+    for template in (JOINED, LOOPED):
+        with pytest.raises(InvalidOption, match=words) as caught:
+            gpt2.with_template(template).render_chat(chat(content, role), content_format="auto")
+        assert caught.value.place["field"] == f"messages[0].content{field}"
+
+
+def test_parts_that_the_template_asks_for_reach_it(gpt2: Tokenizer) -> None:
+    thinking = gpt2.with_template(
+        "{% for m in messages %}{% for p in m.content %}{% if p is string %}[{{ p }}]"
+        "{% elif p['type'] == 'text' %}({{ p.text }}){% elif p.type in ['thinking', 'reference'] %}"
+        "<{{ p.thinking }}>{% endif %}{% endfor %}{% endfor %}"
+    )
+    content = ["a", {"type": "thinking", "thinking": "b"}, TWO[0]]
+    assert thinking.render_chat(chat(content), content_format="auto").text == "[a]<b>(one)"
+    with pytest.raises(InvalidOption, match="of type 'signature' is not supported"):
+        thinking.render_chat(chat([{"type": "signature"}]))
+
+
+@needs_data
+def test_real_templates_that_take_strings_as_parts() -> None:
+    assert {name for name in TEMPLATES if reads_string_parts(source(name), "user")} == {
+        "GLM-4.6",
+        "MiniMax-M2",
+        "MiniMax-M3",
+    }
 
 
 def test_unknown_form_is_refused(gpt2: Tokenizer) -> None:

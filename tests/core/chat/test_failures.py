@@ -63,7 +63,7 @@ def test_a_failure_names_the_line_and_no_class_of_ours(tiny: Tokenizer, expressi
 
 def test_a_failure_in_a_macro_is_told_at_the_line_that_fails(tiny: Tokenizer) -> None:
     tok = tiny.with_template("{% macro f(x) %}\n{{ x.strip() }}\n{% endmacro %}\n\n{{ f(messages[0].content) }}")
-    error = failure(tok, content=5)
+    error = failure(tok, role="tool", content=5)
     assert " in line 2: 'int object' has no attribute 'strip'" in error.message
     assert error.place == {"field": "messages[0].content"}
 

@@ -315,7 +315,7 @@ def test_a_tokenizer_without_a_template_says_so(tiny: Tokenizer) -> None:
 def test_what_a_template_fails_on_is_told_without_our_own_types(tiny: Tokenizer, content: Any, types: str) -> None:
     twin = tiny.with_template("{{ messages[0].role + messages[0].content }}")
     with pytest.raises(TemplateFailed, match=types):
-        twin.render_chat([{"role": "user", "content": content}])
+        twin.render_chat([{"role": "tool", "content": content}])
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_what_a_template_fails_on_is_told_without_our_own_types(tiny: Tokenizer,
         ({"role": 5, "content": "x"}, "role"),
         ({"role": "user"}, "content"),
         ({"role": "user", "content": None}, "content"),
-        ({"role": "user", "content": 5}, "content"),
-        ({"role": "user", "content": {"text": "x"}}, "content"),
+        ({"role": "tool", "content": 5}, "content"),
+        ({"role": "tool", "content": {"text": "x"}}, "content"),
         ({"role": "assistant", "tool_calls": [{"name": "x"}]}, None),
     ],
 )

@@ -155,6 +155,10 @@ def test_options_reach_the_template(client: TestClient) -> None:
             "invalid_option",
             "messages[0].content[0].type",
         ),
+        *(
+            ({"messages": [{"role": "user", "content": content}]}, "invalid_option", f"messages[0].content{place}")
+            for content, place in ((5, ""), ([1], "[0]"), (["a"], "[0]"), ([{"type": "foo"}], "[0].type"))
+        ),
         (
             {"messages": SHORT, "add_generation_prompt": True, "continue_final_message": True},
             "invalid_option",
