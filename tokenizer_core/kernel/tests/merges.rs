@@ -7,18 +7,24 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::decode::cells::Cells;
 use tokd_kernel::model::bpe::Bpe;
 use tokd_kernel::model::bpe::backtrack::Backtracker;
 use tokd_kernel::model::bpe::heap::Merger;
 use tokd_kernel::model::bpe::lockstep::{LANES, Lanes};
 use tokd_kernel::model::bpe::ranks::{MergeTable, NEVER};
 use tokd_kernel::simd::level::SimdLevel;
+use tokd_kernel::vocabulary::token_table::TokenTable;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 fn tables(vocabulary: &Vocabulary) -> Bpe {
-    Bpe::new(vocabulary, &Arc::new(Cells::new(vocabulary, &[]).unwrap()), &HashSet::new(), false, SimdLevel::best())
-        .unwrap()
+    Bpe::new(
+        vocabulary,
+        &Arc::new(TokenTable::new(vocabulary, &[]).unwrap()),
+        &HashSet::new(),
+        false,
+        SimdLevel::best(),
+    )
+    .unwrap()
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::decode::cells::Cells;
 use tokd_kernel::model::bpe::ranks::MergeTable;
 use tokd_kernel::model::bpe::split_table::SplitTable;
 use tokd_kernel::model::bpe::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
 use tokd_kernel::vocabulary::Vocabulary;
+use tokd_kernel::vocabulary::token_table::TokenTable;
 
 fn split_table(vocabulary: &Vocabulary) -> (MergeTable, Option<SplitTable>) {
     let table = MergeTable::new(vocabulary, &HashSet::new()).unwrap();
@@ -47,9 +47,9 @@ fn check(vocabulary: &Vocabulary) {
 }
 
 fn check_index(vocabulary: &Vocabulary, split_table: &SplitTable, made: &[(u32, &[u8])]) {
-    let cells = Arc::new(Cells::new(vocabulary, &[]).unwrap());
+    let table = Arc::new(TokenTable::new(vocabulary, &[]).unwrap());
     for ignore_merges in [false, true] {
-        let index = TokenIndex::new(vocabulary, Arc::clone(&cells), Some(split_table), &HashSet::new(), ignore_merges);
+        let index = TokenIndex::new(vocabulary, Arc::clone(&table), Some(split_table), &HashSet::new(), ignore_merges);
         for (id, bytes) in vocabulary.tokens() {
             let key = Key::new(bytes, 0, bytes.len(), false);
             let is_reachable = bytes.len() == 1 || made.contains(&(id, bytes));

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokd_kernel::decode::cells::Cells;
 use tokd_kernel::model::bpe::ranks::MergeTable;
 use tokd_kernel::model::bpe::split_table::SplitTable;
 use tokd_kernel::model::bpe::token_index::TokenIndex;
 use tokd_kernel::piece_cache::Key;
 use tokd_kernel::vocabulary::Vocabulary;
+use tokd_kernel::vocabulary::token_table::TokenTable;
 
 /// Hold the index against a map from bytes to the first id: every token, and all of `others`.
 fn check(index: &TokenIndex, tokens: &[(u32, &[u8])], is_reachable: impl Fn(u32) -> bool, others: &[Vec<u8>]) {
@@ -131,8 +131,8 @@ proptest! {
         };
         let (opaque, never) = (some(&opaque), some(&never).into_iter().collect::<HashSet<u32>>());
         let vocabulary = Vocabulary::new(tokens.clone(), Vec::new(), opaque).unwrap();
-        let cells = Arc::new(Cells::new(&vocabulary, &[]).unwrap());
-        let index = TokenIndex::new(&vocabulary, cells, None, &never, true);
+        let table = Arc::new(TokenTable::new(&vocabulary, &[]).unwrap());
+        let index = TokenIndex::new(&vocabulary, table, None, &never, true);
         let kept = vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id) && !never.contains(id));
         let all: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
         check(&index, &kept.collect::<Vec<_>>(), |_| false, &neighbours(&all));
@@ -147,8 +147,8 @@ proptest! {
         let table = MergeTable::new(&vocabulary, &HashSet::new()).unwrap();
         let split_table = SplitTable::new(&vocabulary, &table);
         let is_reachable = |id: u32| split_table.as_ref().is_some_and(|split_table| split_table.is_reachable(id));
-        let cells = Arc::new(Cells::new(&vocabulary, &[]).unwrap());
-        let index = TokenIndex::new(&vocabulary, cells, split_table.as_ref(), &HashSet::new(), ignore_merges);
+        let table = Arc::new(TokenTable::new(&vocabulary, &[]).unwrap());
+        let index = TokenIndex::new(&vocabulary, table, split_table.as_ref(), &HashSet::new(), ignore_merges);
         let all: Vec<(u32, &[u8])> = vocabulary.tokens().collect();
         let kept: Vec<(u32, &[u8])> =
             all.iter().copied().filter(|(id, _)| ignore_merges || is_reachable(*id)).collect();

@@ -1,6 +1,5 @@
 //! Decode ids to bytes and text, at once or as a stream.
 
-pub mod cells;
 mod decoder;
 pub mod steps;
 mod stream;
@@ -11,13 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::capacity::reserve;
 use crate::config::AddedToken;
-use crate::decode::cells::{Cell, Cells, MIDDLE, ROOM};
 pub use crate::decode::decoder::{Decoder, Join};
 use crate::decode::steps::{StepTables, Steps, Unit};
 pub use crate::decode::stream::{StreamDecoder, TextStream};
 use crate::error::{Code, Error, Result};
 use crate::simd::prefetch::prefetch_at;
 use crate::vocabulary::Vocabulary;
+use crate::vocabulary::token_table::{Cell, MIDDLE, ROOM, TokenTable};
 
 /// The longest length in the table of lengths, which has 0 for longer tokens, for holes and for special tokens.
 const COUNTED: usize = 0x7F;
@@ -55,7 +54,7 @@ impl LoadId for AtomicU32 {
 /// The bytes of every id, added tokens included: decoding is one copy of fixed size a token.
 #[derive(Debug)]
 pub struct TokenBytes {
-    cells: Arc<Cells>,
+    table: Arc<TokenTable>,
     lengths: Vec<u8>,
     steps: StepTables,
 }
@@ -66,32 +65,32 @@ impl TokenBytes {
     /// # Errors
     /// `invalid_file` for more than 4 GiB of tokens.
     pub fn new(vocabulary: &Vocabulary, added_tokens: &[AddedToken]) -> Result<Self> {
-        let cells = Cells::new(vocabulary, added_tokens)?;
+        let table = TokenTable::new(vocabulary, added_tokens)?;
         let length = |(id, cell): (u32, &Cell)| {
             let counted = || {
-                let bytes = cells.get(id).filter(|bytes| bytes.len() <= COUNTED && !cells.is_special(id))?;
+                let bytes = table.get(id).filter(|bytes| bytes.len() <= COUNTED && !table.is_special(id))?;
                 Some(bytes.len() as u8)
             };
             cell.plain().or_else(counted).unwrap_or(0)
         };
-        let lengths = (0..).zip(cells.all()).map(length).collect();
-        Ok(Self { cells: Arc::new(cells), lengths, steps: StepTables::default() })
+        let lengths = (0..).zip(table.all()).map(length).collect();
+        Ok(Self { table: Arc::new(table), lengths, steps: StepTables::default() })
     }
 
     /// The bytes alone.
-    pub(crate) fn cells(&self) -> &Arc<Cells> {
-        &self.cells
+    pub(crate) fn table(&self) -> &Arc<TokenTable> {
+        &self.table
     }
 
     /// One more than the highest id.
     pub fn id_limit(&self) -> u32 {
-        self.cells.id_limit()
+        self.table.id_limit()
     }
 
     /// The bytes of a token, or `None` for a hole.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&[u8]> {
-        self.cells.get(id)
+        self.table.get(id)
     }
 
     /// The length of a token in bytes, and 0 for a hole.
@@ -130,7 +129,7 @@ impl TokenBytes {
                 let Some(rare) = ids[at..].chunks(COPIED).next() else { break };
                 for id in rare.iter().map(LoadId::load_id) {
                     let token = self.get(id).ok_or_else(|| self.unknown(&id.to_string(), block * BLOCK + at))?;
-                    if !(skip_special_tokens && self.cells.is_special(id)) {
+                    if !(skip_special_tokens && self.table.is_special(id)) {
                         reserve(bytes, token.len());
                         bytes.extend_from_slice(token);
                     }
@@ -146,7 +145,7 @@ impl TokenBytes {
     #[inline]
     fn write_common(&self, ids: &[impl LoadId], out: &mut [MaybeUninit<u8>]) -> (usize, usize) {
         assert!(out.len() >= ids.len() * MIDDLE + ROOM);
-        let hole = self.cells.id_limit();
+        let hole = self.table.id_limit();
         let place = |id: &_| LoadId::load_id(id).min(hole);
         let (mut at, mut end) = (0, 0);
         let (together, rest) = ids.as_chunks::<COPIED>();
@@ -154,7 +153,7 @@ impl TokenBytes {
             prefetch_at(ids.as_ptr().wrapping_add(AHEAD));
             // SAFETY: the assertion above: each id before took at most `MIDDLE` bytes, so there is room for those of
             // the next ones and for `ROOM` more. `place` clips each id to the limit.
-            let Some(written) = (unsafe { self.cells.write(ids.each_ref().map(place), out.as_mut_ptr().add(end)) })
+            let Some(written) = (unsafe { self.table.write(ids.each_ref().map(place), out.as_mut_ptr().add(end)) })
             else {
                 return (at, end);
             };
@@ -163,7 +162,7 @@ impl TokenBytes {
         }
         for id in rest {
             // SAFETY: as above.
-            let Some(written) = (unsafe { self.cells.write([place(id)], out.as_mut_ptr().add(end)) }) else { break };
+            let Some(written) = (unsafe { self.table.write([place(id)], out.as_mut_ptr().add(end)) }) else { break };
             at += 1;
             end += written;
         }

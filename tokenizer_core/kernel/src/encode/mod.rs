@@ -10,7 +10,6 @@ use std::sync::Arc;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::block::{PIECES, Pieces};
 use crate::config::Config;
-use crate::decode::cells::Cells;
 use crate::decode::{Join, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
 use crate::model::AnyModel;
@@ -23,6 +22,7 @@ use crate::regex::StepBudget;
 use crate::scratch::{Scratch, ScratchPool};
 use crate::simd::level::SimdLevel;
 use crate::simd::prefetch::prefetch_bytes;
+use crate::vocabulary::token_table::TokenTable;
 use crate::vocabulary::{MissingBytes, Vocabulary};
 
 /// Bytes of a text that are prefetched before the first is read.
@@ -93,11 +93,11 @@ impl Pipeline {
         let normalizer = Normalizer::new(&config.normalizer)?;
         let missing_bytes = Some(vocabulary.missing_bytes()).filter(|missing| !missing.is_empty());
         let model = match &missing_bytes {
-            None => AnyModel::new(&vocabulary, tokens.cells(), &specials, config.ignore_merges, level)?,
+            None => AnyModel::new(&vocabulary, tokens.table(), &specials, config.ignore_merges, level)?,
             Some(missing) => {
                 let complete = vocabulary.completed(missing)?;
-                let cells = Arc::new(Cells::new(&complete, &[])?);
-                AnyModel::new(&complete, &cells, &specials, config.ignore_merges, level)?
+                let table = Arc::new(TokenTable::new(&complete, &[])?);
+                AnyModel::new(&complete, &table, &specials, config.ignore_merges, level)?
             }
         };
         Ok(Self {

@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 use self::bpe::Bpe;
 pub use self::piece_ids::{PieceIds, Token};
-use crate::decode::cells::Cells;
 use crate::error::{Code, Error, Result};
 pub use crate::model::bpe::boundaries::Cuts;
 use crate::piece_cache::{KEY_LIMIT, Key};
 use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
+use crate::vocabulary::token_table::TokenTable;
 
 /// A piece that is not empty, in a text that all pieces of a call share.
 #[derive(Debug, Clone, Copy)]
@@ -133,12 +133,12 @@ impl AnyModel {
     /// What the model refuses.
     pub fn new(
         vocabulary: &Vocabulary,
-        cells: &Arc<Cells>,
+        table: &Arc<TokenTable>,
         never: &HashSet<u32>,
         ignore_merges: bool,
         level: SimdLevel,
     ) -> Result<Self> {
-        Ok(Self::Bpe(Box::new(Bpe::new(vocabulary, cells, never, ignore_merges, level)?)))
+        Ok(Self::Bpe(Box::new(Bpe::new(vocabulary, table, never, ignore_merges, level)?)))
     }
 
     /// See [`Model::TILES`].

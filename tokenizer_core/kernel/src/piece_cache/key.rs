@@ -45,7 +45,7 @@ impl Key {
     /// The key of no piece, since none is empty.
     pub const EMPTY: Self = Self(0);
 
-    /// From the word of a token's cell: the text, zeros, and the length in the highest byte.
+    /// From a word of the text, zeros, and the length in the highest byte.
     #[inline(always)]
     pub(crate) fn of_word(word: u128) -> Self {
         Self(word)

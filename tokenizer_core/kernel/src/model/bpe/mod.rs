@@ -15,7 +15,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Cuts, Model, Piece, PieceIds, Uncovered};
-use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
 use crate::model::bpe::boundaries::SafeSplit;
@@ -28,6 +27,7 @@ use crate::parallel::join;
 use crate::piece_cache::WIDE_LIMIT;
 use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
+use crate::vocabulary::token_table::TokenTable;
 
 /// From this many tokens on, a second thread is worth its start.
 const LARGE: u32 = 10_000;
@@ -88,7 +88,7 @@ impl Bpe {
     /// `missing_byte`.
     pub fn new(
         vocabulary: &Vocabulary,
-        cells: &Arc<Cells>,
+        table: &Arc<TokenTable>,
         never: &HashSet<u32>,
         ignore_merges: bool,
         level: SimdLevel,
@@ -100,7 +100,7 @@ impl Bpe {
             let lengths = split_table
                 .as_ref()
                 .and_then(|split_table| Lengths::new(vocabulary, |id| split_table.is_reachable(id)));
-            let tokens = TokenIndex::new(vocabulary, Arc::clone(cells), split_table.as_ref(), never, ignore_merges);
+            let tokens = TokenIndex::new(vocabulary, Arc::clone(table), split_table.as_ref(), never, ignore_merges);
             Result::Ok((merges, split_table, lengths, tokens))
         };
         let (built, boundaries) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };

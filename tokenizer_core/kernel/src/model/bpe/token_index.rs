@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::decode::cells::Cells;
 use crate::error::Result;
 use crate::hashing::KeyedHash;
 use crate::model::bpe::split_table::SplitTable;
-use crate::piece_cache::{Key, WideKey};
+use crate::piece_cache::{KEY_LIMIT, Key, WideKey};
 use crate::simd::pages::Table;
 use crate::simd::prefetch::prefetch;
 use crate::simd::tagged_line::{Line, WAYS};
 use crate::vocabulary::Vocabulary;
+use crate::vocabulary::token_table::{SHORT, TokenTable};
 
 /// The slot of a line that has a tag, or 0; no two slots have the same tag. All slots are looked at, since a branch on
 /// which one it is would be unpredictable.
@@ -35,7 +35,7 @@ struct Address {
 /// half full.
 #[derive(Debug)]
 pub struct TokenIndex {
-    cells: Arc<Cells>,
+    table: Arc<TokenTable>,
     /// For each token a few bits of its hash, then a bit that is set if merges do not make it, then its id.
     lines: Table<Line>,
     line_bits: u32,
@@ -75,18 +75,18 @@ impl TokenIndex {
     /// Index all tokens but opaque entries, each for whole pieces.
     ///
     /// # Errors
-    /// Those of [`Cells::new`].
+    /// Those of [`TokenTable::new`].
     pub fn of_all(vocabulary: &Vocabulary) -> Result<Self> {
-        Ok(Self::new(vocabulary, Arc::new(Cells::new(vocabulary, &[])?), None, &HashSet::new(), true))
+        Ok(Self::new(vocabulary, Arc::new(TokenTable::new(vocabulary, &[])?), None, &HashSet::new(), true))
     }
 
     /// Index the tokens that a piece can become, except those in `never` and opaque entries, which are not text. A
     /// token that merges make of its bytes is found for any piece; any other one only for whole pieces, and only with
-    /// `ignore_merges`. Without a split table, what merges make is unknown. `cells` are those of the vocabulary, with
+    /// `ignore_merges`. Without a split table, what merges make is unknown. `table` has the vocabulary, with
     /// added tokens or without.
     pub fn new(
         vocabulary: &Vocabulary,
-        cells: Arc<Cells>,
+        table: Arc<TokenTable>,
         split_table: Option<&SplitTable>,
         never: &HashSet<u32>,
         ignore_merges: bool,
@@ -100,7 +100,7 @@ impl TokenIndex {
         // neighbour.
         let line_bits = (count * 5 / (4 * WAYS)).next_power_of_two().ilog2().max(1);
         let mut index = Self {
-            cells,
+            table,
             lines: Table::new(1 << line_bits),
             line_bits,
             ids: vocabulary.id_limit().next_power_of_two() - 1,
@@ -121,8 +121,8 @@ impl TokenIndex {
         index.overflow = vec![FREE; (rest.len().max(4) * 2).next_power_of_two()].into_boxed_slice();
         for token in rest {
             let id = token & index.ids;
-            let bytes = index.cells.get(id).unwrap_or_default();
-            let key = Some(index.cells.key(id)).filter(|key| key.is_short());
+            let bytes = index.table.get(id).unwrap_or_default();
+            let key = Some(index.key_of(id)).filter(|key| key.is_short());
             if index.get(key, bytes, false).is_none() {
                 let hash = index.hash.of(bytes);
                 let at = index.find(hash, bytes);
@@ -156,12 +156,19 @@ impl TokenIndex {
         short().or_else(|| WideKey::new(bytes, 0, bytes.len(), false).map(WideKey::hash))
     }
 
+    /// The key of a short token as a whole piece; a long token or a hole has a key that no piece has.
+    #[inline(always)]
+    fn key_of(&self, id: u32) -> Key {
+        const { assert!(SHORT == KEY_LIMIT) };
+        Key::of_word(self.table.word(id))
+    }
+
     /// Put a token into its line or the neighbour; `false` if there is no room, or it is too long.
     fn put(&mut self, token: u32) -> bool {
         let (id, tags) = (token & self.ids, self.tags());
-        let key = self.cells.key(id);
+        let key = self.key_of(id);
         let short = key.is_short().then(|| key.hash());
-        let Some(hash) = short.or_else(|| Self::hash_of(self.cells.get(id)?)) else { return false };
+        let Some(hash) = short.or_else(|| Self::hash_of(self.table.get(id)?)) else { return false };
         let Address { line, tag } = self.address(hash);
         // Of two tokens with one tag the second goes to the overflow, so that at most one slot of a line has a tag, and
         // a piece that is not the token with its tag in its own line is not in the neighbour.
@@ -189,7 +196,7 @@ impl TokenIndex {
     #[inline(always)]
     pub fn candidate(&self, hash: u64) -> Candidate {
         let candidate = self.in_line(hash);
-        self.cells.prefetch(candidate.0 & self.ids);
+        self.table.prefetch(candidate.0 & self.ids);
         let other = if candidate.0 == ELSEWHERE { NEIGHBOUR } else { 0 };
         prefetch(&self.lines, self.address(hash).line ^ other);
         candidate
@@ -198,13 +205,13 @@ impl TokenIndex {
     /// The token that a short piece, or a part of one, is; `key` is the key of `bytes` as a whole piece.
     #[inline(always)]
     pub fn confirm(&self, candidate: Candidate, key: Key, bytes: &[u8], part: bool) -> Option<u32> {
-        self.settle(candidate, bytes, part, |id| self.cells.key(id) == key)
+        self.settle(candidate, bytes, part, |id| self.key_of(id) == key)
     }
 
     /// As [`Self::confirm`] for a piece of any length that has a [hash](Self::hash_of).
     #[inline]
     pub fn confirm_wide(&self, candidate: Candidate, bytes: &[u8], part: bool) -> Option<u32> {
-        self.settle(candidate, bytes, part, |id| self.cells.get(id) == Some(bytes))
+        self.settle(candidate, bytes, part, |id| self.table.get(id) == Some(bytes))
     }
 
     #[inline(always)]
@@ -248,7 +255,7 @@ impl TokenIndex {
             if slot == 0 && !neighbour.is_full() {
                 return NO_TOKEN;
             }
-            if slot != 0 && self.cells.get(slot & self.ids) == Some(bytes) {
+            if slot != 0 && self.table.get(slot & self.ids) == Some(bytes) {
                 return slot & !self.tags();
             }
         }
@@ -310,7 +317,7 @@ impl TokenIndex {
         let mut at = hash as usize & mask;
         loop {
             let Slot { token, tag: other } = self.overflow[at];
-            if token == NO_TOKEN || other == tag(hash) && self.cells.get(token & self.ids) == Some(bytes) {
+            if token == NO_TOKEN || other == tag(hash) && self.table.get(token & self.ids) == Some(bytes) {
                 return at;
             }
             at = (at + 1) & mask;

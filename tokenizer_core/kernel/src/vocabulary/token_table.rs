@@ -8,7 +8,6 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::config::AddedToken;
 use crate::error::Result;
-use crate::piece_cache::{KEY_LIMIT, Key};
 use crate::simd::pages::Table;
 use crate::simd::prefetch::prefetch;
 use crate::vocabulary::{Vocabulary, arena_offset};
@@ -17,7 +16,7 @@ use crate::vocabulary::{Vocabulary, arena_offset};
 const CELL: usize = 16;
 
 /// The longest token that a cell holds.
-const SHORT: usize = CELL - 1;
+pub(crate) const SHORT: usize = CELL - 1;
 
 /// The longest token whose length is in its cell: in English and Chinese one token in 20 to 30 is longer than
 /// [`SHORT`].
@@ -34,7 +33,7 @@ pub(crate) const ROOM: usize = 2 * CELL;
 #[repr(C, align(16))]
 pub(crate) struct Cell([u8; CELL]);
 
-const _: () = assert!(size_of::<Cell>() == CELL && SHORT == KEY_LIMIT);
+const _: () = assert!(size_of::<Cell>() == CELL);
 
 /// The token is longer than [`MIDDLE`].
 const LONG: u8 = 0x20;
@@ -73,14 +72,14 @@ impl Cell {
 
 /// The bytes of every id, added tokens included.
 #[derive(Debug)]
-pub struct Cells {
+pub struct TokenTable {
     /// Two more than there are ids: a hole for all unknown ids, and another that may be copied with it.
     cells: Table<Cell>,
     /// The last token is followed by as much as is copied with it.
     arena: Vec<u8>,
 }
 
-impl Cells {
+impl TokenTable {
     /// Lay out the vocabulary and the added tokens. The bytes of an added token are its literal, also where the
     /// vocabulary has an entry with its id. Ids are below `MAX_IDS`.
     ///
@@ -190,13 +189,12 @@ impl Cells {
         Some(end)
     }
 
-    /// The key of a short token as a whole piece; a long token or a hole has a key that no piece has.
+    /// A short token as one word: its bytes, zeros, and its length in the highest byte, where a long token or a hole
+    /// has a number that is no length.
     #[inline(always)]
-    pub fn key(&self, id: u32) -> Key {
-        self.cells.get(id as usize).map_or(Key::EMPTY, |cell| {
-            let word = u128::from_le_bytes(cell.0) & !(u128::from(TOKEN | SPECIAL) << (8 * SHORT));
-            Key::of_word(word)
-        })
+    pub(crate) fn word(&self, id: u32) -> u128 {
+        let word = |cell: &Cell| u128::from_le_bytes(cell.0) & !(u128::from(TOKEN | SPECIAL) << (8 * SHORT));
+        self.cells.get(id as usize).map_or(0, word)
     }
 
     /// Whether `skip_special_tokens` leaves the token out.
@@ -224,7 +222,7 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     #[test]
     fn a_token_beyond_4_gib_is_refused() {
-        let mut cells = Cells { cells: Table::new(3), arena: vec![0; 1 << 32] };
+        let mut cells = TokenTable { cells: Table::new(3), arena: vec![0; 1 << 32] };
         assert_eq!(cells.put(0, &[b'a'; SHORT], 0), Ok(()));
         let refused = cells.put(0, &[b'a'; SHORT + 1], 0).map_err(|error| error.code);
         assert_eq!(refused, Err(Code::InvalidFile));
