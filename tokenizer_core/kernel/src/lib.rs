@@ -8,13 +8,13 @@
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
 //! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`, `transcode`,
-//! `regex`, `byte_alphabet`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and
+//! `regex`, `byte_level`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and
 //! `parallel` shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
 pub mod block;
-mod byte_alphabet;
+mod byte_level;
 mod capacity;
 pub mod config;
 pub mod decode;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::byte_alphabet::text_to_bytes;
+use crate::byte_level::text_to_bytes;
 use crate::config::{AddedToken, Config};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};

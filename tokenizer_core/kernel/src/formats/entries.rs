@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::json::{key_path, quote};
 use super::lookup::Lookup;
-use crate::byte_alphabet::append_bytes;
+use crate::byte_level::append_bytes;
 use crate::error::{Code, Error, Result};
 use crate::parallel::join;
 use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::json::quote;
 use crate::added_tokens::{MAX_LITERAL, too_long};
-use crate::byte_alphabet::text_to_bytes;
+use crate::byte_level::text_to_bytes;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 

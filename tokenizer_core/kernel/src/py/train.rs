@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PySequence, PyString};
 use super::raise::{exception, invalid_option, run};
 use super::text::kept;
 use super::vocabulary::PyVocabulary;
-use crate::byte_alphabet::text_to_bytes;
+use crate::byte_level::text_to_bytes;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::train::Learned;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::counts::Counts;
 use super::symbols::Symbols;
 use super::words::{BORDER, Words};
-use crate::byte_alphabet::bytes_to_text;
+use crate::byte_level::bytes_to_text;
 use crate::error::{Code, Error, Result};
 use crate::model::bpe::heap::Merger;
 use crate::model::bpe::ranks::MergeTable;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::byte_alphabet::bytes_to_text;
+use crate::byte_level::bytes_to_text;
 use crate::error::{Code, Error, Result};
 
 /// No id, no matter what a file says, may reach this: tables are sized by the highest id.
