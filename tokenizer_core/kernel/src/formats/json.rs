@@ -241,5 +241,5 @@ pub fn read_once<'de, T, E: de::Error>(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/load_json.rs"]
+#[path = "../../tests/unit/formats_json.rs"]
 mod tests;

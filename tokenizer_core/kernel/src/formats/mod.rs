@@ -3,13 +3,13 @@
 mod entries;
 pub(crate) mod json;
 mod lookup;
-mod recover;
-mod reserve;
+mod merges_from_ranks;
+mod reconcile_added_tokens;
 mod tiktoken;
 mod tokenizer_json;
 mod vocab_merges;
 
-pub use reserve::reserve;
+pub use reconcile_added_tokens::reconcile_added_tokens;
 pub use tiktoken::from_tiktoken;
 pub use tokenizer_json::from_tokenizer_json;
 pub use vocab_merges::from_vocab_merges;

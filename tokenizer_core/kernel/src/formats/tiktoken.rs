@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::recover;
+use super::merges_from_ranks::merges;
 use crate::error::{Code, Error, Result};
 use crate::model::bpe::token_index::TokenIndex;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
@@ -33,7 +33,7 @@ pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
     check_tokens(&tokens, &index)?;
     drop(tokens);
     drop((ranks, bytes));
-    let merges = recover::merges(&vocabulary, &index)?;
+    let merges = merges(&vocabulary, &index)?;
     Ok(vocabulary.with_merges(merges))
 }
 

@@ -51,7 +51,7 @@ impl PyVocabulary {
     #[pyo3(signature = (added, kept = HashSet::new()))]
     fn reserve(&self, py: Python<'_>, added: Vec<(u32, String)>, kept: HashSet<u32>) -> PyResult<Self> {
         let added: Vec<(u32, &str)> = added.iter().map(|(id, literal)| (*id, literal.as_str())).collect();
-        let reserved = load(py, 0, || formats::reserve(&self.0, &added, &kept))?;
+        let reserved = load(py, 0, || formats::reconcile_added_tokens(&self.0, &added, &kept))?;
         Ok(match reserved {
             Cow::Borrowed(_) => Self(Arc::clone(&self.0)),
             Cow::Owned(vocabulary) => wrap(vocabulary),

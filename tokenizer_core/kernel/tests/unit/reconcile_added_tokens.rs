@@ -13,7 +13,7 @@ fn vocabulary() -> Vocabulary {
 }
 
 fn refusal(added: &[(u32, &str)]) -> (Code, String) {
-    let error = reserve(&vocabulary(), added, &HashSet::new()).unwrap_err();
+    let error = reconcile_added_tokens(&vocabulary(), added, &HashSet::new()).unwrap_err();
     let Place::Field(field) = error.place else { panic!("no field: {error:?}") };
     (error.code, field)
 }
@@ -21,7 +21,9 @@ fn refusal(added: &[(u32, &str)]) -> (Code, String) {
 #[test]
 fn entries_that_are_only_literals_are_left_out() {
     let whole = vocabulary();
-    let kept = reserve(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz"), (400, "new")], &HashSet::new()).unwrap();
+    let kept =
+        reconcile_added_tokens(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz"), (400, "new")], &HashSet::new())
+            .unwrap();
     assert_eq!(kept.id_limit(), 257);
     assert!(!kept.is_opaque(258));
     assert_eq!(kept.merges(), vocabulary().merges());
@@ -36,14 +38,14 @@ fn entries_that_are_only_literals_are_left_out() {
 #[test]
 fn entries_that_merges_or_bytes_need_stay() {
     let whole = vocabulary();
-    let kept = reserve(&whole, &[(256, "ab"), (33, "!")], &HashSet::new()).unwrap();
+    let kept = reconcile_added_tokens(&whole, &[(256, "ab"), (33, "!")], &HashSet::new()).unwrap();
     assert!(matches!(kept, Cow::Borrowed(_)), "nothing is left out");
 }
 
 #[test]
 fn entries_that_text_may_become_stay() {
     let whole = vocabulary();
-    let kept = reserve(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz")], &[258, 300].into()).unwrap();
+    let kept = reconcile_added_tokens(&whole, &[(257, "<s>"), (258, "a b"), (300, "zz")], &[258, 300].into()).unwrap();
     assert_eq!([257, 258, 300].map(|id| kept.bytes(id)), [None, None, Some(&b"zz"[..])]);
 }
 
@@ -63,8 +65,8 @@ fn an_entry_that_other_text_may_become_is_a_conflict() {
     tokens.extend([(256, "é".into()), (257, vec![b'n', 0xE9])]);
     let vocabulary = Vocabulary::new(tokens, Vec::new(), Vec::new()).unwrap();
     let added = [(256, "Ã©"), (257, "né")];
-    assert_eq!(reserve(&vocabulary, &added, &[257].into()).unwrap().id_limit(), 256);
-    let error = reserve(&vocabulary, &added, &[256, 257].into()).unwrap_err();
+    assert_eq!(reconcile_added_tokens(&vocabulary, &added, &[257].into()).unwrap().id_limit(), 256);
+    let error = reconcile_added_tokens(&vocabulary, &added, &[256, 257].into()).unwrap_err();
     assert_eq!((error.code, error.place), (Code::IdConflict, Place::Field("added_tokens[0].id".into())));
 }
 

@@ -24,7 +24,7 @@ const MAX_LITERALS: usize = 1 << 23;
 /// `duplicate_id`, `duplicate_token`, `id_conflict`, `id_out_of_range`, `invalid_file` (a literal that is empty or too
 /// long), at
 /// `added_tokens[i]`.
-pub fn reserve<'a>(
+pub fn reconcile_added_tokens<'a>(
     vocabulary: &'a Vocabulary,
     added: &[(u32, &str)],
     kept: &HashSet<u32>,
@@ -105,5 +105,5 @@ pub fn reserve<'a>(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/load_reserve.rs"]
+#[path = "../../tests/unit/reconcile_added_tokens.rs"]
 mod tests;
