@@ -1,6 +1,6 @@
 //! What a split looks for, and its matches one after the other.
 
-use super::runs::{peek, run};
+use super::char_runs::{peek, run};
 use super::scanner::Scanner;
 use crate::config::Pattern;
 use crate::error::{Code, Error, Result};

@@ -1,8 +1,8 @@
 //! Cuts a text into pieces; merges never cross the border of a piece.
 
+mod char_runs;
 mod find;
 mod rules;
-mod runs;
 mod scan;
 mod scanner;
 mod sequence;

@@ -1,7 +1,7 @@
 //! The scanners, one character at a time: the truth that those of 64 bytes are tested against, and their fallback.
 
+use super::char_runs::{peek, run, run_of_blanks, run_of_letters};
 use super::rules::{Contraction, Rules};
-use super::runs::{peek, run, run_of_blanks, run_of_letters};
 use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER};
 
 /// Write the ends of the next matches from `at` on into `ends`, and return how many.
