@@ -9,7 +9,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
-use tokd_kernel::decode::steps::Unit;
+use tokd_kernel::decode::token_widths::Unit;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::error::Code;
 use tokd_kernel::output::offsets::Offsets;

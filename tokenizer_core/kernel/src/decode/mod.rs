@@ -1,8 +1,8 @@
 //! Decode ids to bytes and text, at once or as a stream.
 
 mod decoder;
-pub mod steps;
 mod stream;
+pub mod token_widths;
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::capacity::reserve;
 use crate::config::AddedToken;
 pub use crate::decode::decoder::{Decoder, Join};
-use crate::decode::steps::{StepTables, Steps, Unit};
 pub use crate::decode::stream::{StreamDecoder, TextStream};
+use crate::decode::token_widths::{TokenWidths, Unit, WidthTables};
 use crate::error::{Code, Error, Result};
 use crate::simd::prefetch::prefetch_at;
 use crate::vocabulary::Vocabulary;
@@ -56,7 +56,7 @@ impl LoadId for AtomicU32 {
 pub struct TokenBytes {
     table: Arc<TokenTable>,
     lengths: Vec<u8>,
-    steps: StepTables,
+    widths: WidthTables,
 }
 
 impl TokenBytes {
@@ -74,7 +74,7 @@ impl TokenBytes {
             cell.plain().or_else(counted).unwrap_or(0)
         };
         let lengths = (0..).zip(table.all()).map(length).collect();
-        Ok(Self { table: Arc::new(table), lengths, steps: StepTables::default() })
+        Ok(Self { table: Arc::new(table), lengths, widths: WidthTables::default() })
     }
 
     /// The bytes alone.
@@ -103,8 +103,8 @@ impl TokenBytes {
     }
 
     /// The length of each token in units of a text.
-    pub(crate) fn steps(&self, unit: Unit) -> Steps<'_> {
-        self.steps.of(self, unit)
+    pub(crate) fn widths(&self, unit: Unit) -> TokenWidths<'_> {
+        self.widths.of(self, unit)
     }
 
     /// The room in bytes that [`Self::append`] reserves before it writes `ids` ids, or the first block of them.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{AnyModel, Model, Piece, PieceIds, Token, Uncovered, Work};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
-use crate::decode::steps::Unit;
+use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::{Code, Place};
 use crate::output::count::Count;

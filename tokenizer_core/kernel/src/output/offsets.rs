@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::capacity::{for_ids, reserve, with_room};
 use crate::decode::TokenBytes;
-use crate::decode::steps::{Step, Steps, Unit};
+use crate::decode::token_widths::{TokenWidth, TokenWidths, Unit};
 use crate::model::Token;
 use crate::output::unit_index::UnitIndex;
 use crate::output::{Sink, Stretch};
@@ -23,7 +23,7 @@ pub struct Offsets<'a> {
     text: &'a str,
     /// Bytes if the text is ASCII.
     unit: Unit,
-    steps: Steps<'a>,
+    widths: TokenWidths<'a>,
     /// Where the last token ended, in bytes and in units: a border of characters, except for `units` between the ids of
     /// a stretch.
     position: usize,
@@ -52,7 +52,7 @@ impl<'a> Offsets<'a> {
             tokens,
             text,
             unit,
-            steps: tokens.steps(unit),
+            widths: tokens.widths(unit),
             position: 0,
             units: 0,
             open: 0,
@@ -97,24 +97,25 @@ impl<'a> Offsets<'a> {
         reserve(&mut self.spans, ids.len());
         let spans = &mut self.spans.spare_capacity_mut()[..ids.len()];
         if self.unit == Unit::Utf16 {
-            (self.units, self.open) = tile_pairs(&self.steps, ids, (self.units, self.open), spans);
+            (self.units, self.open) = tile_pairs(&self.widths, ids, (self.units, self.open), spans);
         } else {
-            self.units = self.steps.tile(ids, self.units, spans);
+            self.units = self.widths.tile(ids, self.units, spans);
         }
         // SAFETY: both branches have written the span of every id: `spans` has as many as there are ids.
         unsafe { self.spans.set_len(self.ids.len()) };
     }
 }
 
-/// As [`Steps::tile`] where a character can be two units: also takes and returns the units of the last one that began.
+/// As [`TokenWidths::tile`] where a character can be two units: also takes and returns the units of the last one that
+/// began.
 fn tile_pairs(
-    steps: &Steps<'_>,
+    widths: &TokenWidths<'_>,
     ids: &[u32],
     (mut end, mut open): (u32, u32),
     spans: &mut [MaybeUninit<[u32; 2]>],
 ) -> (u32, u32) {
     for (id, span) in ids.iter().zip(spans) {
-        let Step { units, inside, pair } = steps.get(*id);
+        let TokenWidth { units, inside, pair } = widths.get(*id);
         let start = if inside { end - open } else { end };
         end += units;
         span.write([start, end]);
@@ -132,7 +133,7 @@ impl Sink for Offsets<'_> {
         let span = match self.text.get(source.clone()).filter(|_| is_next) {
             Some(literal) => {
                 let start = self.units;
-                self.units += Step::of(literal.as_bytes(), self.unit).units;
+                self.units += TokenWidth::of(literal.as_bytes(), self.unit).units;
                 self.position = source.end;
                 [start, self.units]
             }

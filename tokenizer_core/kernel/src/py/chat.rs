@@ -10,7 +10,7 @@ use super::array;
 use super::array::Array;
 use super::raise::{exception, invalid_option, run_on};
 use super::text::utf8;
-use crate::decode::steps::Unit;
+use crate::decode::token_widths::Unit;
 use crate::encode::Pipeline;
 use crate::output::offsets::Offsets;
 

@@ -12,7 +12,7 @@ use super::text::{self, utf8};
 use super::{arguments, chat, decode, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
-use crate::decode::steps::Unit;
+use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline, PipelineStream};
 use crate::output::offsets::Offsets;
 use crate::piece_cache::CacheStatistics;

@@ -5,7 +5,7 @@ use super::answer::write_rows;
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
 use crate::capacity::for_ids;
-use crate::decode::steps::Unit;
+use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
-use tokd_kernel::decode::steps::Unit;
+use tokd_kernel::decode::token_widths::Unit;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::output::offsets::Offsets;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::decode::StreamDecoder;
-use tokd_kernel::decode::steps::Unit;
+use tokd_kernel::decode::token_widths::Unit;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::json::numbers::write_ids;
 use tokd_kernel::output::count::Count;

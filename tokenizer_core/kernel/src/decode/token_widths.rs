@@ -29,7 +29,7 @@ const UNITS: u8 = 0x3F;
 
 /// The length of a token in units of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct TokenWidth {
     /// Units of all characters that begin in the token.
     pub units: u32,
     /// It begins inside a character that began in an earlier token.
@@ -38,8 +38,8 @@ pub struct Step {
     pub pair: bool,
 }
 
-impl Step {
-    /// The step of a token of these bytes, which are a part of valid UTF-8.
+impl TokenWidth {
+    /// The width of a token of these bytes, which are a part of valid UTF-8.
     pub fn of(bytes: &[u8], unit: Unit) -> Self {
         if unit == Unit::Byte {
             return Self { units: bytes.len() as u32, ..Self::default() };
@@ -57,7 +57,7 @@ impl Step {
         }
     }
 
-    /// The step in a byte, unless it does not fit.
+    /// The width in a byte, unless it does not fit.
     fn pack(self) -> Option<u8> {
         let units = u8::try_from(self.units).ok().filter(|units| *units <= UNITS)?;
         Some(units | if self.inside { INSIDE } else { 0 } | if self.pair { PAIR } else { 0 })
@@ -69,19 +69,19 @@ impl Step {
     }
 }
 
-/// The steps of all tokens in each unit, made when the first text is measured in it. `OnceBox` and not `OnceLock`:
+/// The widths of all tokens in each unit, made when the first text is measured in it. `OnceBox` and not `OnceLock`:
 /// after a fork, a thread that was making the value may not exist, and nobody must wait for it.
 #[derive(Debug, Default)]
-pub struct StepTables([OnceBox<Box<[u8]>>; 3]);
+pub struct WidthTables([OnceBox<Box<[u8]>>; 3]);
 
-impl StepTables {
-    /// The steps in `unit` of these tokens, which are always the same.
-    pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> Steps<'a> {
+impl WidthTables {
+    /// The widths in `unit` of these tokens, which are always the same.
+    pub fn of<'a>(&'a self, tokens: &'a TokenBytes, unit: Unit) -> TokenWidths<'a> {
         let packed = self.0[unit as usize].get_or_init(|| {
-            let step = |id| tokens.get(id).and_then(|bytes| Step::of(bytes, unit).pack()).unwrap_or(0);
-            Box::new((0..tokens.id_limit()).map(step).collect())
+            let width = |id| tokens.get(id).and_then(|bytes| TokenWidth::of(bytes, unit).pack()).unwrap_or(0);
+            Box::new((0..tokens.id_limit()).map(width).collect())
         });
-        Steps { packed, tokens, unit }
+        TokenWidths { packed, tokens, unit }
     }
 }
 
@@ -91,7 +91,7 @@ const fn twice(number: u32) -> u64 {
     (number as u64) << 32 | number as u64
 }
 
-/// For each packed step without pairs, what has to be added to the position before it: for its span, and for the
+/// For each packed width without pairs, what has to be added to the position before it: for its span, and for the
 /// position after it.
 static SUMS: [[u64; 2]; 256] = sums();
 
@@ -107,21 +107,21 @@ const fn sums() -> [[u64; 2]; 256] {
     sums
 }
 
-/// The steps of all tokens in one unit.
+/// The widths of all tokens in one unit.
 #[derive(Debug, Clone, Copy)]
-pub struct Steps<'a> {
-    /// A byte for each id, 0 for a step that does not fit.
+pub struct TokenWidths<'a> {
+    /// A byte for each id, 0 for a width that does not fit.
     packed: &'a [u8],
     tokens: &'a TokenBytes,
     unit: Unit,
 }
 
-impl Steps<'_> {
-    /// The step of a token; an empty one for a hole.
+impl TokenWidths<'_> {
+    /// The width of a token; an empty one for a hole.
     #[inline(always)]
-    pub fn get(&self, id: u32) -> Step {
+    pub fn get(&self, id: u32) -> TokenWidth {
         match self.packed.get(id as usize) {
-            Some(packed) if *packed > 0 => Step::unpack(*packed),
+            Some(packed) if *packed > 0 => TokenWidth::unpack(*packed),
             _ => self.long(id),
         }
     }
@@ -135,7 +135,7 @@ impl Steps<'_> {
             let [of_span, of_place] = if packed > 0 {
                 SUMS[usize::from(packed)]
             } else {
-                let Step { units, inside, .. } = self.long(*id);
+                let TokenWidth { units, inside, .. } = self.long(*id);
                 [(u64::from(units) << 32).wrapping_sub(u64::from(inside)), twice(units)]
             };
             let both = place.wrapping_add(of_span);
@@ -146,8 +146,8 @@ impl Steps<'_> {
     }
 
     #[cold]
-    fn long(&self, id: u32) -> Step {
-        self.tokens.get(id).map_or_else(Step::default, |bytes| Step::of(bytes, self.unit))
+    fn long(&self, id: u32) -> TokenWidth {
+        self.tokens.get(id).map_or_else(TokenWidth::default, |bytes| TokenWidth::of(bytes, self.unit))
     }
 }
 
@@ -186,12 +186,12 @@ mod tests {
             let common = |(at, id): (usize, &u32)| if at % 41 < rare { *id } else { *id % 3 };
             let ids: Vec<u32> = ids.iter().enumerate().map(common).chain([u32::MAX]).collect();
             for id in &ids {
-                let step = tokens.get(*id).map_or_else(Step::default, |bytes| Step::of(bytes, unit));
-                truth.push([place.wrapping_sub(u32::from(step.inside)), place + step.units]);
-                place += step.units;
+                let width = tokens.get(*id).map_or_else(TokenWidth::default, |bytes| TokenWidth::of(bytes, unit));
+                truth.push([place.wrapping_sub(u32::from(width.inside)), place + width.units]);
+                place += width.units;
             }
             let mut spans: Vec<[u32; 2]> = Vec::with_capacity(ids.len());
-            let end = tokens.steps(unit).tile(&ids, start, &mut spans.spare_capacity_mut()[..ids.len()]);
+            let end = tokens.widths(unit).tile(&ids, start, &mut spans.spare_capacity_mut()[..ids.len()]);
             // SAFETY: all of them are written.
             unsafe { spans.set_len(ids.len()) };
             prop_assert_eq!(&spans, &truth);
@@ -213,13 +213,13 @@ mod tests {
                 if next == position {
                     break;
                 }
-                let step = Step::of(&text.as_bytes()[position..next], unit);
-                prop_assert_eq!(step.pack().map_or(step, Step::unpack), step);
-                prop_assert_eq!(units - if step.inside { open } else { 0 }, around(position)[0]);
-                units += step.units;
+                let width = TokenWidth::of(&text.as_bytes()[position..next], unit);
+                prop_assert_eq!(width.pack().map_or(width, TokenWidth::unpack), width);
+                prop_assert_eq!(units - if width.inside { open } else { 0 }, around(position)[0]);
+                units += width.units;
                 prop_assert_eq!(units, around(next)[1]);
-                if step.units > 0 {
-                    open = 1 + u32::from(step.pair);
+                if width.units > 0 {
+                    open = 1 + u32::from(width.pair);
                 }
                 position = next;
             }
