@@ -7,7 +7,7 @@
 //! [`batch`] for many texts.
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
-//! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`, `transcode`,
+//! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`,
 //! `regex`, `byte_level`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and
 //! `parallel` shares work among threads. Only `py` knows Python.
 
@@ -36,7 +36,6 @@ pub mod scratch;
 pub mod simd;
 pub mod template;
 pub mod train;
-pub mod transcode;
 pub mod unicode;
 pub mod vocabulary;
 

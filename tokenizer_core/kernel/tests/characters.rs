@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tokd_kernel::simd::level::SimdLevel;
-use tokd_kernel::transcode::utf8::Utf8;
+use tokd_kernel::unicode::from_utf32::Utf8;
 
 fn utf8(characters: usize) -> impl Iterator<Item = Utf8> {
     SimdLevel::available().map(move |level| Utf8::with_room(characters, level).unwrap())

@@ -6,8 +6,8 @@ mod fuzz_targets;
 
 use fuzz_targets::{
     added_tokens::added_tokens, body::body, chats::chats, counting::counting, decode::decode, encode::encode,
-    expressions::expressions, load::load, normalizers::normalizers, paths::paths, templates::templates,
-    transcode::transcode,
+    expressions::expressions, from_utf32::from_utf32, load::load, normalizers::normalizers, paths::paths,
+    templates::templates,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn any_text_becomes_what_it_is_in_another_encoding(head in vec(any::<u8>(), 3), data in vec(any::<u8>(), 0..400)) {
-        transcode(&[head, data].concat());
+        from_utf32(&[head, data].concat());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::simd::level::SimdLevel;
 use crate::simd::prefetch::{CACHE_LINE, prefetch_bytes};
-use crate::transcode::utf8::Utf8;
+use crate::unicode::from_utf32::Utf8;
 
 /// Characters taken out of a string at once; as UTF-32 they just fit an L1 cache. A string of no more is not cut.
 const BLOCK: usize = 8192;

@@ -2,6 +2,7 @@
 //!
 //! A class is a set of bits; `class` finds it in a table of two stages, and `ASCII` holds the first 128.
 
+pub mod from_utf32;
 pub(crate) mod utf8;
 
 /// The version of every class table; `regex-syntax` and `unicode-normalization` have the same.

@@ -9,11 +9,11 @@ pub mod counting;
 pub mod decode;
 pub mod encode;
 pub mod expressions;
+pub mod from_utf32;
 pub mod load;
 pub mod normalizers;
 pub mod paths;
 pub mod templates;
-pub mod transcode;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Code points to UTF-8, on every path and however they come, against the standard library.
 
 use tokd_kernel::simd::level::SimdLevel;
-use tokd_kernel::transcode::utf8::Utf8;
+use tokd_kernel::unicode::from_utf32::Utf8;
 
 use super::Reader;
 
@@ -26,7 +26,7 @@ const CODES: [u32; 16] = [
 ];
 
 /// Take the input for code points, and for bytes of UTF-8 or of something else.
-pub fn transcode(data: &[u8]) {
+pub fn from_utf32(data: &[u8]) {
     let mut reader = Reader::new(data);
     let (width, part) = (reader.byte() % 4, 1 + reader.below(200));
     let bytes = reader.rest();
