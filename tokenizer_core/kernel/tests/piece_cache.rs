@@ -1,9 +1,9 @@
 //! What is remembered of a piece: its own ids, or none.
 
 use proptest::prelude::*;
-use tokd_kernel::piece_cache::{FewIds, IDS_LIMIT, Key, Lines, LongCache, StoredIds, WideIds, WideKey};
+use tokd_kernel::piece_cache::{IDS_LIMIT, IdChunk, Key, Lines, LongCache, StoredIds, WideIds, WideKey};
 
-fn ids_of(few: FewIds) -> Vec<u32> {
+fn ids_of(few: IdChunk) -> Vec<u32> {
     few.ids[..few.count as usize].to_vec()
 }
 
@@ -42,7 +42,7 @@ proptest! {
             match recalled(&cache, key) {
                 Some(found) => prop_assert_eq!(&found, ids),
                 None => {
-                    let few = FewIds::new(ids);
+                    let few = IdChunk::new(ids);
                     prop_assert_eq!(few.is_some(), ids.len() <= IDS_LIMIT);
                     few.inspect(|few| { cache.insert(cache.place(key), key, few); });
                     prop_assert_eq!(recalled(&cache, key), few.map(|_| ids.clone()));
@@ -68,7 +68,7 @@ proptest! {
                 prop_assert!(!is_new || found.is_some());
                 match found {
                     Some(found) => prop_assert_eq!(&found, &ids),
-                    None => match FewIds::new(&ids) {
+                    None => match IdChunk::new(&ids) {
                         Some(few) => { cache.insert(cache.place(key), key, &few); }
                         None => { cache.insert_stored(cache.place(key), key, long.store(&ids)); }
                     }
@@ -168,7 +168,7 @@ fn a_full_line_gives_to_its_neighbour_before_it_forgets() {
     let home = cache.place(Key::new(b"a", 0, 1, false).unwrap());
     // Two of the four lines: each is the other's neighbour.
     let pieces: Vec<_> = pieces.filter(|key| cache.place(*key) / 16 == home / 16).take(5).collect();
-    let mut insert = |at: usize| cache.insert(cache.place(pieces[at]), pieces[at], &FewIds::one(at as u32));
+    let mut insert = |at: usize| cache.insert(cache.place(pieces[at]), pieces[at], &IdChunk::one(at as u32));
     assert_eq!((0..5).filter(|at| insert(*at)).collect::<Vec<_>>(), [4]);
     assert_eq!(recalled(&cache, pieces[4]), Some(vec![4]));
     assert_eq!((0..4).filter(|at| recalled(&cache, pieces[*at]) == Some(vec![*at as u32])).count(), 3);

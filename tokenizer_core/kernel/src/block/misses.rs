@@ -6,7 +6,7 @@ use super::{Keys, Miss, PIECES, Pieces, STEP};
 use crate::capacity::reserve;
 use crate::error::Result;
 use crate::model::{AnyModel, Piece, PieceIds, Work};
-use crate::piece_cache::{Caches, FewIds, IDS_LIMIT, PLACE_SHIFT, WideIds};
+use crate::piece_cache::{Caches, IDS_LIMIT, IdChunk, PLACE_SHIFT, WideIds};
 
 /// Twice as many as there are pieces.
 const BUCKETS: usize = 2 * PIECES;
@@ -177,10 +177,10 @@ fn within(words: &[u32], [start, end]: [u32; 2]) -> &[u32] {
 
 /// A copy of a few words, all at once where others follow them.
 #[inline(always)]
-fn few(words: &[u32], [start, end]: [u32; 2]) -> Option<FewIds> {
+fn few(words: &[u32], [start, end]: [u32; 2]) -> Option<IdChunk> {
     match words[start as usize..].first_chunk::<IDS_LIMIT>() {
-        Some(first) => FewIds::first(first, (end - start) as usize),
-        None => FewIds::new(within(words, [start, end])),
+        Some(first) => IdChunk::first(first, (end - start) as usize),
+        None => IdChunk::new(within(words, [start, end])),
     }
 }
 

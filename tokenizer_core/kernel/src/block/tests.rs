@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::look_up::LookUp;
 use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, PieceBlock, Pieces};
 use crate::output::count::Count;
-use crate::piece_cache::{Caches, FewIds, Lines, LongHash, WideIds, WideKey};
+use crate::piece_cache::{Caches, IdChunk, Lines, LongHash, WideIds, WideKey};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::level::Avx2;
 use crate::simd::level::{OnLevel, Portable};
@@ -190,7 +190,7 @@ proptest! {
                 let range = pieces.range(at);
                 if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
                     let place = place_of(&caches.lines, key);
-                    match FewIds::new(ids) {
+                    match IdChunk::new(ids) {
                         Some(mut few) => {
                             // These must not matter.
                             few.ids[ids.len()..].fill(u32::MAX);
@@ -223,7 +223,7 @@ fn a_block_may_be_full_of_pieces_and_of_ids() {
             let range = pieces.range(at);
             let key = Key::new(&text, range.start, range.end, false).unwrap();
             let place = place_of(&caches.lines, key);
-            caches.lines.insert(place, key, &FewIds::new(&[at as u32; IDS_LIMIT]).unwrap());
+            caches.lines.insert(place, key, &IdChunk::new(&[at as u32; IDS_LIMIT]).unwrap());
         }
         caches
     });

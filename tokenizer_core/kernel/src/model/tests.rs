@@ -12,8 +12,8 @@ use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::{Code, Place};
 use crate::output::count::Count;
-use crate::output::inline::InlineIds;
 use crate::output::offsets::Offsets;
+use crate::output::stack_ids::StackIds;
 use crate::vocabulary::Vocabulary;
 
 /// The longest word first, one that goes on with `##` before it, and `[UNK]` for a piece that cannot be made of them.
@@ -155,7 +155,7 @@ proptest! {
             let mut count = Count::default();
             pipeline.encode(&text, OPTIONS, &mut count).unwrap();
             prop_assert_eq!(count.0, expected.len());
-            let mut inline = InlineIds::new();
+            let mut inline = StackIds::new();
             pipeline.encode(&text, OPTIONS, &mut inline).unwrap();
             prop_assert_eq!(inline.as_slice(), &expected);
         }

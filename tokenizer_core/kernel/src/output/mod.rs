@@ -1,8 +1,8 @@
 //! Sinks: they receive ids with the position of each in the text.
 
 pub mod count;
-pub mod inline;
 pub mod offsets;
+pub mod stack_ids;
 pub(crate) mod unit_index;
 
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::few_ids::FewIds;
+use super::id_chunk::IdChunk;
 use super::key::{Key, WideKey};
 use super::lines::{HALF, Lines};
 use super::long::LongCache;
@@ -76,7 +76,7 @@ impl Caches {
 
     /// Remember the ids of the piece that has a key and is looked for at `place`.
     #[inline(always)]
-    pub(crate) fn remember_short(&mut self, place: usize, key: Key, ids: &FewIds) {
+    pub(crate) fn remember_short(&mut self, place: usize, key: Key, ids: &IdChunk) {
         let count = ids.count as usize;
         let evicted = if count > HALF && !self.lines.is_free(place) && self.long.has_room(0, count) {
             self.lines.insert_stored(place, key, self.long.store(&ids.ids[..count]))
@@ -125,7 +125,7 @@ mod tests {
                     prop_assert_eq!(&found, ids);
                     continue;
                 }
-                match FewIds::new(ids) {
+                match IdChunk::new(ids) {
                     Some(few) => caches.remember_short(caches.lines.place(key), key, &few),
                     None => caches.remember_many(caches.lines.place(key), key, ids),
                 }

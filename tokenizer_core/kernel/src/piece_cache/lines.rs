@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::few_ids::{FewIds, IDS_LIMIT};
+use super::id_chunk::{IDS_LIMIT, IdChunk};
 use super::long::StoredIds;
 use crate::simd::pages::Table;
 use crate::simd::prefetch::prefetch_at;
@@ -44,9 +44,9 @@ impl Line {
 
     /// The ids of the piece that has the line alone.
     #[inline(always)]
-    pub(super) fn few(&self) -> FewIds {
+    pub(super) fn few(&self) -> IdChunk {
         let [[first, b, c, d], [e, f, g, h]] = self.ids;
-        FewIds { ids: [first & ID, b, c, d, e, f, g, h], count: first >> COUNT_SHIFT }
+        IdChunk { ids: [first & ID, b, c, d, e, f, g, h], count: first >> COUNT_SHIFT }
     }
 
     /// Where the ids of the piece in the first or the second half are stored, if they are not here.
@@ -59,7 +59,7 @@ impl Line {
 
 /// Few ids as they are in a line, with their number above the first.
 #[inline(always)]
-pub(super) fn packed(FewIds { ids, count }: &FewIds) -> [[u32; HALF]; 2] {
+pub(super) fn packed(IdChunk { ids, count }: &IdChunk) -> [[u32; HALF]; 2] {
     let [a, b, c, d, e, f, g, h] = *ids;
     [[a | count << COUNT_SHIFT, b, c & ID, d], [e, f, g, h]]
 }

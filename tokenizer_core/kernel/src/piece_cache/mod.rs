@@ -5,7 +5,7 @@
 //! is never a guess. None has chains, so a forged collision costs a miss and no more.
 
 mod caches;
-mod few_ids;
+mod id_chunk;
 mod key;
 mod lines;
 mod long;
@@ -13,7 +13,7 @@ mod short;
 mod wide;
 
 pub use caches::{CacheStatistics, Caches};
-pub use few_ids::{FewIds, IDS_LIMIT};
+pub use id_chunk::{IDS_LIMIT, IdChunk};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use key::PART_BIT;
 pub use key::{KEY_LIMIT, Key, WIDE_LIMIT, WideKey};

@@ -2,7 +2,7 @@
 //!
 //! A piece whose line is full goes into the neighbouring line, if that has room.
 
-use super::few_ids::{FewIds, IDS_LIMIT};
+use super::id_chunk::{IDS_LIMIT, IdChunk};
 use super::key::Key;
 use super::lines::{HALF, ID, Line, Lines, PLACE_SHIFT, packed, words};
 use super::long::StoredIds;
@@ -16,7 +16,7 @@ impl Line {
 
     /// Remember the ids of a piece; if there is no room for both, the older piece is evicted. Returns whether one was.
     #[inline(always)]
-    fn insert(&mut self, key: Key, few: &FewIds) -> bool {
+    fn insert(&mut self, key: Key, few: &IdChunk) -> bool {
         let is_small = few.count as usize <= HALF;
         let stays = is_small && self.count(0) <= HALF;
         let evicted = self.keys[usize::from(stays)] != 0;
@@ -59,11 +59,11 @@ impl Lines {
 
     /// The ids of a piece that was not in its line when it was looked for, but is in the neighbour.
     #[inline(always)]
-    pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<FewIds> {
+    pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<IdChunk> {
         if !self.line(place).is_full() {
             return None;
         }
-        let mut few = FewIds::NONE;
+        let mut few = IdChunk::NONE;
         few.count = self.get(neighbour(place), key, &mut few.ids) as u32;
         (few.count > 0).then_some(few)
     }
@@ -91,14 +91,14 @@ impl Lines {
             }
             None => {
                 let [a, b, c, d] = words(ids);
-                line.insert(key, &FewIds { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
+                line.insert(key, &IdChunk { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
             }
         }
     }
 
     /// Remember the ids of a piece, at least one. Returns whether another piece was evicted.
     #[inline(always)]
-    pub fn insert(&mut self, place: usize, key: Key, ids: &FewIds) -> bool {
+    pub fn insert(&mut self, place: usize, key: Key, ids: &IdChunk) -> bool {
         let (is_full, beside) = (self.line(place).is_full(), neighbour(place));
         if self.stored(place, key).is_some() {
             // Its ids were stored, and are gone.

@@ -2,7 +2,7 @@
 //!
 //! A piece may be in any of four neighbouring lines; the second two are used when the first two are taken.
 
-use super::few_ids::FewIds;
+use super::id_chunk::IdChunk;
 use super::key::WideKey;
 use super::lines::{GROUP, HALF, Line, Lines, PLACE_SHIFT, packed, words};
 use super::long::StoredIds;
@@ -11,7 +11,7 @@ use super::long::StoredIds;
 #[derive(Debug, Clone, Copy)]
 pub enum WideIds {
     /// In the line.
-    Inline(FewIds),
+    Inline(IdChunk),
     /// Too many for the line.
     Stored(StoredIds),
 }
@@ -53,7 +53,7 @@ impl Lines {
     /// an older piece is evicted. Returns whether one was.
     #[inline]
     pub fn insert_wide(&mut self, key: WideKey, ids: &[u32], store: impl FnOnce(&[u32]) -> StoredIds) -> bool {
-        let ids = FewIds::new(ids).map_or_else(|| [words(store(ids)), [0; HALF]], |few| packed(&few));
+        let ids = IdChunk::new(ids).map_or_else(|| [words(store(ids)), [0; HALF]], |few| packed(&few));
         let (line, place) = (Line { ids, keys: key.0 }, self.wide_place(key));
         // The piece was missed twice in one block, or its stored ids are gone.
         let known = self.find_wide(place, key);

@@ -16,7 +16,7 @@ use super::{arguments, array, decode};
 use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::output::count::Count;
-use crate::output::inline::InlineIds;
+use crate::output::stack_ids::StackIds;
 
 /// Bytes of a text whose ids need no memory but the array's.
 const SHORT: usize = 2048;
@@ -76,7 +76,7 @@ impl PyCodec {
             });
             return Ok(array::of_ids(py, ids.map_err(|error| exception(py, &error, Some(text)))?));
         }
-        let mut ids = InlineIds::new();
+        let mut ids = StackIds::new();
         match run_on(py, pipeline, text.len(), || pipeline.encode(text, options, &mut ids)) {
             Ok(()) => Ok(PyArray1::from_slice(py, ids.as_slice())),
             Err(error) => Err(exception(py, &error, Some(text))),

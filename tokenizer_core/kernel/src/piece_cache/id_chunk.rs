@@ -5,14 +5,14 @@ pub const IDS_LIMIT: usize = 8;
 
 /// Up to [`IDS_LIMIT`] ids.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct FewIds {
+pub struct IdChunk {
     /// Only the first `count` are meaningful.
     pub ids: [u32; IDS_LIMIT],
     /// The number of ids.
     pub count: u32,
 }
 
-impl FewIds {
+impl IdChunk {
     /// None.
     pub const NONE: Self = Self { ids: [0; IDS_LIMIT], count: 0 };
 

@@ -10,7 +10,7 @@ const ROOM: usize = 512;
 
 /// Ids in the caller's frame, or in a vector if they are too many for that.
 #[derive(Debug)]
-pub struct InlineIds {
+pub struct StackIds {
     room: [MaybeUninit<u32>; ROOM],
     /// The number of written ids.
     count: usize,
@@ -18,7 +18,7 @@ pub struct InlineIds {
     many: Vec<u32>,
 }
 
-impl InlineIds {
+impl StackIds {
     /// No ids.
     #[inline(always)]
     pub fn new() -> Self {
@@ -47,13 +47,13 @@ impl InlineIds {
     }
 }
 
-impl Default for InlineIds {
+impl Default for StackIds {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Sink for InlineIds {
+impl Sink for StackIds {
     fn added(&mut self, id: u32, _source: Range<usize>) {
         self.pieces(&[id]);
     }
@@ -80,7 +80,7 @@ mod tests {
         for sizes in [vec![0], vec![1, 0, ROOM - 1], vec![ROOM, 0, 1, 2], vec![ROOM - 1, 2, ROOM, 1], vec![ROOM + 1, 1]]
         {
             let all: Vec<u32> = (0..sizes.iter().sum::<usize>() as u32).collect();
-            let (mut inline, mut given) = (InlineIds::new(), 0);
+            let (mut inline, mut given) = (StackIds::new(), 0);
             for size in sizes {
                 inline.pieces(&all[given..given + size]);
                 given += size;
