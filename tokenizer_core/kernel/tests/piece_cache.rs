@@ -1,7 +1,7 @@
 //! What is remembered of a piece: its own ids, or none.
 
 use proptest::prelude::*;
-use tokd_kernel::piece_cache::{IDS_LIMIT, IdChunk, Key, Lines, LongCache, StoredIds, WideIds, WideKey};
+use tokd_kernel::piece_cache::{Buckets, IDS_LIMIT, IdChunk, Key, LongCache, StoredIds, WideIds, WideKey};
 
 fn ids_of(few: IdChunk) -> Vec<u32> {
     few.ids[..few.count as usize].to_vec()
@@ -17,8 +17,8 @@ fn found(long: &LongCache, piece: &[u8], part: bool) -> Option<Vec<u32>> {
     Some(long.ids()[long.find(long.hash(piece)?, piece, part)?].to_vec())
 }
 
-/// What is found of a piece in its own line or beside it.
-fn recalled(cache: &Lines, key: Key) -> Option<Vec<u32>> {
+/// What is found of a piece in its own bucket or beside it.
+fn recalled(cache: &Buckets, key: Key) -> Option<Vec<u32>> {
     let (mut ids, place) = ([0; IDS_LIMIT], cache.place(key));
     match cache.get(place, key, &mut ids) {
         0 => cache.get_in_neighbour(place, key).map(ids_of),
@@ -31,10 +31,10 @@ proptest! {
     fn a_hit_is_the_piece_that_was_remembered(
         pieces in prop::collection::vec(
             ("[ab\0é]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..10)), 0..60),
-        lines in prop::sample::select(vec![2_usize, 4, 8]),
+        buckets in prop::sample::select(vec![2_usize, 4, 8]),
     ) {
-        // So few lines that pieces collide, and go into the neighbour of theirs.
-        let mut cache = Lines::new(64 * lines, 0);
+        // So few buckets that pieces collide, and go into the neighbour of theirs.
+        let mut cache = Buckets::new(64 * buckets, 0);
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
@@ -51,13 +51,13 @@ proptest! {
         }
     }
 
-    /// Few ids are in the line, many elsewhere, where they are forgotten now and then.
+    /// Few ids are in the bucket, many elsewhere, where they are forgotten now and then.
     #[test]
     fn many_ids_of_a_short_piece_are_its_own_or_forgotten(
         pieces in prop::collection::vec(
             ("[ab]{1,15}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..16)), 0..120),
     ) {
-        let (mut cache, mut long) = (Lines::new(512, 0), LongCache::new(1024));
+        let (mut cache, mut long) = (Buckets::new(512, 0), LongCache::new(1024));
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = Key::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
@@ -82,7 +82,7 @@ proptest! {
         pieces in prop::collection::vec(
             ("[ab\0é]{1,31}", any::<bool>(), prop::collection::vec(0_u32..4_194_304, 1..11)), 0..60),
     ) {
-        let (mut cache, mut long) = (Lines::new(0, 256), LongCache::new(256));
+        let (mut cache, mut long) = (Buckets::new(0, 256), LongCache::new(256));
         let mut truth = std::collections::HashMap::new();
         for (piece, part, ids) in &pieces {
             let Some(key) = WideKey::new(piece.as_bytes(), 0, piece.len(), *part) else { continue };
@@ -156,17 +156,17 @@ fn a_long_piece_has_no_key() {
     assert!(Key::new(&[b'a'; 16], 0, 16, false).is_none());
     assert!(WideKey::new(&[b'a'; 32], 0, 32, false).is_none());
     // What stands for it in a block is found in no cache, not even in an empty one.
-    assert_eq!(recalled(&Lines::new(128, 0), Key::or_none(&[0; 40], 0, 16, false)), None);
+    assert_eq!(recalled(&Buckets::new(128, 0), Key::or_none(&[0; 40], 0, 16, false)), None);
     assert_eq!(Key::new(&[0; 40], 0, 16, false), None);
     assert_eq!(Key::new(&[1; 40], 3, 40, true), None);
 }
 
 #[test]
 fn a_full_line_gives_to_its_neighbour_before_it_forgets() {
-    let mut cache = Lines::new(256, 0);
+    let mut cache = Buckets::new(256, 0);
     let pieces = (b'a'..=b'z').filter_map(|letter| Key::new(&[letter], 0, 1, false));
     let home = cache.place(Key::new(b"a", 0, 1, false).unwrap());
-    // Two of the four lines: each is the other's neighbour.
+    // Two of the four buckets: each is the other's neighbour.
     let pieces: Vec<_> = pieces.filter(|key| cache.place(*key) / 16 == home / 16).take(5).collect();
     let mut insert = |at: usize| cache.insert(cache.place(pieces[at]), pieces[at], &IdChunk::one(at as u32));
     assert_eq!((0..5).filter(|at| insert(*at)).collect::<Vec<_>>(), [4]);

@@ -1,4 +1,4 @@
-//! Keys of eight pieces at once, both keys of a line compared at once, eight ids copied at once.
+//! Keys of eight pieces at once, both keys of a bucket compared at once, eight ids copied at once.
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_loadu_si128, _mm256_add_epi32, _mm256_and_si256,
@@ -13,11 +13,11 @@ use std::ops::Range;
 
 use super::longer::LongerPieces;
 use super::look_up::LookUp;
-use super::take::{self, Equal, KEYS, ReadLine};
+use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
 use crate::output::Sink;
 #[cfg(test)]
-use crate::piece_cache::Lines;
+use crate::piece_cache::Buckets;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT, WIDE_LIMIT, WideKey};
 use crate::simd::lanes::lanes_of;
 use crate::simd::level::{Avx2, OnLevel};
@@ -92,20 +92,20 @@ const LENGTH: i32 = 0x0F00_0000;
 /// The highest byte of a key, in the last of its words of four bytes.
 const TAG: i32 = 0xFF00_0000_u32 as i32;
 
-/// What the four words of a key are multiplied by; the upper bits of the sum are the place of its line. Of natural
+/// What the four words of a key are multiplied by; the upper bits of the sum are the place of its bucket. Of natural
 /// pieces as many share one as if places were drawn by lot.
 const MULTIPLIERS: [u32; 4] = [0x85EB_CA6B, 0xC2B2_AE35, 0x27D4_EB2F, 0x1656_67B1];
 
-/// Where the ids begin, by which halves of the two keys of a line are equal.
+/// Where the ids begin, by which halves of the two keys of a bucket are equal.
 static HALVES: Equal<16> = Equal::new();
 
-impl ReadLine for Avx2 {
+impl ReadBucket for Avx2 {
     #[inline(always)]
-    unsafe fn find(self, line: *const u64, key: &Key) -> usize {
-        // SAFETY: the token proves AVX2, the caller the line; a key has sixteen bytes, and those of a line are two.
+    unsafe fn find(self, bucket: *const u64, key: &Key) -> usize {
+        // SAFETY: the token proves AVX2, the caller the bucket; a key has sixteen bytes, and those of a bucket are two.
         let equal = unsafe {
             let key = _mm256_broadcastsi128_si256(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
-            let keys = _mm256_loadu_si256(line.add(KEYS).cast());
+            let keys = _mm256_loadu_si256(bucket.add(KEYS).cast());
             _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(keys, key)))
         };
         HALVES.find(equal as usize)
@@ -132,7 +132,7 @@ impl LookUp for Avx2 {
     }
 
     #[cfg(test)]
-    fn place(self, cache: &Lines, key: Key) -> usize {
+    fn place(self, cache: &Buckets, key: Key) -> usize {
         let products = key.words().into_iter().zip(MULTIPLIERS).map(|(word, multiplier)| word.wrapping_mul(multiplier));
         let hash = products.fold(0, u32::wrapping_add);
         ((hash >> (u32::BITS - cache.bits())) as usize) << PLACE_SHIFT
@@ -279,7 +279,7 @@ fn make_all<const PARTS: bool>(simd: Avx2, pieces: &Pieces<'_>, caches: &Caches,
     let (text, count) = (pieces.text, pieces.count());
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last_bytes = last_bytes(text);
-    let bits = caches.lines.bits();
+    let bits = caches.buckets.bits();
     let whole = count - count % GROUP;
     // By group.
     let mut longer = [0; PIECES / GROUP];
@@ -310,7 +310,7 @@ fn make_all<const PARTS: bool>(simd: Avx2, pieces: &Pieces<'_>, caches: &Caches,
             }
         };
     }
-    keys.places[..count].iter().for_each(|place| caches.lines.prefetch(*place as usize));
+    keys.places[..count].iter().for_each(|place| caches.buckets.prefetch(*place as usize));
     let count = note(simd, &in_order(&longer)[..count.div_ceil(GROUP)], &mut keys.longer.places);
     keys.longer.begin(count);
     if count > 0 {

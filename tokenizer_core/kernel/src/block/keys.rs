@@ -8,7 +8,7 @@ use crate::simd::words::sixteen;
 /// Bytes of a key.
 const BYTES: usize = KEY_LIMIT + 1;
 
-/// Make the keys of all pieces, prefetch their lines, and note which are longer.
+/// Make the keys of all pieces, prefetch their buckets, and note which are longer.
 #[inline(always)]
 pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
     let count = pieces.count();
@@ -58,14 +58,14 @@ fn read(pieces: &Pieces<'_>, clipped: &[u32], keys: &mut [Key]) {
     }
 }
 
-/// Compute the place of each piece and prefetch its line, and note those that are longer. Returns how many these are.
+/// Compute the place of each piece and prefetch its bucket, and note those that are longer. Returns how many these are.
 #[inline(always)]
 fn place(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
     let mut longer = 0;
     for at in 0..count {
         let (key, clipped) = (keys.keys[at], keys.places[at] as usize);
-        let place = caches.lines.place(key);
-        caches.lines.prefetch(place);
+        let place = caches.buckets.place(key);
+        caches.buckets.prefetch(place);
         keys.places[at] = place as u32;
         keys.longer.places[longer % PIECES] = at as u32;
         longer += usize::from(clipped > KEY_LIMIT);

@@ -1,5 +1,5 @@
 //! Pieces that are longer than a key: wide pieces and long ones. They are looked up before any ids
-//! are copied, so that their ids can be put in order among the others. Most wide pieces have their ids in a line, from
+//! are copied, so that their ids can be put in order among the others. Most wide pieces have their ids in a bucket, from
 //! where they are copied like those of a short piece.
 
 use std::ops::Range;
@@ -21,9 +21,9 @@ pub(super) struct LongerPieces {
     wide: Vec<WidePiece>,
     /// Those that are too long for it, with their hash.
     long: Vec<(u16, LongHash)>,
-    /// How many of them are known, but not copied from a line.
+    /// How many of them are known, but not copied from a bucket.
     apart: usize,
-    /// How many of their ids need room beyond that for the ids in lines.
+    /// How many of their ids need room beyond that for the ids in buckets.
     more: usize,
 }
 
@@ -31,8 +31,8 @@ pub(super) struct LongerPieces {
 #[derive(Debug, Clone, Copy)]
 enum Known {
     Nothing,
-    /// They are in a line, from where they are copied with those of short pieces.
-    InLine,
+    /// They are in a bucket, from where they are copied with those of short pieces.
+    InBucket,
     /// From where to where they are in the `LongCache`.
     Stored(u32, u32),
 }
@@ -81,8 +81,8 @@ impl LongerPieces {
             self.known[number] = Known::Nothing;
             if length <= WIDE_LIMIT {
                 let key = simd.wide_key(pieces.text, range, pieces.is_part(*place as usize));
-                let place = caches.lines.wide_place(key);
-                caches.lines.prefetch_wide(place);
+                let place = caches.buckets.wide_place(key);
+                caches.buckets.prefetch_wide(place);
                 self.wide.push(WidePiece { key, place: place as u32, number: number as u16 });
             } else if let Some(hash) = caches.long.hash(&pieces.text[range]) {
                 caches.long.prefetch(hash);
@@ -92,14 +92,14 @@ impl LongerPieces {
     }
 
     /// Find what is remembered, one kind of piece after the other, so that branches are predicted. Where the ids of a
-    /// wide piece are in a line, its place becomes that of the line, and its key what it is found by there.
+    /// wide piece are in a bucket, its place becomes that of the bucket, and its key what it is found by there.
     #[inline(never)]
     pub(super) fn find(
         &mut self,
         pieces: &Pieces<'_>,
         caches: &Caches,
         keys: &mut [Key; PIECES],
-        lines: &mut [u32; PIECES],
+        buckets: &mut [u32; PIECES],
     ) {
         let Self { places, known, wide, long, apart, more, .. } = self;
         let mut take = |range: Range<usize>| {
@@ -111,12 +111,12 @@ impl LongerPieces {
         };
         for WidePiece { key, place, number } in wide {
             let number = usize::from(*number);
-            let Some(line) = caches.lines.find_wide(*place as usize, *key) else { continue };
-            match caches.lines.wide_ids(line) {
+            let Some(bucket) = caches.buckets.find_wide(*place as usize, *key) else { continue };
+            match caches.buckets.wide_ids(bucket) {
                 WideIds::Inline(_) => {
-                    known[number] = Known::InLine;
+                    known[number] = Known::InBucket;
                     let at = places[number] as usize % PIECES;
-                    (keys[at], lines[at]) = (key.first(), line as u32);
+                    (keys[at], buckets[at]) = (key.first(), bucket as u32);
                 }
                 WideIds::Stored(ids) => {
                     known[number] = caches.long.range_of(ids).map_or(Known::Nothing, &mut take);
@@ -130,13 +130,13 @@ impl LongerPieces {
         }
     }
 
-    /// Whether the ids of all that are known are copied from lines.
+    /// Whether the ids of all that are known are copied from buckets.
     #[inline(always)]
-    pub(super) fn are_in_lines(&self) -> bool {
+    pub(super) fn are_in_buckets(&self) -> bool {
         self.apart == 0
     }
 
-    /// The indices of those that are known, but not copied from a line, and where the `LongCache` has their ids.
+    /// The indices of those that are known, but not copied from a bucket, and where the `LongCache` has their ids.
     #[inline(always)]
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let known = self.places[..self.count].iter().zip(&self.known);

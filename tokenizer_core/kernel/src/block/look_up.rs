@@ -1,28 +1,28 @@
-//! How each level makes the keys of a block and copies the ids that the lines have.
+//! How each level makes the keys of a block and copies the ids that the buckets have.
 
 use std::ops::Range;
 
 use super::longer::LongerPieces;
 use super::{Found, Keys, Pieces, Room, keys, take};
 use crate::output::Sink;
-use crate::piece_cache::{Caches, WideKey};
 #[cfg(test)]
-use crate::piece_cache::{Key, Lines};
+use crate::piece_cache::{Buckets, Key};
+use crate::piece_cache::{Caches, WideKey};
 use crate::simd::level::Portable;
 
 /// The steps that every piece of a text goes through.
 pub(super) trait LookUp: Copy {
     /// Make the keys of all pieces, and prefetch what is remembered about them. Where a piece is looked for in the
-    /// lines is for the level to choose.
+    /// buckets is for the level to choose.
     fn keys(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys);
 
     /// Where the level looks for a piece in a cache, by definition.
     #[cfg(test)]
-    fn place(self, cache: &Lines, key: Key) -> usize {
+    fn place(self, cache: &Buckets, key: Key) -> usize {
         cache.place(key)
     }
 
-    /// Append the ids that the lines have of the pieces at `places`, whose keys [`LookUp::keys`] made for that
+    /// Append the ids that the buckets have of the pieces at `places`, whose keys [`LookUp::keys`] made for that
     /// cache; or only add their number, if the sink counts.
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! Pieces that are not in the line where they are looked for: those that are elsewhere in the caches, and those that
+//! Pieces that are not in the bucket where they are looked for: those that are elsewhere in the caches, and those that
 //! the model has to encode.
 
 use super::longer::WidePiece;
@@ -19,10 +19,10 @@ pub(super) struct Misses {
     made: PieceIds,
     /// By the index of a piece in the block: its number among the misses.
     miss_of: [u16; PIECES],
-    /// Pieces for the model, none twice, and of each its number among the misses and the place of its line.
+    /// Pieces for the model, none twice, and of each its number among the misses and the place of its bucket.
     unknown: Vec<Piece>,
     unknown_at: Vec<(u16, u32)>,
-    /// By the place of its line: the last piece for the model.
+    /// By the place of its bucket: the last piece for the model.
     last: [u16; BUCKETS],
     /// Misses that repeat one for the model, and which.
     repeats: Vec<(u16, u16)>,
@@ -121,8 +121,8 @@ impl Misses {
             found[miss] = pieces.is_short(at).then(elsewhere).flatten().unwrap_or(UNKNOWN);
         }
         for (at, WidePiece { key, place, .. }) in keys.longer.wide() {
-            let line = caches.lines.find_wide(*place as usize, *key);
-            match line.map(|line| caches.lines.wide_ids(line)) {
+            let bucket = caches.buckets.find_wide(*place as usize, *key);
+            match bucket.map(|bucket| caches.buckets.wide_ids(bucket)) {
                 Some(WideIds::Inline(few)) => {
                     found[usize::from(miss_of[at])] = made.append(few.as_slice());
                 }

@@ -26,17 +26,17 @@ use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::simd::level::{OnLevel, SimdLevel};
 use crate::simd::words::padded;
 
-/// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched lines are
+/// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched buckets are
 /// still in cache when they are read.
 pub const PIECES: usize = 512;
 
 /// Pieces that a level may work on together.
 const GROUP: usize = 8;
 
-/// The most known ids of a block that do not come from a line, but from the `LongCache`.
+/// The most known ids of a block that do not come from a bucket, but from the `LongCache`.
 const MORE: usize = 16 * PIECES;
 
-/// The most known ids of a block: for each piece as many as a line holds, and [`MORE`] others.
+/// The most known ids of a block: for each piece as many as a bucket holds, and [`MORE`] others.
 const KNOWN: usize = PIECES * IDS_LIMIT + MORE;
 
 /// Words of a miss, or between two, that are copied at once.
@@ -104,9 +104,9 @@ fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
 /// Pieces as they are looked up in the caches.
 #[derive(Debug)]
 struct Keys {
-    /// What each is found by in its line.
+    /// What each is found by in its bucket.
     keys: [Key; PIECES],
-    /// Where the line of each is.
+    /// Where the bucket of each is.
     places: [u32; PIECES],
     longer: LongerPieces,
 }
@@ -246,7 +246,7 @@ impl Found {
     fn find<L: LookUp, S: Sink>(&mut self, simd: L, looked_up: &LookedUp<'_>, ids: &mut Room) {
         let LookedUp { pieces, keys, caches } = looked_up;
         (self.end, self.miss_count) = (0, 0);
-        if keys.longer.are_in_lines() {
+        if keys.longer.are_in_buckets() {
             // As in most short texts. SAFETY: the keys have just been made for these caches. Nothing has been
             // written yet, and `ids` and `misses` have room for all pieces of a block.
             return unsafe { simd.take::<S>(0..pieces.count(), caches, keys, self, ids) };

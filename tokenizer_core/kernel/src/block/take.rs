@@ -1,4 +1,4 @@
-//! Copy the ids that lie in the lines of pieces: one loop, in which each level compares and copies with its own
+//! Copy the ids that lie in the buckets of pieces: one loop, in which each level compares and copies with its own
 //! instructions.
 
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::output::Sink;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::simd::level::Portable;
 
-/// Where the keys of a line begin, in words of eight bytes.
+/// Where the keys of a bucket begin, in words of eight bytes.
 pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();
 
 /// How many words of eight bytes so many ids are.
@@ -22,14 +22,14 @@ const _: () = assert!(1 << PLACE_SHIFT == 2 * KEYS && IDS_LIMIT == 2 * HALF);
 /// Bytes of a place.
 const PLACE: usize = size_of::<u32>();
 
-/// How each level reads a line.
-pub(super) trait ReadLine: Copy {
-    /// Where in a line, in words of eight bytes, the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not
+/// How each level reads a bucket.
+pub(super) trait ReadBucket: Copy {
+    /// Where in a bucket, in words of eight bytes, the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not
     /// there.
     ///
     /// # Safety
-    /// `line` is one.
-    unsafe fn find(self, line: *const u64, key: &Key) -> usize;
+    /// `bucket` is one.
+    unsafe fn find(self, bucket: *const u64, key: &Key) -> usize;
 
     /// Copy eight ids, the first without the count above it.
     ///
@@ -42,9 +42,9 @@ pub(super) trait ReadLine: Copy {
 ///
 /// # Safety
 /// What `LookUp::take` demands: each of the pieces has its place in
-/// `caches.lines`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and `found.miss_count + places.len() <= PIECES`.
+/// `caches.buckets`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
-pub(super) unsafe fn take<R: ReadLine, S: Sink>(
+pub(super) unsafe fn take<R: ReadBucket, S: Sink>(
     simd: R,
     places: Range<usize>,
     caches: &Caches,
@@ -55,18 +55,18 @@ pub(super) unsafe fn take<R: ReadLine, S: Sink>(
     debug_assert!(found.end + IDS_LIMIT * places.len() <= KNOWN && found.miss_count + places.len() <= PIECES);
     let (mut end, mut miss_count) = (found.end, found.miss_count);
     let ids = ids.as_mut_ptr();
-    let lines = caches.lines.words();
-    let (keys, lines_at) = (&raw const keys.keys, &raw const keys.places);
+    let buckets = caches.buckets.words();
+    let (keys, buckets_at) = (&raw const keys.keys, &raw const keys.places);
     // Counted in bytes of the places: a multiple of that leads to the keys, without a second counter.
     for offset in (places.start * PLACE..places.end * PLACE).step_by(PLACE) {
-        // SAFETY: the caller's promise: a place is that of a line. A line is eight ids, then two keys of 16 bytes;
-        // `find` gives the words of 0, `UNCOUNTED` or `HALF` ids, so eight ids from there on lie in the line. Each
+        // SAFETY: the caller's promise: a place is that of a bucket. A bucket is eight ids, then two keys of 16 bytes;
+        // `find` gives the words of 0, `UNCOUNTED` or `HALF` ids, so eight ids from there on lie in the bucket. Each
         // piece so far took at most `IDS_LIMIT` ids, and there is room for as much of every piece.
         let known = unsafe {
-            let place = lines_at.cast::<u32>().byte_add(offset).read() as usize;
+            let place = buckets_at.cast::<u32>().byte_add(offset).read() as usize;
             let key = &*keys.cast::<Key>().byte_add(offset * (size_of::<Key>() / PLACE));
-            debug_assert!(std::ptr::eq(lines.add(place).cast(), caches.lines.line(place)));
-            let from = lines.add(place + simd.find(lines.add(place), key)).cast::<u32>();
+            debug_assert!(std::ptr::eq(buckets.add(place).cast(), caches.buckets.bucket(place)));
+            let from = buckets.add(place + simd.find(buckets.add(place), key)).cast::<u32>();
             if !S::COUNTS {
                 simd.copy(from, ids.add(end));
             }
@@ -84,18 +84,18 @@ pub(super) unsafe fn take<R: ReadLine, S: Sink>(
 #[cfg(target_arch = "x86_64")]
 static QUARTERS: Equal<256> = Equal::new();
 
-impl ReadLine for Portable {
+impl ReadBucket for Portable {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn find(self, line: *const u64, key: &Key) -> usize {
+    unsafe fn find(self, bucket: *const u64, key: &Key) -> usize {
         use core::arch::x86_64::{
             __m128i, _mm_cmpeq_epi32, _mm_load_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
         };
-        // SAFETY: every machine of this kind has SSE2. A key is a `u128`, and a line is aligned to 64 bytes with its
+        // SAFETY: every machine of this kind has SSE2. A key is a `u128`, and a bucket is aligned to 64 bytes with its
         // two keys 32 bytes in, so all three are vectors of 16 bytes at aligned places.
         let equal = unsafe {
             let key = _mm_load_si128(std::ptr::from_ref(key).cast());
-            let keys = line.add(KEYS).cast::<__m128i>();
+            let keys = bucket.add(KEYS).cast::<__m128i>();
             let equal = |at: usize| _mm_cmpeq_epi32(_mm_load_si128(keys.add(at)), key);
             let quarters = _mm_packs_epi32(equal(0), equal(1));
             _mm_movemask_epi8(_mm_packs_epi16(quarters, quarters))
@@ -105,9 +105,9 @@ impl ReadLine for Portable {
 
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
-    unsafe fn find(self, line: *const u64, key: &Key) -> usize {
-        // SAFETY: the keys of a line are two.
-        let [first, second] = unsafe { line.add(KEYS).cast::<[Key; 2]>().read() }.map(|other| other == *key);
+    unsafe fn find(self, bucket: *const u64, key: &Key) -> usize {
+        // SAFETY: the keys of a bucket are two.
+        let [first, second] = unsafe { bucket.add(KEYS).cast::<[Key; 2]>().read() }.map(|other| other == *key);
         if first {
             0
         } else if second {
@@ -141,7 +141,7 @@ impl ReadLine for Portable {
     }
 }
 
-/// Where in a line the ids begin, by which parts of its keys are equal: a bit for each part, the lower half of the
+/// Where in a bucket the ids begin, by which parts of its keys are equal: a bit for each part, the lower half of the
 /// bits for the first key and the upper half for the second.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Equal<const N: usize>([usize; N]);
@@ -164,7 +164,7 @@ impl<const N: usize> Equal<N> {
         Self(ids)
     }
 
-    /// What [`ReadLine::find`] says.
+    /// What [`ReadBucket::find`] says.
     #[inline(always)]
     pub(super) fn find(&self, equal: usize) -> usize {
         self.0[equal % N]

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::look_up::LookUp;
 use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, PieceBlock, Pieces};
 use crate::output::count::Count;
-use crate::piece_cache::{Caches, IdChunk, Lines, LongHash, WideIds, WideKey};
+use crate::piece_cache::{Buckets, Caches, IdChunk, LongHash, WideIds, WideKey};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::level::Avx2;
 use crate::simd::level::{OnLevel, Portable};
@@ -63,19 +63,19 @@ impl<L: LookUp> OnLevel<L> for Find<'_> {
 }
 
 /// Where a level looks for a piece in a cache.
-type PlaceOf = fn(&Lines, Key) -> usize;
+type PlaceOf = fn(&Buckets, Key) -> usize;
 
 /// Assert that every level finds in its caches, which it looks pieces up in its own way, what is there by definition;
 /// returns what one of them finds.
 fn find_by_all(pieces: &Pieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findings {
-    let of_portable = |cache: &Lines, key| Portable.place(cache, key);
+    let of_portable = |cache: &Buckets, key| Portable.place(cache, key);
     let own = caches(of_portable);
     let truly = truth(pieces, &own, of_portable);
     let found = Find { pieces, caches: &own }.run(Portable);
     assert_eq!(found.each_ref(), [&truly, &truly]);
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = Avx2::detect() {
-        let of_avx2 = |cache: &Lines, key| Avx2::detect().map_or(0, |avx2| avx2.place(cache, key));
+        let of_avx2 = |cache: &Buckets, key| Avx2::detect().map_or(0, |avx2| avx2.place(cache, key));
         let own = caches(of_avx2);
         let truly = truth(pieces, &own, of_avx2);
         let found = avx2.run(Find { pieces, caches: &own });
@@ -84,11 +84,11 @@ fn find_by_all(pieces: &Pieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findi
     truly
 }
 
-/// Ids, and the key and the place of their line if they are copied from there.
+/// Ids, and the key and the place of their bucket if they are copied from there.
 type Longer = (Vec<u32>, Option<(Key, usize)>);
 
 /// The ids of the pieces that are longer than a key, by definition: wide pieces, then those in the `LongCache`, each as
-/// long as there is room; and where a line has them, its place and what they are found by.
+/// long as there is room; and where a bucket has them, its place and what they are found by.
 fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
     let mut known: HashMap<usize, Longer> = HashMap::new();
     let mut more = 0;
@@ -101,8 +101,8 @@ fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
         let range = pieces.range(at);
         let key = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(at));
         let Some(key) = key.filter(|_| !known.contains_key(&at)) else { continue };
-        let Some(place) = caches.lines.find_wide(caches.lines.wide_place(key), key) else { continue };
-        match caches.lines.wide_ids(place) {
+        let Some(place) = caches.buckets.find_wide(caches.buckets.wide_place(key), key) else { continue };
+        match caches.buckets.wide_ids(place) {
             WideIds::Inline(few) => {
                 known.insert(at, (few.ids[..few.count as usize].to_vec(), Some((key.first(), place))));
             }
@@ -128,18 +128,18 @@ fn truth(pieces: &Pieces<'_>, caches: &Caches, place_of: PlaceOf) -> Findings {
     for at in 0..pieces.count() {
         let (range, part) = (pieces.range(at), pieces.is_part(at));
         let key = Key::or_none(pieces.text, range.start, range.end, part);
-        let place = place_of(&caches.lines, key);
+        let place = place_of(&caches.buckets, key);
         let known = longer.get(&at);
-        let (found_by, line) = known.and_then(|(_, line)| *line).unwrap_or((key, place));
+        let (found_by, bucket) = known.and_then(|(_, bucket)| *bucket).unwrap_or((key, place));
         found.keys.push(found_by);
-        found.places.push(line as u32);
+        found.places.push(bucket as u32);
         if let Some((ids, _)) = known {
             found.ids.extend(ids);
             continue;
         }
         let mut ids = [0; IDS_LIMIT];
         let count = match Key::new(pieces.text, range.start, range.end, part) {
-            Some(key) => caches.lines.get(place, key, &mut ids),
+            Some(key) => caches.buckets.get(place, key, &mut ids),
             None => 0,
         };
         if range.len() > 15 {
@@ -183,21 +183,21 @@ proptest! {
         let parts = parts.get(skipped..).unwrap_or_default();
         let pieces = Pieces { text: &text, start, ends: &ends[skipped..], parts };
         let caches = |place_of: PlaceOf| {
-            // So few lines that pieces collide.
+            // So few buckets that pieces collide.
             let mut caches = Caches::new(cache_bytes);
             for (index, ids) in &known {
                 let at = index.index(pieces.count());
                 let range = pieces.range(at);
                 if let Some(key) = Key::new(pieces.text, range.start, range.end, pieces.is_part(at)) {
-                    let place = place_of(&caches.lines, key);
+                    let place = place_of(&caches.buckets, key);
                     match IdChunk::new(ids) {
                         Some(mut few) => {
                             // These must not matter.
                             few.ids[ids.len()..].fill(u32::MAX);
-                            caches.lines.insert(place, key, &few)
+                            caches.buckets.insert(place, key, &few)
                         }
-                        // Known, but not in the line: missed on every level.
-                        None => caches.lines.insert_stored(place, key, caches.long.store(ids)),
+                        // Known, but not in the bucket: missed on every level.
+                        None => caches.buckets.insert_stored(place, key, caches.long.store(ids)),
                     };
                 } else {
                     let ids: Vec<u32> = ids.iter().copied().cycle().take(ids.len() * range.len() / 12).collect();
@@ -222,8 +222,8 @@ fn a_block_may_be_full_of_pieces_and_of_ids() {
         for at in 0..PIECES {
             let range = pieces.range(at);
             let key = Key::new(&text, range.start, range.end, false).unwrap();
-            let place = place_of(&caches.lines, key);
-            caches.lines.insert(place, key, &IdChunk::new(&[at as u32; IDS_LIMIT]).unwrap());
+            let place = place_of(&caches.buckets, key);
+            caches.buckets.insert(place, key, &IdChunk::new(&[at as u32; IDS_LIMIT]).unwrap());
         }
         caches
     });
@@ -238,8 +238,8 @@ fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
     let found = find_by_all(&pieces, |_| {
         let mut caches = Caches::new(1 << 10);
         caches.remember_longer(text, 0..31, false, &ids);
-        let line = caches.lines.line(found_at(&caches, text));
-        assert_eq!(line.keys[0], line.keys[1]);
+        let bucket = caches.buckets.bucket(found_at(&caches, text));
+        assert_eq!(bucket.keys[0], bucket.keys[1]);
         caches
     });
     assert_eq!(found.ids, ids);
@@ -247,5 +247,5 @@ fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
 
 fn found_at(caches: &Caches, piece: &[u8]) -> usize {
     let key = WideKey::new(piece, 0, piece.len(), false).unwrap();
-    caches.lines.find_wide(caches.lines.wide_place(key), key).unwrap()
+    caches.buckets.find_wide(caches.buckets.wide_place(key), key).unwrap()
 }

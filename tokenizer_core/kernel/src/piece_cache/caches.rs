@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::buckets::{Buckets, HALF};
 use super::id_chunk::IdChunk;
 use super::key::{Key, WideKey};
-use super::lines::{HALF, Lines};
 use super::long::LongCache;
 
 /// Statistics of piece caches.
@@ -32,7 +32,7 @@ impl CacheStatistics {
 /// The caches of one thread, from pieces to their ids.
 #[derive(Debug)]
 pub struct Caches {
-    pub(crate) lines: Lines,
+    pub(crate) buckets: Buckets,
     pub(crate) long: LongCache,
     pub(crate) statistics: CacheStatistics,
 }
@@ -40,19 +40,19 @@ pub struct Caches {
 impl Caches {
     /// Empty caches of at most about `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        let (lines, long) = (Lines::new(bytes / 2, bytes / 4), LongCache::new(bytes / 4));
-        Self { lines, long, statistics: CacheStatistics::default() }
+        let (buckets, long) = (Buckets::new(bytes / 2, bytes / 4), LongCache::new(bytes / 4));
+        Self { buckets, long, statistics: CacheStatistics::default() }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        (self.lines.bytes() + self.long.bytes()) as u64
+        (self.buckets.bytes() + self.long.bytes()) as u64
     }
 
     /// Remember the ids of `text[piece]`, a piece without a [`Key`].
     pub(crate) fn remember_longer(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
-        let Self { lines, long, .. } = self;
+        let Self { buckets, long, .. } = self;
         let evicted = match WideKey::new(text, piece.start, piece.end, part) {
-            Some(key) => lines.insert_wide(key, ids, |ids| long.store(ids)),
+            Some(key) => buckets.insert_wide(key, ids, |ids| long.store(ids)),
             None => long.insert(&text[piece], part, ids),
         };
         self.count(evicted);
@@ -60,17 +60,17 @@ impl Caches {
 
     /// Remember the ids of a piece that has a key, but too many ids to stand beside it.
     pub(crate) fn remember_many(&mut self, place: usize, key: Key, ids: &[u32]) {
-        let evicted = self.lines.insert_stored(place, key, self.long.store(ids));
+        let evicted = self.buckets.insert_stored(place, key, self.long.store(ids));
         self.count(evicted);
     }
 
-    /// Give `take` the ids of a short piece that its own line does not have, if they are stored or in the neighbour.
+    /// Give `take` the ids of a short piece that its own bucket does not have, if they are stored or in the neighbour.
     #[inline(always)]
     pub(crate) fn find_elsewhere<T>(&self, place: usize, key: Key, take: impl FnOnce(&[u32]) -> T) -> Option<T> {
-        let stored = self.lines.stored(place, key).and_then(|stored| self.long.range_of(stored));
+        let stored = self.buckets.stored(place, key).and_then(|stored| self.long.range_of(stored));
         match stored {
             Some(range) => Some(take(&self.long.ids()[range])),
-            None => self.lines.get_in_neighbour(place, key).map(|few| take(few.as_slice())),
+            None => self.buckets.get_in_neighbour(place, key).map(|few| take(few.as_slice())),
         }
     }
 
@@ -78,10 +78,10 @@ impl Caches {
     #[inline(always)]
     pub(crate) fn remember_short(&mut self, place: usize, key: Key, ids: &IdChunk) {
         let count = ids.count as usize;
-        let evicted = if count > HALF && !self.lines.is_free(place) && self.long.has_room(0, count) {
-            self.lines.insert_stored(place, key, self.long.store(&ids.ids[..count]))
+        let evicted = if count > HALF && !self.buckets.is_free(place) && self.long.has_room(0, count) {
+            self.buckets.insert_stored(place, key, self.long.store(&ids.ids[..count]))
         } else {
-            self.lines.insert(place, key, ids)
+            self.buckets.insert(place, key, ids)
         };
         self.count(evicted);
     }
@@ -101,15 +101,15 @@ mod tests {
 
     /// As a block looks a short piece up.
     fn recalled(caches: &Caches, key: Key) -> Option<Vec<u32>> {
-        let (mut ids, place) = ([0; IDS_LIMIT], caches.lines.place(key));
-        match caches.lines.get(place, key, &mut ids) {
+        let (mut ids, place) = ([0; IDS_LIMIT], caches.buckets.place(key));
+        match caches.buckets.get(place, key, &mut ids) {
             0 => caches.find_elsewhere(place, key, <[u32]>::to_vec),
             count => Some(ids[..count].to_vec()),
         }
     }
 
     proptest! {
-        /// Of so few lines that each has more pieces than it holds, and pieces of so many ids that only one fits.
+        /// Of so few buckets that each has more pieces than it holds, and pieces of so many ids that only one fits.
         #[test]
         fn pieces_that_share_lines_keep_their_ids(
             ids in prop::collection::vec(prop::collection::vec(0_u32..1 << 22, 1..11), 1..24),
@@ -126,8 +126,8 @@ mod tests {
                     continue;
                 }
                 match IdChunk::new(ids) {
-                    Some(few) => caches.remember_short(caches.lines.place(key), key, &few),
-                    None => caches.remember_many(caches.lines.place(key), key, ids),
+                    Some(few) => caches.remember_short(caches.buckets.place(key), key, &few),
+                    None => caches.remember_many(caches.buckets.place(key), key, ids),
                 }
                 prop_assert_eq!(recalled(&caches, key), Some(ids.clone()));
             }

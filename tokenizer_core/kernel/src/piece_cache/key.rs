@@ -144,7 +144,7 @@ impl WideKey {
         Self(words)
     }
 
-    /// Its first sixteen bytes, by which a line that has it is found.
+    /// Its first sixteen bytes, by which a bucket that has it is found.
     #[inline(always)]
     pub(crate) fn first(self) -> Key {
         Key(self.0[0])

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::buckets::COUNT_SHIFT;
 use super::key::{MULTIPLIERS, mix};
-use super::lines::COUNT_SHIFT;
 use crate::simd::pages::Table;
 use crate::simd::prefetch::prefetch;
 use crate::simd::words::{padded, sixteen};
@@ -69,7 +69,7 @@ impl LongCache {
             entries: Table::new(1 << entries.ilog2()),
             bytes: Vec::new(),
             ids: Vec::new(),
-            // Positions of ids have to fit below the count of a line.
+            // Positions of ids have to fit below the count of a bucket.
             arena_limit: (bytes / 4).min(1 << COUNT_SHIFT),
             generation: 0,
         }

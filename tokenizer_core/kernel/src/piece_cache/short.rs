@@ -1,13 +1,13 @@
-//! The lines of short pieces with few ids: two pieces to a cache line.
+//! The buckets of short pieces with few ids: two pieces to a cache line.
 //!
-//! A piece whose line is full goes into the neighbouring line, if that has room.
+//! A piece whose bucket is full goes into the neighbouring bucket, if that has room.
 
+use super::buckets::{Bucket, Buckets, HALF, ID, PLACE_SHIFT, packed, words};
 use super::id_chunk::{IDS_LIMIT, IdChunk};
 use super::key::Key;
-use super::lines::{HALF, ID, Line, Lines, PLACE_SHIFT, packed, words};
 use super::long::StoredIds;
 
-impl Line {
+impl Bucket {
     /// Whether there is no room, not even for a piece of one id.
     #[inline]
     fn is_full(&self) -> bool {
@@ -28,7 +28,7 @@ impl Line {
     }
 }
 
-impl Lines {
+impl Buckets {
     /// The number of upper bits of a hash that are the place of a short piece.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -46,21 +46,21 @@ impl Lines {
     /// remembered there.
     #[inline(always)]
     pub fn get(&self, place: usize, key: Key, ids: &mut [u32; IDS_LIMIT]) -> usize {
-        let line = self.line(place);
-        let second = usize::from(line.keys[1] == key.0);
-        let hit = second | usize::from(line.keys[0] == key.0);
-        let count = line.count(second) * hit;
-        let [low, high] = line.ids;
+        let bucket = self.bucket(place);
+        let second = usize::from(bucket.keys[1] == key.0);
+        let hit = second | usize::from(bucket.keys[0] == key.0);
+        let count = bucket.count(second) * hit;
+        let [low, high] = bucket.ids;
         ids[..HALF].copy_from_slice(if second == 0 { &low } else { &high });
         ids[HALF..].copy_from_slice(&high);
         ids[0] &= ID;
         count
     }
 
-    /// The ids of a piece that was not in its line when it was looked for, but is in the neighbour.
+    /// The ids of a piece that was not in its bucket when it was looked for, but is in the neighbour.
     #[inline(always)]
     pub fn get_in_neighbour(&self, place: usize, key: Key) -> Option<IdChunk> {
-        if !self.line(place).is_full() {
+        if !self.bucket(place).is_full() {
             return None;
         }
         let mut few = IdChunk::NONE;
@@ -68,30 +68,30 @@ impl Lines {
         (few.count > 0).then_some(few)
     }
 
-    /// The place of a piece's ids outside its line.
+    /// The place of a piece's ids outside its bucket.
     #[inline(always)]
     pub fn stored(&self, place: usize, key: Key) -> Option<StoredIds> {
-        let line = self.line(place);
-        line.stored(line.keys.iter().position(|other| *other == key.0)?)
+        let bucket = self.bucket(place);
+        bucket.stored(bucket.keys.iter().position(|other| *other == key.0)?)
     }
 
-    /// Whether the line at a place is empty.
+    /// Whether the bucket at a place is empty.
     pub fn is_free(&self, place: usize) -> bool {
-        self.line(place).keys[0] == 0
+        self.bucket(place).keys[0] == 0
     }
 
     /// Remember where the ids of a piece are stored. Returns whether another piece was evicted.
     pub fn insert_stored(&mut self, place: usize, key: Key, ids: StoredIds) -> bool {
-        let line = self.line_mut(place);
-        match line.keys.iter().position(|other| *other == key.0) {
+        let bucket = self.bucket_mut(place);
+        match bucket.keys.iter().position(|other| *other == key.0) {
             // They were stored before, and are gone.
             Some(half) => {
-                line.ids[half] = words(ids);
+                bucket.ids[half] = words(ids);
                 false
             }
             None => {
                 let [a, b, c, d] = words(ids);
-                line.insert(key, &IdChunk { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
+                bucket.insert(key, &IdChunk { ids: [a, b, c, d, 0, 0, 0, 0], count: 0 })
             }
         }
     }
@@ -99,22 +99,22 @@ impl Lines {
     /// Remember the ids of a piece, at least one. Returns whether another piece was evicted.
     #[inline(always)]
     pub fn insert(&mut self, place: usize, key: Key, ids: &IdChunk) -> bool {
-        let (is_full, beside) = (self.line(place).is_full(), neighbour(place));
+        let (is_full, beside) = (self.bucket(place).is_full(), neighbour(place));
         if self.stored(place, key).is_some() {
             // Its ids were stored, and are gone.
-            *self.line_mut(place) = Line { ids: packed(ids), keys: [key.0, 0] };
+            *self.bucket_mut(place) = Bucket { ids: packed(ids), keys: [key.0, 0] };
             return true;
         }
-        if self.line(place).keys.contains(&key.0) || is_full && self.line(beside).keys.contains(&key.0) {
+        if self.bucket(place).keys.contains(&key.0) || is_full && self.bucket(beside).keys.contains(&key.0) {
             // The piece was missed twice in one block.
             return false;
         }
-        let place = if is_full && !self.line(beside).is_full() { beside } else { place };
-        self.line_mut(place).insert(key, ids)
+        let place = if is_full && !self.bucket(beside).is_full() { beside } else { place };
+        self.bucket_mut(place).insert(key, ids)
     }
 }
 
-/// The place of the neighbouring line.
+/// The place of the neighbouring bucket.
 #[inline(always)]
 fn neighbour(place: usize) -> usize {
     place ^ 1 << PLACE_SHIFT
