@@ -11,9 +11,9 @@ use core::arch::x86_64::{
 };
 use std::ops::Range;
 
-use super::longer::LongerPieces;
+use super::copy_hits::{self, Equal, KEYS, ReadBucket};
+use super::long_pieces::LongPieces;
 use super::look_up::LookUp;
-use super::take::{self, Equal, KEYS, ReadBucket};
 use super::{Found, Keys, PIECES, Pieces, Room, last_bytes};
 use crate::output::Sink;
 #[cfg(test)]
@@ -139,7 +139,7 @@ impl LookUp for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn take<S: Sink>(
+    unsafe fn copy_hits<S: Sink>(
         self,
         places: Range<usize>,
         caches: &Caches,
@@ -148,7 +148,7 @@ impl LookUp for Avx2 {
         ids: &mut Room,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { take::take::<Self, S>(self, places, caches, keys, found, ids) };
+        unsafe { copy_hits::copy_hits::<Self, S>(self, places, caches, keys, found, ids) };
     }
 
     #[inline(always)]
@@ -311,10 +311,10 @@ fn make_all<const PARTS: bool>(simd: Avx2, pieces: &Pieces<'_>, caches: &Caches,
         };
     }
     keys.places[..count].iter().for_each(|place| caches.buckets.prefetch(*place as usize));
-    let count = note(simd, &in_order(&longer)[..count.div_ceil(GROUP)], &mut keys.longer.places);
-    keys.longer.begin(count);
+    let count = note(simd, &in_order(&longer)[..count.div_ceil(GROUP)], &mut keys.long_pieces.places);
+    keys.long_pieces.begin(count);
     if count > 0 {
-        simd.run(PrefetchLonger { longer: &mut keys.longer, pieces, caches });
+        simd.run(PrefetchLongPieces { long_pieces: &mut keys.long_pieces, pieces, caches });
     }
 }
 
@@ -329,7 +329,7 @@ fn outer_borders(pieces: &Pieces<'_>, group: usize) -> Borders {
     })
 }
 
-/// Write the numbers of longer pieces to `places`, and return how many there are; `bits` are those of each group.
+/// Write the numbers of long pieces to `places`, and return how many there are; `bits` are those of each group.
 #[inline(always)]
 fn note(simd: Avx2, bits: &[u8], places: &mut [u32; PIECES + super::GROUP]) -> usize {
     let mut count = 0;
@@ -357,18 +357,18 @@ fn in_order(groups: &[u8; PIECES / GROUP]) -> [u8; PIECES / GROUP] {
     groups.map(|bits| swap(swap(bits, 2, 0x0C), 1, 0x22))
 }
 
-/// As [`LongerPieces::prefetch`]: a function of its own, since it happens once in a block.
-struct PrefetchLonger<'a> {
-    longer: &'a mut LongerPieces,
+/// As [`LongPieces::prefetch`]: a function of its own, since it happens once in a block.
+struct PrefetchLongPieces<'a> {
+    long_pieces: &'a mut LongPieces,
     pieces: &'a Pieces<'a>,
     caches: &'a Caches,
 }
 
-impl OnLevel<Avx2> for PrefetchLonger<'_> {
+impl OnLevel<Avx2> for PrefetchLongPieces<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, simd: Avx2) {
-        self.longer.prefetch(simd, self.pieces, self.caches);
+        self.long_pieces.prefetch(simd, self.pieces, self.caches);
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn make(pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
     clip(pieces, &mut keys.places[..count]);
     read(pieces, &keys.places[..count], &mut keys.keys[..count]);
     let longer = place(count, caches, keys);
-    keys.longer.begin(longer);
+    keys.long_pieces.begin(longer);
 }
 
 /// The length of each piece, clipped to one byte more than a key has of text.
@@ -67,7 +67,7 @@ fn place(count: usize, caches: &Caches, keys: &mut Keys) -> usize {
         let place = caches.buckets.place(key);
         caches.buckets.prefetch(place);
         keys.places[at] = place as u32;
-        keys.longer.places[longer % PIECES] = at as u32;
+        keys.long_pieces.places[longer % PIECES] = at as u32;
         longer += usize::from(clipped > KEY_LIMIT);
     }
     longer

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::longer::LongerPieces;
-use super::{Found, Keys, Pieces, Room, keys, take};
+use super::long_pieces::LongPieces;
+use super::{Found, Keys, Pieces, Room, copy_hits, keys};
 use crate::output::Sink;
 #[cfg(test)]
 use crate::piece_cache::{Buckets, Key};
@@ -28,7 +28,7 @@ pub(super) trait LookUp: Copy {
     /// # Safety
     /// [`LookUp::keys`] made the keys at `places`, for these caches; after what `found` has
     /// there is room for [`IDS_LIMIT`](crate::piece_cache::IDS_LIMIT) ids and a miss of each of these pieces.
-    unsafe fn take<S: Sink>(
+    unsafe fn copy_hits<S: Sink>(
         self,
         places: Range<usize>,
         caches: &Caches,
@@ -48,13 +48,13 @@ impl LookUp for Portable {
     #[inline(never)]
     fn keys(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
         keys::make(pieces, caches, keys);
-        if keys.longer.count > 0 {
-            prefetch_longer(&mut keys.longer, pieces, caches);
+        if keys.long_pieces.count > 0 {
+            prefetch_long_pieces(&mut keys.long_pieces, pieces, caches);
         }
     }
 
     #[inline(never)]
-    unsafe fn take<S: Sink>(
+    unsafe fn copy_hits<S: Sink>(
         self,
         places: Range<usize>,
         caches: &Caches,
@@ -63,12 +63,12 @@ impl LookUp for Portable {
         ids: &mut Room,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { take::take::<Self, S>(self, places, caches, keys, found, ids) };
+        unsafe { copy_hits::copy_hits::<Self, S>(self, places, caches, keys, found, ids) };
     }
 }
 
-/// As [`LongerPieces::prefetch`]; not inlined, since it happens once in a block.
+/// As [`LongPieces::prefetch`]; not inlined, since it happens once in a block.
 #[inline(never)]
-fn prefetch_longer(longer: &mut LongerPieces, pieces: &Pieces<'_>, caches: &Caches) {
-    longer.prefetch(Portable, pieces, caches);
+fn prefetch_long_pieces(long_pieces: &mut LongPieces, pieces: &Pieces<'_>, caches: &Caches) {
+    long_pieces.prefetch(Portable, pieces, caches);
 }

@@ -1,7 +1,7 @@
 //! Pieces that are not in the bucket where they are looked for: those that are elsewhere in the caches, and those that
 //! the model has to encode.
 
-use super::longer::WidePiece;
+use super::long_pieces::WidePiece;
 use super::{Keys, Miss, PIECES, Pieces, STEP};
 use crate::capacity::reserve;
 use crate::error::Result;
@@ -76,7 +76,7 @@ impl Misses {
             match (piece.key(), few(words, range)) {
                 (Some(key), Some(few)) => caches.remember_short(*place as usize, key, &few),
                 (Some(key), None) => caches.remember_many(*place as usize, key, within(words, range)),
-                _ => caches.remember_longer(pieces.text, piece.range(), piece.part, within(words, range)),
+                _ => caches.remember_long_piece(pieces.text, piece.range(), piece.part, within(words, range)),
             }
         }
         caches.statistics.misses += self.repeats.len() as u64;
@@ -120,7 +120,7 @@ impl Misses {
                 || caches.find_elsewhere(keys.places[at] as usize, keys.keys[at], |words| made.append(words));
             found[miss] = pieces.is_short(at).then(elsewhere).flatten().unwrap_or(UNKNOWN);
         }
-        for (at, WidePiece { key, place, .. }) in keys.longer.wide() {
+        for (at, WidePiece { key, place, .. }) in keys.long_pieces.wide() {
             let bucket = caches.buckets.find_wide(*place as usize, *key);
             match bucket.map(|bucket| caches.buckets.wide_ids(bucket)) {
                 Some(WideIds::Inline(few)) => {
@@ -134,7 +134,7 @@ impl Misses {
                 None => {}
             }
         }
-        for (at, hash) in keys.longer.long() {
+        for (at, hash) in keys.long_pieces.long() {
             if let Some(range) = caches.long.find(*hash, &pieces.text[pieces.range(at)], pieces.is_part(at)) {
                 found[usize::from(miss_of[at])] = made.append(&caches.long.ids()[range]);
             }

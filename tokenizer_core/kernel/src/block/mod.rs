@@ -1,22 +1,22 @@
 //! From pieces to ids, a block of the text at a time.
 //!
 //! Each step is done for all pieces of a block before the next begins, so that many loads are under way at once:
-//! first the keys (`keys`, `avx2`), then what the caches have (`take`, `longer`), then what they miss
+//! first the keys (`keys`, `avx2`), then what the caches have (`copy_hits`, `long_pieces`), then what they miss
 //! (`misses`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod copy_hits;
 mod keys;
-mod longer;
+mod long_pieces;
 mod look_up;
 mod misses;
-mod take;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-use self::longer::LongerPieces;
+use self::long_pieces::LongPieces;
 use self::look_up::LookUp;
 use self::misses::Misses;
 use crate::error::Result;
@@ -108,7 +108,7 @@ struct Keys {
     keys: [Key; PIECES],
     /// Where the bucket of each is.
     places: [u32; PIECES],
-    longer: LongerPieces,
+    long_pieces: LongPieces,
 }
 
 /// The keys of a block's pieces, and where they are looked up.
@@ -152,7 +152,7 @@ impl Default for PieceBlock {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], longer: LongerPieces::default() },
+            keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], long_pieces: LongPieces::default() },
             found: Found { end: 0, miss_count: 0, misses: [Miss::default(); PIECES] },
             misses: Misses::default(),
             known: [0; ROOM],
@@ -234,8 +234,8 @@ impl Keys {
     #[inline(always)]
     fn make(&mut self, simd: impl LookUp, pieces: &Pieces<'_>, caches: &Caches) {
         simd.keys(pieces, caches, self);
-        if self.longer.count > 0 {
-            self.longer.find(pieces, caches, &mut self.keys, &mut self.places);
+        if self.long_pieces.count > 0 {
+            self.long_pieces.find(pieces, caches, &mut self.keys, &mut self.places);
         }
     }
 }
@@ -246,22 +246,22 @@ impl Found {
     fn find<L: LookUp, S: Sink>(&mut self, simd: L, looked_up: &LookedUp<'_>, ids: &mut Room) {
         let LookedUp { pieces, keys, caches } = looked_up;
         (self.end, self.miss_count) = (0, 0);
-        if keys.longer.are_in_buckets() {
+        if keys.long_pieces.are_in_buckets() {
             // As in most short texts. SAFETY: the keys have just been made for these caches. Nothing has been
             // written yet, and `ids` and `misses` have room for all pieces of a block.
-            return unsafe { simd.take::<S>(0..pieces.count(), caches, keys, self, ids) };
+            return unsafe { simd.copy_hits::<S>(0..pieces.count(), caches, keys, self, ids) };
         }
-        let mut longer = keys.longer.known();
+        let mut known = keys.long_pieces.known();
         let mut from = 0;
         loop {
-            let next = longer.next();
+            let next = known.next();
             let to = next.as_ref().map_or(pieces.count(), |(place, _)| *place);
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
-            // ids or its share of `MORE`, which `LongerPieces` has counted. So there is room for `IDS_LIMIT` ids and a
+            // ids or its share of `MORE`, which `LongPieces` has counted. So there is room for `IDS_LIMIT` ids and a
             // miss of each piece from `from` on.
-            unsafe { simd.take::<S>(from..to, caches, keys, self, ids) };
+            unsafe { simd.copy_hits::<S>(from..to, caches, keys, self, ids) };
             let Some((_, kept)) = next else { return };
-            self.append_longer::<S>(kept, caches, ids);
+            self.append_long_piece::<S>(kept, caches, ids);
             from = to + 1;
         }
     }

@@ -25,12 +25,12 @@ struct Findings {
 }
 
 fn findings(block: &PieceBlock, count: usize, ids: &[u32]) -> Findings {
-    let (Keys { keys, places, longer }, Found { misses, miss_count, .. }) = (&block.keys, &block.found);
+    let (Keys { keys, places, long_pieces }, Found { misses, miss_count, .. }) = (&block.keys, &block.found);
     Findings {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
-        wide: longer.wide().map(|(place, piece)| (place, piece.key)).collect(),
-        long: longer.long().map(|(place, hash)| (place, *hash)).collect(),
+        wide: long_pieces.wide().map(|(place, piece)| (place, piece.key)).collect(),
+        long: long_pieces.long().map(|(place, hash)| (place, *hash)).collect(),
         ids: ids.to_vec(),
         misses: misses[..*miss_count].iter().map(|miss| (miss.at as usize, miss.end as usize)).collect(),
     }
@@ -91,9 +91,9 @@ type Longer = (Vec<u32>, Option<(Key, usize)>);
 /// long as there is room; and where a bucket has them, its place and what they are found by.
 fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
     let mut known: HashMap<usize, Longer> = HashMap::new();
-    let mut more = 0;
+    let mut extra_ids = 0;
     let mut has_room = |ids: usize| {
-        more += if more + ids <= MORE { ids } else { return false };
+        extra_ids += if extra_ids + ids <= MORE { ids } else { return false };
         true
     };
     let kept = |range: std::ops::Range<usize>| caches.long.ids()[range].to_vec();
@@ -201,7 +201,7 @@ proptest! {
                     };
                 } else {
                     let ids: Vec<u32> = ids.iter().copied().cycle().take(ids.len() * range.len() / 12).collect();
-                    caches.remember_longer(pieces.text, range, pieces.is_part(at), &ids);
+                    caches.remember_long_piece(pieces.text, range, pieces.is_part(at), &ids);
                 }
             }
             caches
@@ -237,7 +237,7 @@ fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
     let ids: Vec<u32> = (1..=8).collect();
     let found = find_by_all(&pieces, |_| {
         let mut caches = Caches::new(1 << 10);
-        caches.remember_longer(text, 0..31, false, &ids);
+        caches.remember_long_piece(text, 0..31, false, &ids);
         let bucket = caches.buckets.bucket(found_at(&caches, text));
         assert_eq!(bucket.keys[0], bucket.keys[1]);
         caches

@@ -49,7 +49,7 @@ impl Caches {
     }
 
     /// Remember the ids of `text[piece]`, a piece without a [`Key`].
-    pub(crate) fn remember_longer(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
+    pub(crate) fn remember_long_piece(&mut self, text: &[u8], piece: Range<usize>, part: bool, ids: &[u32]) {
         let Self { buckets, long, .. } = self;
         let evicted = match WideKey::new(text, piece.start, piece.end, part) {
             Some(key) => buckets.insert_wide(key, ids, |ids| long.store(ids)),

@@ -1,8 +1,8 @@
 //! Bounded caches of the ids of pieces, owned by one encoding thread at a time.
 //!
-//! [`Buckets`] has short pieces, two to a cache line, and wide ones, one to a bucket; [`LongCache`] has the longest, and
-//! stores ids that are too many for a bucket. All compare the whole piece, so a hit
-//! is never a guess. None has chains, so a forged collision costs a miss and no more.
+//! [`Buckets`] has short pieces, two to a bucket, and wide ones, one to a bucket; [`LongCache`] has the longest, and
+//! stores ids that are too many for a bucket. Both compare the whole piece, so a hit is never a guess. Neither has
+//! chains, so a forged collision costs a miss and no more.
 
 mod buckets;
 mod caches;

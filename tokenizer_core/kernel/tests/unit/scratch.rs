@@ -6,13 +6,13 @@ use super::*;
 fn a_slot_is_used_again_after_a_call_panicked_in_it_and_its_caches_are_new() {
     let pool = ScratchPool::new(1 << 16);
     let bytes = pool.with(|scratch| {
-        scratch.caches.remember_longer(b"known", 0..5, false, &[7]);
+        scratch.caches.remember_long_piece(b"known", 0..5, false, &[7]);
         scratch.caches.bytes()
     });
     assert_eq!(pool.statistics(), CacheStatistics { bytes, misses: 1, ..CacheStatistics::default() });
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.with(|_| panic!("in the middle"))));
     assert!(died.is_err());
-    pool.with(|scratch| scratch.caches.remember_longer(b"known", 0..5, false, &[7]));
+    pool.with(|scratch| scratch.caches.remember_long_piece(b"known", 0..5, false, &[7]));
     assert_eq!(pool.statistics().misses, 2);
 }
 

@@ -1,6 +1,6 @@
-//! Pieces that are longer than a key: wide pieces and long ones. They are looked up before any ids
-//! are copied, so that their ids can be put in order among the others. Most wide pieces have their ids in a bucket, from
-//! where they are copied like those of a short piece.
+//! Pieces that are longer than a key: wide pieces and longer ones. They are looked up before any ids are copied, so that
+//! their ids can be put in order among the others. Most wide pieces have their ids in a bucket, from where they are
+//! copied like those of a short piece.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use super::{Found, GROUP, MORE, PIECES, Pieces, Room};
 use crate::output::Sink;
 use crate::piece_cache::{Caches, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
 
-/// The longer pieces of a block.
+/// The long pieces of a block.
 #[derive(Debug)]
-pub(super) struct LongerPieces {
+pub(super) struct LongPieces {
     /// Their indices in the block, and how many they are.
     pub(super) places: [u32; PIECES + GROUP],
     pub(super) count: usize,
@@ -22,12 +22,12 @@ pub(super) struct LongerPieces {
     /// Those that are too long for it, with their hash.
     long: Vec<(u16, LongHash)>,
     /// How many of them are known, but not copied from a bucket.
-    apart: usize,
+    outside_bucket: usize,
     /// How many of their ids need room beyond that for the ids in buckets.
-    more: usize,
+    extra_ids: usize,
 }
 
-/// What is known of the ids of a longer piece.
+/// What is known of the ids of a long piece.
 #[derive(Debug, Clone, Copy)]
 enum Known {
     Nothing,
@@ -43,11 +43,11 @@ pub(super) struct WidePiece {
     pub(super) key: WideKey,
     /// Where it is looked for.
     pub(super) place: u32,
-    /// Which of the longer pieces it is.
+    /// Which of the long pieces it is.
     number: u16,
 }
 
-impl Default for LongerPieces {
+impl Default for LongPieces {
     #[inline(always)]
     fn default() -> Self {
         Self {
@@ -56,20 +56,20 @@ impl Default for LongerPieces {
             known: [Known::Nothing; PIECES],
             wide: Vec::with_capacity(PIECES),
             long: Vec::with_capacity(PIECES),
-            apart: 0,
-            more: 0,
+            outside_bucket: 0,
+            extra_ids: 0,
         }
     }
 }
 
-impl LongerPieces {
+impl LongPieces {
     /// Begin with `count` of them.
     #[inline(always)]
     pub(super) fn begin(&mut self, count: usize) {
         self.count = count;
         self.wide.clear();
         self.long.clear();
-        (self.apart, self.more) = (0, 0);
+        (self.outside_bucket, self.extra_ids) = (0, 0);
     }
 
     /// Prefetch what is remembered of them.
@@ -101,12 +101,12 @@ impl LongerPieces {
         keys: &mut [Key; PIECES],
         buckets: &mut [u32; PIECES],
     ) {
-        let Self { places, known, wide, long, apart, more, .. } = self;
+        let Self { places, known, wide, long, outside_bucket, extra_ids, .. } = self;
         let mut take = |range: Range<usize>| {
             // A piece whose ids have no room here counts as missed, and is found again among the misses.
-            let has_room = *more + range.len() <= MORE;
-            *more += if has_room { range.len() } else { 0 };
-            *apart += usize::from(has_room);
+            let has_room = *extra_ids + range.len() <= MORE;
+            *extra_ids += if has_room { range.len() } else { 0 };
+            *outside_bucket += usize::from(has_room);
             if has_room { Known::Stored(range.start as u32, range.end as u32) } else { Known::Nothing }
         };
         for WidePiece { key, place, number } in wide {
@@ -133,7 +133,7 @@ impl LongerPieces {
     /// Whether the ids of all that are known are copied from buckets.
     #[inline(always)]
     pub(super) fn are_in_buckets(&self) -> bool {
-        self.apart == 0
+        self.outside_bucket == 0
     }
 
     /// The indices of those that are known, but not copied from a bucket, and where the `LongCache` has their ids.
@@ -165,7 +165,7 @@ impl LongerPieces {
 impl Found {
     /// Append these ids of the `LongCache`, or only their number if the sink counts.
     #[inline(always)]
-    pub(super) fn append_longer<S: Sink>(&mut self, kept: Range<usize>, caches: &Caches, ids: &mut Room) {
+    pub(super) fn append_long_piece<S: Sink>(&mut self, kept: Range<usize>, caches: &Caches, ids: &mut Room) {
         let end = self.end + kept.len();
         if !S::COUNTS {
             ids[self.end..end].copy_from_slice(&caches.long.ids()[kept]);

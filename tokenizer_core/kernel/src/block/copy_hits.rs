@@ -38,13 +38,13 @@ pub(super) trait ReadBucket: Copy {
     unsafe fn copy(self, from: *const u32, to: *mut u32);
 }
 
-/// Append the known ids of the pieces at `places`; see [`LookUp::take`](super::look_up::LookUp::take).
+/// Append the known ids of the pieces at `places`; see [`LookUp::copy_hits`](super::look_up::LookUp::copy_hits).
 ///
 /// # Safety
-/// What `LookUp::take` demands: each of the pieces has its place in
+/// What `LookUp::copy_hits` demands: each of the pieces has its place in
 /// `caches.buckets`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
-pub(super) unsafe fn take<R: ReadBucket, S: Sink>(
+pub(super) unsafe fn copy_hits<R: ReadBucket, S: Sink>(
     simd: R,
     places: Range<usize>,
     caches: &Caches,
