@@ -1,6 +1,6 @@
-//! Pieces that are longer than a key: wide pieces and longer ones. They are looked up before any ids are copied, so that
-//! their ids can be put in order among the others. Most wide pieces have their ids in a bucket, from where they are
-//! copied like those of a short piece.
+//! Pieces that are longer than a key: wide pieces and longer ones. They are looked up before any ids are copied, so
+//! that their ids can be put in order among the others. Most wide pieces have their ids in a bucket, from where they
+//! are copied like those of a short piece.
 
 use std::ops::Range;
 
