@@ -13,7 +13,7 @@ from benchmarks.trainers import TRAINERS
 PEERS = ROOT / "benchmarks" / ".peers"
 PYTHON = PEERS / "bin" / "python"
 SERVERS = ("smg",)
-NEEDED = ("cachetools", "jinja2", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
+NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 
 
 def pip_install(*packages: str) -> bool:

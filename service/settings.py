@@ -112,9 +112,6 @@ class Settings:
         "which counts the rest and lists the skipped parts",
         choices=("refuse", "skip"),
     )
-    max_renderings: int = _setting(
-        32, "requests with chats in one process at once; more are answered 503", least=1, most=1024
-    )
     host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
     allowed_hosts: tuple[str, ...] = _setting(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, Responder
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
+from tokenizer_core.config import AddedToken, PipelineConfig, Rewriting, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -43,21 +43,21 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats.recognise import FORMATS, Format
 from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
-from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
 if TYPE_CHECKING:
-    from tokenizer_core.chat import ChatPolicy, EncodedChat, ReservedSpan
-    from tokenizer_core.chat_rendering import (
+    from tokenizer_core.chat.content_parts import media_of
+    from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat, ReservedSpan
+    from tokenizer_core.chat.rendering import (
         ChatRenderer,
         Message,
         RenderedChat,
         RenderingOptions,
+        Span,
         writes_every_message,
     )
+    from tokenizer_core.chat.templates import ContentFormat
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
-    from tokenizer_core.content_format import ContentFormat
-    from tokenizer_core.content_parts import media_of
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
-    from tokenizer_core.template import Span, Turn, in_turns
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
@@ -150,7 +149,6 @@ __all__ = [
     "TrainingReport",
     "TrainingRun",
     "TrainingWarning",
-    "Turn",
     "UncoveredText",
     "Unit",
     "UnknownTokenId",
@@ -163,7 +161,6 @@ __all__ = [
     "extend",
     "fertility",
     "fertility_by_language",
-    "in_turns",
     "media_of",
     "overlapping",
     "pad_id_of",
@@ -182,11 +179,18 @@ __all__ = [
 _LATER = {
     name: module
     for module, names in {
-        "chat": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
-        "chat_rendering": ("ChatRenderer", "Message", "RenderedChat", "RenderingOptions", "writes_every_message"),
+        "chat.encoding": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
+        "chat.rendering": (
+            "ChatRenderer",
+            "Message",
+            "RenderedChat",
+            "RenderingOptions",
+            "Span",
+            "writes_every_message",
+        ),
+        "chat.templates": ("ContentFormat",),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
-        "content_format": ("ContentFormat",),
-        "content_parts": ("media_of",),
+        "chat.content_parts": ("media_of",),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),
         "corpus.reading": ("CorpusFormat", "OnError"),
@@ -195,7 +199,6 @@ _LATER = {
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "nearest": ("did_you_mean",),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
-        "template": ("Span", "Turn", "in_turns"),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),
         "training.plans": ("TrainingWarning",),

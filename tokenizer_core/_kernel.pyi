@@ -51,19 +51,6 @@ class Vocabulary:
     def from_tokens(tokens: Sequence[tuple[int, bytes]], merges: Sequence[tuple[int, int, int]]) -> Vocabulary:
         """Build from ``(id, bytes)`` and merges ``(left id, right id, product id)`` in rank order."""
 
-    @staticmethod
-    def from_texts(
-        tokens: Sequence[tuple[int, str]], merges: Sequence[tuple[int, int, int]], scores: Sequence[float]
-    ) -> Vocabulary:
-        """Build from ``(id, entry)`` whose bytes are the entries as they are, and the scores of all ids or none."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether entries are text as it is, as in all families but byte-level BPE."""
-
-    def scores(self) -> list[float]:
-        """Return the score of each id below the limit, 0 for a hole; or nothing where entries have none."""
-
     def reserve(self, added: Sequence[tuple[int, str]], kept: AbstractSet[int] = ...) -> Vocabulary:
         """Check ``(id, literal)`` of all added tokens, and leave out the entries that are nothing but these literals.
 
@@ -115,34 +102,66 @@ class ChatTemplate:
     """
 
     def __new__(cls, source: str) -> ChatTemplate: ...
+    @property
+    def loops_over_parts(self) -> bool:
+        """Whether it loops over the content of a message, looked for where vLLM looks."""
+
+    @property
+    def written(self) -> list[tuple[Literal["text", "variable"], str]]:
+        """What may become text of a chat beside what the caller gives: literals, and the names of variables.
+
+        It is not what the template compares, tests or only looks for.
+        """
+
+    def reads_strings(self, role: str) -> bool:
+        """Whether a role's messages are written if their content is a string, as by all templates but a few."""
+
+    def takes_parts(self, role: str) -> bool:
+        """Whether a role's text parts are handed on as they are; else they are joined to one string."""
+
+    def reads_string_parts(self, role: str) -> bool:
+        """Whether strings are taken as parts of the content of a role's messages."""
+
     def render(
         self,
-        messages: str,
+        messages: bytes,
         *,
         now: tuple[int, int, int, int, int, int, int, int, int],
         specials: list[tuple[str, str]] = ...,
-        tools: str | None = None,
-        documents: str | None = None,
-        arguments: str | None = None,
+        tools: bytes | None = None,
+        documents: bytes | None = None,
+        arguments: bytes | None = None,
         add_generation_prompt: bool = False,
         continue_final_message: bool = False,
-    ) -> tuple[str, list[tuple[int | None, str, int, int]], list[tuple[int, int]], int]:
+        content_format: Literal["sent", "auto", "string", "parts"] = "sent",
+        before: tuple[int, int] = (0, 0),
+    ) -> tuple[str, list[tuple[int | None, str, int, int]], list[tuple[int, int]], tuple[int, int]]:
         """Render a chat, without the GIL.
 
         Args:
-            messages, tools, documents, arguments: JSON.
+            messages, tools, documents, arguments: JSON; see ``chat_json``.
             now: year, month, day, hour, minute, second, microsecond, day of the week from Monday on (0), day of the
                 year: what ``strftime_now`` says.
             specials: the literals of special tokens by their names, such as ``bos_token``.
+            content_format: the form of content for the template; ``"auto"``: as it reads it.
+            before: how many chats of the same request were rendered before, and the steps that they left.
 
         Returns:
             The text; ``(message, field, start, end)`` of what the caller wrote and ``(start, end)`` of
-            ``{% generation %}`` blocks, in characters and in order; the steps that were left.
+            ``{% generation %}`` blocks, in characters and in order; ``before`` of the next chat.
 
         Raises:
             InvalidOption: a value is not JSON of a chat.
             TemplateFailed, TemplateLimit, TemplateUntrackable
         """
+
+def chat_json(value: object, field: str) -> bytes:
+    """Write a caller's messages, tools, documents or template arguments as JSON.
+
+    Raises:
+        InvalidOption: a value is not JSON, or nested too deeply; the path of its place begins with ``field``.
+        InvalidUnicode: a text holds a lone surrogate.
+    """
 
 @final
 class Pipeline:

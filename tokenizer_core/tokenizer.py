@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokenizer_core.chat import ChatPolicy, EncodedChat
-    from tokenizer_core.chat_rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
+    from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
+    from tokenizer_core.chat.rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
 
     Ids = npt.NDArray[np.uint32]
 
@@ -201,14 +201,15 @@ class Tokenizer(Codec):
 
         Raises:
             TemplateFailed: one of them is not a Jinja template.
+            TemplateUnsupported: one of them uses a construct that is not supported.
         """
         sources = self.settings.templates
         if not sources:
             return MappingProxyType({})
 
-        from tokenizer_core import template
+        from tokenizer_core.chat.templates import compiled
 
-        return MappingProxyType({name: template.compiled(source).hash for name, source in sources.items()})
+        return MappingProxyType({name: compiled(source).hash for name, source in sources.items()})
 
     @property
     def unicode_version(self) -> str:
@@ -288,11 +289,12 @@ class Tokenizer(Codec):
         Raises:
             InvalidOption: the source is not a string of Unicode.
             TemplateFailed: it is not a Jinja template.
+            TemplateUnsupported: it uses a construct that is not supported.
         """
-        from tokenizer_core import template
+        from tokenizer_core.chat.templates import compiled
 
         check_unicode(source, "source")
-        template.compiled(source)
+        compiled(source)
         settings = replace(self.settings, chat_template=source, named_templates=())
         return self.with_parts(replace(self._parts, settings=settings))
 
@@ -358,9 +360,9 @@ class Tokenizer(Codec):
         Args:
             options: those of ``render_chat``.
         """
-        from tokenizer_core import chat_rendering
+        from tokenizer_core.chat.rendering import ChatRenderer
 
-        return chat_rendering.ChatRenderer(self.settings, **options)
+        return ChatRenderer(self.settings, **options)
 
     def encode_chat(
         self,
@@ -380,9 +382,9 @@ class Tokenizer(Codec):
         Raises:
             ReservedLiteral, InvalidUnicode, StepLimit, UncoveredText, and as ``render_chat``
         """
-        from tokenizer_core import chat
+        from tokenizer_core.chat import encoding
 
-        return chat.encode(self._pipeline, self._special_ids, self._rendered(messages, options), special_tokens)
+        return encoding.encode(self._pipeline, self._special_ids, self._rendered(messages, options), special_tokens)
 
     def chat_offsets(
         self,
@@ -393,14 +395,14 @@ class Tokenizer(Codec):
         **options: Unpack[RenderingOptions],
     ) -> tuple[Offsets, RenderedChat]:
         """Render messages and encode the text with the span of every id in it; the ids are those of ``encode_chat``."""
-        from tokenizer_core import chat
+        from tokenizer_core.chat import encoding
 
         rendered = self._rendered(messages, options)
-        ids, spans, _ = chat.places(self._pipeline, rendered, unit, special_tokens)
+        ids, spans, _ = encoding.places(self._pipeline, rendered, unit, special_tokens)
         return Offsets(ids, spans), rendered
 
     def _rendered(self, messages: Sequence[Message] | RenderedChat, options: RenderingOptions) -> RenderedChat:
-        from tokenizer_core.chat_rendering import RenderedChat
+        from tokenizer_core.chat.rendering import RenderedChat
 
         if not isinstance(messages, RenderedChat):
             return self.render_chat(messages, **options)

@@ -1,1 +1,1 @@
-"""Limits of concurrent work: bounds, threads, turns between renderings, and memory returned to the system."""
+"""Limits of concurrent work: bounds, threads, and memory returned to the system."""

@@ -13,7 +13,6 @@ from typing import TypeVar
 from starlette.types import Receive
 
 from service.admission.threads import Threads, saturated
-from service.admission.turns import Turns
 from service.errors import ServiceError
 from service.request_log import LogEntry
 from service.settings import Settings
@@ -45,20 +44,18 @@ class Limits:
         self.held_bytes = 0
         self._holding = threading.Lock()
         self.threads = settings.threads or _cores()
-        self.turns = Turns(settings)
         self._shared: dict[str, asyncio.Task[None]] = {}
         self._work = Threads(
             self.threads,
             max_queue=settings.max_queue,
             queue_seconds=settings.queue_seconds,
             name="tokd-work",
-            what="large requests",
+            what="large requests and chats",
         )
 
     def close(self) -> None:
         """Take no more work into threads."""
         self._work.close()
-        self.turns.close()
 
     def admit(self) -> None:
         """Refuse a request when as many as may be are under way.

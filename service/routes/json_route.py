@@ -79,14 +79,11 @@ class Handler(NamedTuple):
         """Answer a body that is plain; ``None`` for others."""
         return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
 
-    def work(self, chunks: list[bytes]) -> Answer | RequestBody:
-        """Answer a large body; one with chats is only checked and returned, to be answered in its turn."""
+    def work(self, chunks: list[bytes]) -> Answer:
+        """Answer a large body."""
         body = b"".join(chunks)
         answer = self.answer_plain(body, may_take_long=True)
-        if answer is not None:
-            return answer
-        request: RequestBody = self.parse(body)
-        return request if request.renders() else self.answer(request)
+        return self.answer(self.parse(body)) if answer is None else answer
 
     def work_heavy(self, body: bytes, request: RequestBody) -> Answer:
         """Answer a small body that asks for much."""
@@ -187,17 +184,13 @@ class JsonRoute(APIRoute):
         return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
-        limits = self.limits
-        done = await limits.in_thread(self._counted(handler.work, log_entry), chunks)
-        return (
-            done if isinstance(done, Answer) else await limits.turns.run(self._counted(handler.answer, log_entry), done)
-        )
+        return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks)
 
     async def _answer_small(self, handler: Handler, body: bytes, log_entry: LogEntry) -> Answer:
         limits = self.limits
         request: RequestBody = handler.parse(body)
         if request.renders():
-            return await limits.turns.run(self._counted(handler.answer, log_entry), request)
+            return await limits.in_thread(self._counted(handler.answer, log_entry), request)
         if self._is_heavy(request, len(body)):
             return await limits.in_thread(self._counted(handler.work_heavy, log_entry), body, request)
         return handler.answer(request)

@@ -64,7 +64,7 @@ class RequestBody(BaseModel):
         return ()
 
     def renders(self) -> bool:
-        """Tell whether there are chats: their template is a program, and renderings take turns."""
+        """Tell whether there are chats: their template is a program, which may take long."""
         return False
 
 

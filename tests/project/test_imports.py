@@ -40,7 +40,7 @@ from service.cli import main
 assert main(["encode", "--tokenizer", {BASE!r}, "once upon a time"]) == 0
 """
 TRAINING = {"tokenizer_core.corpus", "tokenizer_core.training"}
-CHATS = {"jinja2", "regex", "tokenizer_core.chat", "tokenizer_core.template"}
+CHATS = {"regex", "tokenizer_core.chat"}
 DOWNLOADS = {"email", "http", "socket", "ssl", "urllib.request"}
 SERVER = {"asyncio", "fastapi", "pydantic", "sqlalchemy", "starlette", "uvicorn"}
 

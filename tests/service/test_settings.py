@@ -40,7 +40,6 @@ OTHER = {
     "chat_parse": True,
     "content_format": "string",
     "uncountable": "skip",
-    "max_renderings": 3,
     "host": "0.0.0.0",
     "port": 0,
     "allowed_hosts": ("tokd", ".example.com"),

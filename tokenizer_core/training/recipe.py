@@ -14,6 +14,7 @@ from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, path_of, place_of, tuple_of
+from tokenizer_core.chat.templates import Template
 from tokenizer_core.corpus.files import Files
 from tokenizer_core.errors import (
     HashMismatch,
@@ -21,12 +22,11 @@ from tokenizer_core.errors import (
     InvalidOption,
     InvalidSettings,
     TemplateFailed,
-    TemplateLimit,
+    TemplateUnsupported,
     shown,
 )
 from tokenizer_core.formats.files import check_name, is_hash
 from tokenizer_core.nearest import did_you_mean
-from tokenizer_core.template import Template
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, NewVocabulary, Plan
 from tokenizer_core.training.settings import TrainSettings
@@ -102,7 +102,7 @@ class Recipe:
             try:
                 # Not ``compiled``, which keeps what it makes: callers would fill the memory of a server.
                 Template(self.chat_template)
-            except (TemplateFailed, TemplateLimit) as error:
+            except (TemplateFailed, TemplateUnsupported) as error:
                 raise InvalidSettings(error.message, field="chat_template") from None
 
     @classmethod

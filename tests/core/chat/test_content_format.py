@@ -9,7 +9,7 @@ import pytest
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, source, tokenizer
 from tests.support.data import needs_data
 from tokenizer_core import InvalidOption, Tokenizer
-from tokenizer_core.content_format import content_format, loops_over_parts, reads_string_parts, reads_strings
+from tokenizer_core.chat.templates import compiled
 from tokenizer_core.errors import TokdError
 
 JOINED = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
@@ -123,7 +123,7 @@ def test_parts_that_the_template_asks_for_reach_it(gpt2: Tokenizer) -> None:
 
 @needs_data
 def test_real_templates_that_take_strings_as_parts() -> None:
-    assert {name for name in TEMPLATES if reads_string_parts(source(name), "user")} == {
+    assert {name for name in TEMPLATES if compiled(source(name)).engine.reads_string_parts("user")} == {
         "GLM-4.6",
         "MiniMax-M2",
         "MiniMax-M3",
@@ -157,12 +157,12 @@ def test_unknown_form_is_refused(gpt2: Tokenizer) -> None:
     ],
 )
 def test_loops_are_found_where_vllm_finds_them(loop: str, found: bool) -> None:
-    assert loops_over_parts(loop) is found
+    assert compiled(loop).engine.loops_over_parts is found
 
 
 @needs_data
 def test_real_templates_that_take_parts() -> None:
-    assert {name for name in TEMPLATES if loops_over_parts(source(name))} == {
+    assert {name for name in TEMPLATES if compiled(source(name)).engine.loops_over_parts} == {
         "GLM-4.6",
         "MiniMax-M2",
         "MiniMax-M3",
@@ -181,12 +181,12 @@ def test_real_templates_that_take_parts() -> None:
 def test_real_templates_print_the_system_s_text() -> None:
     """Gemma 4 would print the list that a system message is, Mistral Small would read its first part alone."""
     gemma = "google-gemma-4-31B-it"
-    assert content_format(source(gemma), "user") == "parts"
-    assert content_format(source(gemma), "system") == "string"
+    assert compiled(source(gemma)).engine.takes_parts("user")
+    assert not compiled(source(gemma)).engine.takes_parts("system")
     mistral = "Mistral-Small-3.2-24B-Instruct-2506"
-    assert content_format(source(mistral), "user") == "parts"
-    assert content_format(source(mistral), "system") == "string"
-    assert all(reads_strings(source(name), "user") for name in TEMPLATES)
+    assert compiled(source(mistral)).engine.takes_parts("user")
+    assert not compiled(source(mistral)).engine.takes_parts("system")
+    assert all(compiled(source(name)).engine.reads_strings("user") for name in TEMPLATES)
 
 
 @needs_data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import re
 
@@ -13,7 +12,7 @@ import pytest
 from tests.core.chat.random_templates import VARIABLES, Generator
 from tests.core.chat.test_rendering import plain_template
 from tokenizer_core import TokdError
-from tokenizer_core._kernel import ChatTemplate
+from tokenizer_core._kernel import ChatTemplate, chat_json
 
 CASES = int(os.environ.get("TOKD_TEMPLATE_CASES", "400"))
 FIRST = int(os.environ.get("TOKD_TEMPLATE_FIRST", "0"))
@@ -47,8 +46,8 @@ def expected(source: str) -> str | None:
 
 def rendered(source: str) -> str | None:
     """Return what the engine renders, or ``None`` where it fails; a refusal is raised."""
-    arguments = json.dumps({key: value for key, value in VARIABLES.items() if key != "messages"}, ensure_ascii=False)
-    messages = json.dumps(VARIABLES["messages"], ensure_ascii=False)
+    arguments = chat_json({key: value for key, value in VARIABLES.items() if key != "messages"}, "template_args")
+    messages = chat_json(VARIABLES["messages"], "messages")
     try:
         text: str = ChatTemplate(source).render(messages, now=NOW, arguments=arguments)[0]
     except TokdError as error:

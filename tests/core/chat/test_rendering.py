@@ -20,8 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, source, tokenizer
 from tests.support import vocabularies
-from tokenizer_core import InvalidOption, TemplateFailed, TemplateMissing, TemplateUntrackable, Tokenizer
-from tokenizer_core.template.tracked import Tracked, concat, runs_of, written
+from tokenizer_core import InvalidOption, RenderedChat, TemplateFailed, TemplateMissing, TemplateUnsupported, Tokenizer
 
 
 class _Generation(Extension):
@@ -145,14 +144,14 @@ def test_numbers_and_keys_are_the_callers() -> None:
     assert found == [("42", "n"), ("key", "args.key"), ("1.5", "args.key[0]")]
 
 
-def test_what_cannot_be_tracked_is_refused() -> None:
+def test_what_cannot_be_tracked_is_refused_when_it_is_opened() -> None:
     for template in (
         "{{ messages[0].content.encode() }}",
         "{{ messages[0].content | wordwrap(3) }}",
         "{{ messages[0].content.translate({97: 'b'}) }}",
         "{{ ['x', 'y', 'z'] | random }}",
     ):
-        with pytest.raises(TemplateUntrackable):
+        with pytest.raises(TemplateUnsupported):
             chat_of(template, "abc")
 
 
@@ -343,43 +342,40 @@ def test_what_a_template_fails_on_is_placed_where_a_message_is_unusual(
     assert caught.value.place == {}
 
 
+def rendered(tok: Tokenizer, body: str, **message: Any) -> RenderedChat:
+    return tok.with_template("{% set m = messages[0] %}" + body).render_chat([{"role": "tool", **message}])
+
+
 @pytest.mark.parametrize("method", ["strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "swapcase"])
-def test_tracked_strings_are_strings(method: str) -> None:
+def test_strings_with_authors_are_strings(tiny: Tokenizer, method: str) -> None:
     for text in ("  aß İx\tΣΑΣ ", "", " ", "ǆx\n"):
-        tracked = concat([written(text[:3], 2), text[3:], written(text, 4)])
-        result = getattr(tracked, method)()
-        assert result == getattr(text + text, method)()
-        assert not runs_of(result) or runs_of(result)[-1][0] == len(result)
+        whole = json.dumps(text[3:], ensure_ascii=False)
+        body = "{{ (m.head + " + whole + " + m.content)." + method + "() }}"
+        assert rendered(tiny, body, head=text[:3], content=text).text == getattr(text + text, method)()
 
 
-@pytest.mark.parametrize("method", ["upper", "lower", "title", "capitalize", "swapcase", "casefold"])
-def test_each_part_of_a_string_keeps_its_author_where_characters_become_several(method: str) -> None:
-    parts = ["aß", "<ŉ|", "aİ>", "ﬁ İß", "ΑΣ", "ßİ"]
-    tracked = concat([written(part, 2 * at) for at, part in enumerate(parts)])
-    result = getattr(tracked, method)()
-    ends = [len(getattr("".join(parts[: at + 1]), method)()) for at in range(len(parts))]
-    assert runs_of(result) == tuple((end, 2 * at) for at, end in enumerate(ends))
+@pytest.mark.parametrize("method", ["upper", "lower", "title", "capitalize", "swapcase"])
+def test_each_part_of_a_string_keeps_its_author_where_characters_become_several(tiny: Tokenizer, method: str) -> None:
+    parts = {f"p{at}": part for at, part in enumerate(["aß", "<ŉ|", "aİ>", "ﬁ İß", "ΑΣ", "ßİ"])}
+    body = "{{ (" + " ~ ".join(f"m.{name}" for name in parts) + ")." + method + "() }}"
+    texts = list(parts.values())
+    ends = [len(getattr("".join(texts[: at + 1]), method)()) for at in range(len(texts))]
+    chat = rendered(tiny, body, **parts)
+    assert [(span.field, span.end) for span in chat.spans] == list(zip(parts, ends, strict=True))
 
 
 @pytest.mark.parametrize("arguments", [(), (None, 1), (" ",), ("b", 1), ("ab",), ("xx",)])
-def test_tracked_cuts_are_cuts(arguments: tuple[Any, ...]) -> None:
+def test_cuts_of_strings_with_authors_are_cuts(tiny: Tokenizer, arguments: tuple[Any, ...]) -> None:
+    replacements = [("b", "cc", -1), ("", "-", -1), ("", "-", 2), ("ab", "", 1), ("q", "r", 3), ("b", "", 0)]
+    body = (
+        "{% set t = m.content %}{% set n = namespace(l=[]) %}"
+        "{% for r in m.replacements %}{% set n.l = n.l + [t.replace(*r)] %}{% endfor %}"
+        "{% set whole = [t.splitlines(), t.splitlines(True), t.partition('b'), t.rpartition('b'), n.l, t | list] %}"
+        "{{ [t.split(*m.arguments), t.rsplit(*m.arguments), whole, t[::2] + t[1:9] * 2] | tojson }}"
+    )
     for text in ("  ab ab  b\nx ", "", "ab", "a b\r\nc\x85 d"):
-        tracked = Tracked(text)
-        assert tracked.split(*arguments) == text.split(*arguments)
-        assert tracked.rsplit(*arguments) == text.rsplit(*arguments)
-        assert tracked.splitlines() == text.splitlines()
-        assert tracked.splitlines(True) == text.splitlines(True)
-        assert tracked.partition("b") == text.partition("b")
-        assert tracked.rpartition("b") == text.rpartition("b")
-        for old, new, count in (
-            ("b", "cc", -1),
-            ("", "-", -1),
-            ("", "-", 2),
-            ("ab", "", 1),
-            ("q", "r", 3),
-            ("b", "", 0),
-        ):
-            assert tracked.replace(old, new, count) == text.replace(old, new, count)
-        assert list(tracked) == list(text)
-        assert [tracked[at] for at in range(-len(text), len(text))] == list(text) * 2
-        assert tracked[::2] + tracked[1:9] * 2 == text[::2] + text[1:9] * 2
+        cuts = [text.splitlines(), text.splitlines(True), list(text.partition("b")), list(text.rpartition("b"))]
+        cuts += [[text.replace(*each) for each in replacements], list(text)]
+        expected = [text.split(*arguments), text.rsplit(*arguments), cuts, text[::2] + text[1:9] * 2]
+        chat = rendered(tiny, body, content=text, arguments=arguments, replacements=replacements)
+        assert json.loads(chat.text) == expected

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from markupsafe import Markup
 
 from tests.support import vocabularies
 from tokenizer_core import ChatPolicy, RenderedChat, TemplateUntrackable
-from tokenizer_core.template import formatting, sandbox
-from tokenizer_core.template.tracked import Tracked, code_of, concat, runs_of, text_of, tracked
 
 CALLERS = [{"role": "user", "content": "[INST]", "n": 77, "f": -7.5, "fill": "[", "lines": "\r\n\rx\n\u2028"}]
 
@@ -98,14 +95,3 @@ def test_what_is_chosen_or_formatted_keeps_its_author(expression: str, text: str
     chat = rendered("{{ " + expression + " }}")
     assert chat.text == text
     assert "".join(chat.text[span.start : span.end] for span in chat.spans) == callers
-
-
-def test_a_string_of_another_type_has_no_author() -> None:
-    for use in (runs_of, code_of, tracked, Tracked, formatting.tojson, lambda text: concat(["x", text])):
-        with pytest.raises(TemplateUntrackable, match="Markup"):
-            use(Markup("x"))
-    assert concat([text_of("x"), text_of(5), text_of(None)]) == "x5None"
-
-
-def test_every_method_of_a_string_that_makes_text_is_tracked() -> None:
-    assert vars(Tracked).keys() >= sandbox._STRING_METHODS - sandbox._PREDICATES

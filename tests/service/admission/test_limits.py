@@ -14,6 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.admission.limits import Limits
+from service.routes import count
 from service.schemas.requests import INLINE_ITEMS, INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
@@ -200,3 +201,34 @@ def test_threads_are_as_many_as_the_cores_that_the_process_may_run_on(monkeypatc
 
     assert asyncio.run(threads(Settings())) == 3
     assert asyncio.run(threads(Settings(threads=2))) == 2
+
+
+def test_saturated_chats_are_refused_and_small_texts_are_not(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(threads=1, max_queue=1)
+    limits = state_of(client).limits
+    gate = Gate()
+    monkeypatch.setattr("service.routes.count._count_chats", gate.wrap(count._count_chats))
+
+    async def story(many: httpx.AsyncClient) -> None:
+        body = {"messages": [{"role": "user", "content": "a"}]}
+        taken = [asyncio.create_task(many.post("/count", json=body)) for _ in range(2)]
+        while limits.in_threads < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        refused = await many.post("/count", json=body)
+        assert_problem(refused, "saturated")
+        assert refused.headers["retry-after"] == "1"
+        assert (await many.post("/tokenize", json=body)).status_code == 503
+        assert (await many.post("/count", json={"text": "fox"})).status_code == 200
+        gate.opened.set()
+        assert [answer.status_code for answer in await asyncio.gather(*taken)] == [200, 200]
+
+    drive(client, story)
+    assert limits.in_threads == 0
+
+
+@pytest.mark.parametrize("route", ["/encode", "/count", "/offsets", "/render", "/tokenize"])
+def test_large_chats_are_answered_as_small_ones(make_client: MakeClient, route: str) -> None:
+    body: dict[str, Any] = {"messages": [{"role": "user", "content": "the fox " * 50}]}
+    assert make_client(inline_bytes=10).post(route, json=body).json() == make_client().post(route, json=body).json()

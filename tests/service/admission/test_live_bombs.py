@@ -22,6 +22,9 @@ from tokenizer_core import Tokenizer
 SMALL_TEXT: dict[str, Any] = {"text": "the quick brown fox", "tokenizer": "framed"}
 SMALL_CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "the fox"}], "tokenizer": "framed"}
 CHAT = [{"role": "user", "content": "abc"}]
+LIVE = {name: source for name, source in BOMBS.items() if name not in ("bytes of a number", "translate")}
+"""Two are refused when a template is opened."""
+
 AT_ONCE = 6
 """Bombs that are under way together."""
 
@@ -41,7 +44,7 @@ def bombed(
     layout = base / "layout"
     layout.mkdir()
     (layout / "tokenizer.json").write_text(json.dumps(document()))
-    named = [{"name": name, "template": source} for name, source in BOMBS.items()]
+    named = [{"name": name, "template": source} for name, source in LIVE.items()]
     (layout / "tokenizer_config.json").write_text(json.dumps({"chat_template": named}))
     Tokenizer.from_hf(layout).save(base / "bombs")
     with run_server(artifacts=(artifacts[0], str(base / "bombs")), access_log=False) as server:
@@ -101,7 +104,7 @@ def test_bombs_are_refused_while_others_are_answered(bombed: Server, capsys: pyt
         return name, answer.status_code, answer.json().get("code", "")
 
     with Others(bombed.url) as others, ThreadPoolExecutor(AT_ONCE) as pool:
-        refused = list(pool.map(explode, BOMBS))
+        refused = list(pool.map(explode, LIVE))
     for name, status, code in refused:
         assert (status, code) in ((422, "template_limit"), (422, "template_untrackable")), (name, status, code)
     assert others.statuses == {200}

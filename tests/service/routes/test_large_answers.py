@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tracemalloc
 from collections.abc import Sequence
+from pathlib import Path
 
 import httpx
 import pytest
@@ -18,10 +19,10 @@ from service.request_log import LogEntry
 from service.routes.encode import encode_texts
 from service.schemas.requests import EncodeRequest
 from service.settings import Settings
+from tests.core.chat.test_budget import SLOW
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import ChatRenderer, Message, RenderedChat, Tokenizer
-from tokenizer_core.template import meter
 
 EVERYTHING = ("ids", "count", "tokens", "spans", "attention_mask", "special_tokens_mask", "position_ids", "labels")
 NO_WORDS = "\u2620\u2621\u2622"
@@ -116,17 +117,15 @@ def test_the_next_chat_of_a_caller_who_is_gone_is_not_rendered(
 
 @pytest.mark.parametrize("path", ["/render", "/encode", "/offsets", "/count"])
 def test_chats_of_one_request_have_one_budget(
-    make_client: MakeClient, repeats: str, path: str, monkeypatch: pytest.MonkeyPatch
+    make_client: MakeClient, framed: Tokenizer, tmp_path: Path, path: str
 ) -> None:
     """Each had its own: 48 KB kept a core busy for half a minute."""
-    client = make_client(artifacts=(repeats,))
-    chat, shared = [{"content": "a"}], {"documents": [{"text": "a" * 200_000}]}
-    assert client.post(path, json={"messages": [chat] * 3, **shared}).status_code == 200
-    monkeypatch.setattr(meter, "BASE_WORK", 50_000)
-    monkeypatch.setattr(meter, "WORK_PER_CHARACTER", 4)
-    monkeypatch.setattr(meter, "CHAT_WORK", 1_000)
-    assert client.post(path, json={"messages": [chat], **shared}).status_code == 200
-    refused = client.post(path, json={"messages": [chat] * 50, **shared})
+    framed.with_template(SLOW).save(tmp_path / "slow")
+    client = make_client(artifacts=(str(tmp_path / "slow"),))
+    chat = [{"role": "user", "content": "a"}]
+    assert client.post(path, json={"messages": [chat]}).status_code == 200
+    assert client.post(path, json={"messages": [chat] * 2}).status_code == 200
+    refused = client.post(path, json={"messages": [chat] * 50})
     assert "send fewer chats" in assert_problem(refused, "template_limit", "messages[4]")["detail"]
 
 

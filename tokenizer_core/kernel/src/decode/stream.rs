@@ -4,16 +4,10 @@ use super::{Decoder, LoadId, TokenBytes};
 use crate::error::Result;
 
 /// What a decoder and its text have to know of the parts so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TextStream<D: Decoder> {
     state: D::State,
     text: StreamDecoder,
-}
-
-impl<D: Decoder> Default for TextStream<D> {
-    fn default() -> Self {
-        Self { state: D::State::default(), text: StreamDecoder::default() }
-    }
 }
 
 impl<D: Decoder> TextStream<D> {

@@ -2,7 +2,6 @@
 
 mod char_runs;
 mod find;
-mod recut;
 mod rules;
 mod scan;
 mod scanner;
@@ -10,8 +9,6 @@ mod sequence;
 mod split;
 pub(crate) mod vector;
 
-pub use self::recut::Recut;
-use self::recut::Stage;
 use self::scanner::Scanner;
 use self::sequence::Levels;
 use self::split::Split;
@@ -23,10 +20,7 @@ use crate::simd::level::SimdLevel;
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]
 pub struct Pretokenizer {
-    /// Stages that only cut.
     stages: Vec<Split>,
-    /// All stages, where one of them drops or rewrites text; then there are no others.
-    recut: Vec<Stage>,
 }
 
 impl Pretokenizer {
@@ -45,24 +39,9 @@ impl Pretokenizer {
     /// `invalid_pattern`.
     pub fn on_level(stages: &[PretokenizerStage], level: SimdLevel) -> Result<Self> {
         let compile = |(index, stage)| {
-            Stage::new(stage, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+            Split::new(stage, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
         };
-        let stages = stages.iter().enumerate().map(compile).collect::<Result<Vec<_>>>()?;
-        let cuts = |stage: &Stage| matches!(stage, Stage::Cut(_));
-        if !stages.iter().all(cuts) {
-            return Ok(Self { stages: Vec::new(), recut: stages });
-        }
-        let split = |stage| if let Stage::Cut(split) = stage { Some(split) } else { None };
-        Ok(Self { stages: stages.into_iter().filter_map(split).collect(), recut: Vec::new() })
-    }
-
-    /// Cut a stretch of text by all stages, if one of them drops or rewrites text. `begins_text` says whether a whole
-    /// text begins with it.
-    ///
-    /// # Errors
-    /// As [`Pieces::fill`].
-    pub fn recut(&self, text: &str, begins_text: bool, steps: &mut StepBudget) -> Result<Option<Recut>> {
-        if self.recut.is_empty() { Ok(None) } else { recut::run(&self.recut, text, begins_text, steps).map(Some) }
+        Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
 
     /// Whether, in any text, a piece ends at every newline between a visible ASCII character and an ASCII letter, even

@@ -6,6 +6,7 @@ mod chat;
 mod codec;
 mod decode;
 mod ids;
+mod json;
 mod pipeline;
 mod raise;
 mod responder;
@@ -45,6 +46,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
     Ok(())
 }

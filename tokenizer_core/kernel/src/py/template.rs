@@ -6,9 +6,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::raise::{exception, run};
+use super::raise::{exception, invalid_option, run};
 use crate::error::{Code, Error};
-use crate::template::{Chat, Clock, Failure, Kind, Template};
+use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, Template, Written};
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "ChatTemplate", module = "tokenizer_core._kernel", frozen)]
@@ -16,8 +16,8 @@ pub struct PyTemplate(Template);
 
 /// `(message, field, start, end)` in characters.
 type Spans<'py> = Vec<(Option<u32>, Bound<'py, PyString>, usize, usize)>;
-/// The text, what the caller wrote of it, `{% generation %}` blocks in characters, and the steps that were left.
-type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, u64);
+/// The text, what the caller wrote of it, `{% generation %}` blocks in characters, and `before` of the next chat.
+type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, (u32, u64));
 
 #[pymethods]
 impl PyTemplate {
@@ -27,29 +27,80 @@ impl PyTemplate {
         run(py, usize::MAX, compile).map(Self).map_err(|error| exception(py, &error, None))
     }
 
+    #[getter]
+    fn loops_over_parts(&self) -> bool {
+        self.0.loops_over_parts
+    }
+
+    #[getter]
+    fn written(&self) -> Vec<(&'static str, &str)> {
+        fn pair(written: &Written) -> (&'static str, &str) {
+            match written {
+                Written::Text(text) => ("text", text),
+                Written::Variable(name) => ("variable", name),
+            }
+        }
+        self.0.written.iter().map(pair).collect()
+    }
+
+    fn reads_strings(&self, role: &str) -> bool {
+        self.0.reads_strings(role)
+    }
+
+    fn reads_string_parts(&self, role: &str) -> bool {
+        self.0.reads_string_parts(role)
+    }
+
+    fn takes_parts(&self, role: &str) -> bool {
+        self.0.takes_parts(role)
+    }
+
     /// See `_kernel.pyi`.
     #[pyo3(signature = (
         messages, *, now, specials=Vec::new(), tools=None, documents=None, arguments=None,
-        add_generation_prompt=false, continue_final_message=false
+        add_generation_prompt=false, continue_final_message=false, content_format="sent", before=(0, 0)
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn render<'py>(
         &self,
         py: Python<'py>,
-        messages: &str,
+        messages: &[u8],
         now: (i32, u32, u32, u32, u32, u32, u32, u32, u32),
         specials: Vec<(String, String)>,
-        tools: Option<&str>,
-        documents: Option<&str>,
-        arguments: Option<&str>,
+        tools: Option<&[u8]>,
+        documents: Option<&[u8]>,
+        arguments: Option<&[u8]>,
         add_generation_prompt: bool,
         continue_final_message: bool,
+        content_format: &str,
+        before: (u32, u64),
     ) -> PyResult<Rendered<'py>> {
         let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
         let clock = Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year };
         let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
-        let chat =
-            Chat { messages, tools, documents, arguments, specials, add_generation_prompt, continue_final_message };
+        let text = |json| simdutf8::basic::from_utf8(json).map_err(|_| not_utf8(py));
+        let option = |json: Option<_>| json.map(text).transpose();
+        let chat = Chat {
+            messages: text(messages)?,
+            tools: option(tools)?,
+            documents: option(documents)?,
+            arguments: option(arguments)?,
+            specials,
+            add_generation_prompt,
+            continue_final_message,
+            content_format: match content_format {
+                "sent" => ContentFormat::Sent,
+                "auto" => ContentFormat::Auto,
+                "string" => ContentFormat::String,
+                "parts" => ContentFormat::Parts,
+                other => {
+                    let message =
+                        format!("content_format is \"sent\", \"auto\", \"string\" or \"parts\", not {other:?}");
+                    return Err(invalid_option(py, message, "content_format"));
+                }
+            },
+            before: Before { chats: before.0, left: before.1 },
+        };
         let render = || self.0.render(&chat, &clock).map_err(|failure| error(*failure, false));
         // A small chat may take as long as a large one, if its template is a bomb.
         let rendering = run(py, usize::MAX, render).map_err(|error| exception(py, &error, None))?;
@@ -68,7 +119,7 @@ impl PyTemplate {
         }
         (places.byte, places.character) = (0, 0);
         let generated = rendering.generated.iter().map(|block| places.of(block)).collect();
-        Ok((rendering.text, spans, generated, rendering.left))
+        Ok((rendering.text, spans, generated, (rendering.after.chats, rendering.after.left)))
     }
 }
 
@@ -95,9 +146,14 @@ impl Characters<'_> {
     }
 }
 
+fn not_utf8(py: Python<'_>) -> PyErr {
+    invalid_option(py, "the JSON of a chat is UTF-8".to_owned(), "messages")
+}
+
 /// A failure in the words of this package's errors.
 fn error(failure: Failure, compiling: bool) -> Error {
     let line = if failure.line > 0 { format!(" in line {}", failure.line) } else { String::new() };
+    let aside = if failure.line > 0 { format!(",{line},") } else { String::new() };
     let message = &failure.message;
     let (code, message) = match failure.kind {
         Kind::Syntax => (Code::TemplateFailed, format!("the chat template does not compile{line}: {message}")),
@@ -108,8 +164,8 @@ fn error(failure: Failure, compiling: bool) -> Error {
         Kind::Raised => (Code::TemplateFailed, format!("the chat template refuses these messages{line}: {message}")),
         Kind::Failed => (Code::TemplateFailed, format!("the chat template fails on these messages{line}: {message}")),
         Kind::Limit if compiling => (Code::TemplateFailed, format!("the chat template does not compile: {message}")),
-        Kind::Limit => (Code::TemplateLimit, format!("the chat template {message}{line}")),
-        Kind::Untrackable => (Code::TemplateUntrackable, format!("the chat template {message}{line}")),
+        Kind::Limit => (Code::TemplateLimit, format!("the chat template{aside} {message}")),
+        Kind::Untrackable => (Code::TemplateUntrackable, format!("the chat template{aside} {message}")),
         Kind::Input => (Code::InvalidOption, message.clone()),
     };
     let message = message.chars().take(600).collect::<String>();

@@ -10,33 +10,65 @@ pub const BASE: u64 = 4_000_000;
 pub const PER_BYTE: u64 = 64;
 /// From so many bytes on, each byte brings less.
 pub const LONG: u64 = 1 << 20;
-/// Steps for each byte behind [`LONG`].
-pub const PER_LATER_BYTE: u64 = 20;
+/// Steps for each byte behind [`LONG`]. Of forty real templates none takes more than 11 for a byte of a long text.
+pub const PER_LATER_BYTE: u64 = 12;
 /// Steps for a value that is made, however small it is: what stays of it takes memory.
 pub const OBJECT: usize = 24;
-/// Steps for each value of a list, which takes some thirty bytes.
+/// Steps for each value of a list, which takes some thirty bytes, and while lists grow more.
 pub const ITEM: usize = 8;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
 pub const MAX_DEPTH: u32 = 900;
 /// How deep lists and objects may stand in one another.
 pub const MAX_NESTING: u16 = 250;
 
+/// Steps for each of the first chats of a request beside its bytes, for what all of them are rendered with.
+pub const CHAT: u64 = 2_000_000;
+/// Chats that bring [`CHAT`].
+pub const MANY_CHATS: u32 = 500;
+/// Steps for each further chat: enough for a short one without tools. There may be a million of them in a request.
+pub const LATER_CHAT: u64 = 50_000;
+
+/// The chats of one request that were rendered: they share a budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Before {
+    /// How many there were.
+    pub chats: u32,
+    /// The steps that they left.
+    pub left: u64,
+}
+
+impl Before {
+    /// The budget of one more chat, and what the request has with it: `shared` bytes of its options, which count once,
+    /// and `own` bytes of the chat.
+    pub fn and_another(self, shared: usize, own: usize) -> (Budget, Self) {
+        let first = if self.chats == 0 { BASE + steps_of(shared) } else { self.left };
+        let further = if self.chats < MANY_CHATS { CHAT } else { LATER_CHAT };
+        let with = Self { chats: self.chats.saturating_add(1), left: first + further + steps_of(own) };
+        // Each byte made takes a step, so that places in texts are numbers of 32 bits.
+        let alone = (BASE + steps_of(shared + own)).min(u64::from(u32::MAX));
+        let mut budget = Budget::of_steps(alone.min(with.left));
+        budget.is_shared = self.chats > 0;
+        (budget, with)
+    }
+
+    /// The same after so many steps were taken.
+    pub fn without(self, steps: u64) -> Self {
+        Self { left: self.left - steps, ..self }
+    }
+}
+
 /// Counts steps down; shared by all that a rendering calls.
 #[derive(Debug)]
 pub struct Budget {
     left: Cell<u64>,
+    /// Other chats took from it before.
+    is_shared: bool,
 }
 
 impl Budget {
-    /// What a request of `size` bytes may cost.
-    pub fn of_size(size: usize) -> Self {
-        // Each byte made takes a step, so that places in texts are numbers of 32 bits.
-        Self::of_steps((BASE + steps_of(size)).min(u64::from(u32::MAX)))
-    }
-
     /// So many steps.
     pub fn of_steps(steps: u64) -> Self {
-        Self { left: Cell::new(steps) }
+        Self { left: Cell::new(steps), is_shared: false }
     }
 
     /// The steps that are left.
@@ -52,7 +84,7 @@ impl Budget {
                 self.left.set(left);
                 Ok(())
             }
-            None => Err(spent()),
+            None => Err(self.spent()),
         }
     }
 
@@ -60,11 +92,13 @@ impl Budget {
     pub fn charge_product(&self, count: usize, size: usize) -> Result<()> {
         self.charge(count.saturating_mul(size))
     }
-}
 
-#[cold]
-fn spent() -> Box<Failure> {
-    Failure::limit("makes more text or takes more steps than a chat can need")
+    #[cold]
+    fn spent(&self) -> Box<Failure> {
+        let together =
+            if self.is_shared { ", as do those before it in this request; send fewer chats at once" } else { "" };
+        Failure::limit(format!("makes more text or takes more steps than a chat can need{together}"))
+    }
 }
 
 /// The steps that a request of `size` bytes brings.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::ast::{Args, Expr, Macro};
-use super::budget::OBJECT;
+use super::budget::{ITEM, OBJECT};
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
 use super::names::STRING_METHODS;
@@ -82,7 +82,9 @@ impl<'t> Run<'t> {
         }
         if let Some(star) = &args.star {
             let star = self.eval(star)?;
-            given.positional.extend(self.collect(&star)?);
+            let star = self.collect(&star)?;
+            self.budget.charge_product(star.len(), ITEM)?;
+            given.positional.extend(star);
         }
         for (name, value) in &args.named {
             let value = self.eval(value)?;

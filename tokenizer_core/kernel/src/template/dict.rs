@@ -25,7 +25,7 @@ pub struct Dict<'t> {
 impl<'t> Dict<'t> {
     /// Of entries in order: of equal keys the first keeps its place, and the last its value.
     pub fn of(entries: Vec<(Value<'t>, Value<'t>)>, budget: &Budget) -> Result<Rc<Self>> {
-        budget.charge(OBJECT + 2 * ITEM * entries.len())?;
+        budget.charge(OBJECT + 4 * ITEM * entries.len())?;
         let mut dict = Self { entries: Vec::with_capacity(entries.len()), index: Vec::new(), nesting: 1 };
         if entries.len() <= FEW {
             for (key, value) in entries {

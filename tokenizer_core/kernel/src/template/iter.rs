@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::ast::For;
+use super::budget::ITEM;
 use super::calls::Given;
 use super::compare::truth;
 use super::dict::Dict;
@@ -210,13 +211,13 @@ impl<'t> Run<'t> {
     /// All items of a value.
     pub fn collect(&mut self, value: &Value<'t>) -> Result<Vec<Value<'t>>> {
         if let Value::List(items) | Value::Tuple(items) = value {
-            self.budget.charge_product(items.values.len(), 2)?;
+            self.budget.charge_product(items.values.len(), ITEM)?;
             return Ok(items.values.clone());
         }
         let mut source = self.iterate(value)?;
         let mut items = Vec::new();
         while let Some(item) = self.next(&mut source)? {
-            self.budget.charge(2)?;
+            self.budget.charge(ITEM)?;
             items.push(item);
         }
         Ok(items)

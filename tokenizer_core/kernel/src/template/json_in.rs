@@ -54,6 +54,11 @@ impl<'t> Places<'t> {
         self.places.len() as u32 - 1
     }
 
+    /// A further place, which is the content of a message.
+    pub fn content_of(&mut self, message: u32) -> u32 {
+        self.add(0, Part::Root(Some(message), "content"))
+    }
+
     /// The message and the path of a place.
     pub fn path(&self, place: u32) -> (Option<u32>, String) {
         let mut parts = Vec::new();

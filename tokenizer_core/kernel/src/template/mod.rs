@@ -2,7 +2,8 @@
 //!
 //! `lexer`, `parser` and `expressions` make the tree in `ast`; `symbols` and `resolve` lay out its variables as Jinja's
 //! compiler does. `run` and `eval` walk the tree over values (`value`, `text`, `dict`, `number`) that carry origins;
-//! `budget` is what all of it costs. `json_in` reads a request, `render` puts a template and a chat together.
+//! `budget` is what all of it costs. `json_in` reads a request, `messages`, `content_format` and `continuing` prepare
+//! it, and `render` puts a template and a chat together. `reading` tells what a template reads and writes.
 
 pub mod ast;
 mod attributes;
@@ -12,6 +13,8 @@ mod calls;
 mod cases;
 pub mod clock;
 mod compare;
+pub mod content_format;
+mod continuing;
 mod dict;
 mod eval;
 mod expressions;
@@ -23,6 +26,7 @@ mod iter;
 mod json_in;
 mod json_out;
 mod lexer;
+mod messages;
 mod methods;
 mod names;
 mod number;
@@ -30,6 +34,7 @@ mod number_filters;
 mod objects;
 mod operands;
 mod parser;
+pub mod reading;
 pub mod render;
 mod repr;
 mod resolve;
@@ -45,8 +50,11 @@ mod text;
 mod value;
 mod walk;
 
+pub use budget::Before;
 pub use clock::Clock;
+pub use content_format::ContentFormat;
 pub use failure::{Failure, Kind, Result};
+pub use reading::Written;
 pub use render::{Chat, Rendering, Span, Template};
 
 #[cfg(test)]

@@ -5,25 +5,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::ast::{Scope, Stmt};
-use super::budget::Budget;
+use super::budget::{Before, Budget};
 use super::clock::Clock;
-use super::dict::Dict;
+use super::content_format::{ContentFormat, Found};
+use super::continuing::marked;
 use super::failure::{Failure, Kind, Result};
 use super::json_in::Places;
+use super::messages::{named_alike, unusual};
 use super::parser::parse;
+use super::reading::{Written, loops_over_parts, written};
 use super::resolve::resolve;
 use super::run::Run;
-use super::text::{self, Builder, GENERATED, Text};
+use super::text::{Builder, GENERATED, Text};
 use super::value::Value;
 
 /// Characters of a source: four times the longest of forty real templates.
 const MAX_SOURCE: usize = 1 << 16;
-
-/// Marks where the last message ends whose text is continued, as in Hugging Face.
-const CONTINUE: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
-
-/// The names that templates read reasoning by.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// A compiled template.
 #[derive(Debug)]
@@ -33,6 +30,11 @@ pub struct Template {
     slots: u16,
     /// Whether the source speaks of `content`.
     has_content: bool,
+    /// Whether it loops over the content of a message.
+    pub loops_over_parts: bool,
+    /// What it may write beside what it is given.
+    pub written: Vec<Written>,
+    pub(super) found: Found,
 }
 
 /// What is rendered: JSON for what the caller gives.
@@ -47,6 +49,9 @@ pub struct Chat<'t> {
     pub specials: Vec<(&'t str, &'t str)>,
     pub add_generation_prompt: bool,
     pub continue_final_message: bool,
+    pub content_format: ContentFormat,
+    /// The chats of the same request that were rendered before.
+    pub before: Before,
 }
 
 /// Bytes of a rendered text that the caller wrote.
@@ -69,8 +74,8 @@ pub struct Rendering {
     pub spans: Vec<Span>,
     /// What stands in `{% generation %}` blocks, in bytes.
     pub generated: Vec<Range<usize>>,
-    /// The steps that were left.
-    pub left: u64,
+    /// For the next chat of the same request.
+    pub after: Before,
 }
 
 impl Template {
@@ -81,8 +86,10 @@ impl Template {
             return Err(Failure::new(Kind::Syntax, message));
         }
         let mut body = parse(source)?;
+        let (loops_over_parts, written) = (loops_over_parts(&mut body), written(&mut body));
         let (scope, slots) = resolve(&mut body)?;
-        Ok(Self { body, scope, slots, has_content: source.contains("content") })
+        let has_content = source.contains("content");
+        Ok(Self { body, scope, slots, has_content, loops_over_parts, written, found: Found::default() })
     }
 
     /// Render a chat.
@@ -107,119 +114,41 @@ impl Template {
             let value = json.map_or(Ok(Value::None), |json| places.option(json, name))?;
             variables.push((Text::literal(name), value));
         }
+        let shared = places.size;
         let mut messages = Vec::new();
-        for message in places.messages(chat.messages)? {
-            messages.push(named_alike(message, &unlimited)?);
+        for (at, message) in places.messages(chat.messages)?.into_iter().enumerate() {
+            let message = named_alike(message, &unlimited)?;
+            messages.push(self.fitted(message, chat.content_format, &mut places, at as u32, &unlimited)?);
         }
         let mut last_text = None;
         if chat.continue_final_message {
-            let (message, text) = self.begin_to_continue(messages.pop(), &unlimited)?;
+            let last = messages.pop().filter(|_| self.has_content);
+            let (message, text) = marked(last, &unlimited)?;
             messages.push(message);
             last_text = Some(text);
         }
-        variables.push((Text::literal("messages"), Value::list(messages, &unlimited)?));
+        let messages = Value::list(messages, &unlimited)?;
+        variables.push((Text::literal("messages"), messages.clone()));
         variables.push((Text::literal("add_generation_prompt"), Value::Bool(chat.add_generation_prompt)));
-        let run = Run::new(variables, clock, Budget::of_size(places.size));
+        let (budget, after) = chat.before.and_another(shared, places.size - shared);
+        let given = budget.left();
+        let run = Run::new(variables, clock, budget);
         let (outcome, line, left) = run.root(&self.body, &self.scope, self.slots);
-        let made = outcome.map_err(|failure| failure.at(line, 0))?;
-        let mut rendering = rendering(made, &places, left);
+        let made = outcome.map_err(|mut failure| {
+            if failure.kind == Kind::Failed && failure.field.is_none() {
+                failure.field = unusual(&messages);
+            }
+            failure.at(line, 0)
+        })?;
+        let mut rendering = rendering(made, &places, after.without(given - left));
         if let Some(last) = last_text {
             rendering.cut_behind(last.as_str())?;
         }
         Ok(rendering)
     }
-
-    /// Mark the end of the last message's text, and return that text.
-    fn begin_to_continue<'t>(&self, message: Option<Value<'t>>, budget: &Budget) -> Result<(Value<'t>, Text<'t>)> {
-        let refuse = || {
-            let mut failure = Failure::new(Kind::Input, "the last message has no text to continue");
-            failure.field = Some("continue_final_message".to_owned());
-            failure
-        };
-        let Some(Value::Dict(message)) = message else { return Err(refuse()) };
-        let mark = |text: &Text<'t>| {
-            let mut marked = Builder::with_capacity(text.len() + CONTINUE.len());
-            marked.push_text(text);
-            marked.push(CONTINUE, text::TEMPLATE);
-            Value::Str(marked.finish())
-        };
-        let (content, last) = match message.get_str("content") {
-            Some(Value::Str(text)) if self.has_content => (mark(text), text.clone()),
-            Some(Value::List(parts)) => {
-                let has_text = |part: &Value<'t>| matches!(part, Value::Dict(part) if part.get_str("text").is_some());
-                let at = parts.values.iter().rposition(has_text).ok_or_else(refuse)?;
-                let Value::Dict(part) = &parts.values[at] else { return Err(refuse()) };
-                let Some(Value::Str(text)) = part.get_str("text") else { return Err(refuse()) };
-                let mut values = parts.values.clone();
-                values[at] = with(part, "text", mark(text), budget)?;
-                (Value::list(values, budget)?, text.clone())
-            }
-            _ => return Err(refuse()),
-        };
-        Ok((with(&message, "content", content, budget)?, last))
-    }
 }
 
-impl Rendering {
-    /// Cut behind the last message's text.
-    fn cut_behind(&mut self, last: &str) -> Result<()> {
-        let tag = CONTINUE.trim_end();
-        let found = self.text.rfind(tag).filter(|_| self.text.contains(last.trim_matches(super::strings::is_space)));
-        let Some(end) = found else {
-            let message = "the chat template does not write the last message as it is, so it cannot be continued";
-            let mut failure = Failure::new(Kind::Input, message);
-            failure.field = Some("continue_final_message".to_owned());
-            return Err(failure);
-        };
-        let whole = self.text[end..].starts_with(CONTINUE);
-        self.text.truncate(end);
-        if !whole {
-            self.text.truncate(self.text.trim_end_matches(super::strings::is_space).len());
-        }
-        let length = self.text.len();
-        self.spans.retain_mut(|span| {
-            span.bytes.end = span.bytes.end.min(length);
-            span.bytes.start < length
-        });
-        self.generated.retain_mut(|block| {
-            block.end = block.end.min(length);
-            block.start < length
-        });
-        Ok(())
-    }
-}
-
-/// A dictionary with another value behind a key.
-fn with<'t>(dict: &Dict<'t>, key: &'static str, value: Value<'t>, budget: &Budget) -> Result<Value<'t>> {
-    let mut entries = dict.entries().to_vec();
-    match entries.iter_mut().find(|(known, _)| known.as_str() == Some(key)) {
-        Some((_, old)) => *old = value,
-        None => entries.push((Value::literal(key), value)),
-    }
-    Ok(Value::Dict(Dict::of(entries, budget)?))
-}
-
-/// Leave out what is null, and give a message's reasoning all the names that templates read it by.
-fn named_alike<'t>(message: Value<'t>, budget: &Budget) -> Result<Value<'t>> {
-    let Value::Dict(dict) = &message else { return Ok(message) };
-    let reasoning = REASONING.iter().find_map(|name| dict.get_str(name).filter(|value| !matches!(value, Value::None)));
-    let has_nulls = dict.entries().iter().any(|(_, value)| matches!(value, Value::None));
-    if reasoning.is_none() && !has_nulls {
-        return Ok(message);
-    }
-    let kept = dict.entries().iter().filter(|(_, value)| !matches!(value, Value::None)).cloned();
-    let mut entries = Vec::with_capacity(dict.len() + 2);
-    if let Some(reasoning) = reasoning {
-        entries.push((Value::literal("thinking"), reasoning.clone()));
-    }
-    entries.extend(kept);
-    if let Some(reasoning) = reasoning {
-        entries.push((Value::literal("reasoning_content"), reasoning.clone()));
-    }
-    Ok(Value::Dict(Dict::of(entries, budget)?))
-}
-
-fn rendering(made: Builder, places: &Places<'_>, left: u64) -> Rendering {
+fn rendering(made: Builder, places: &Places<'_>, after: Before) -> Rendering {
     let (text, runs) = made.into_parts();
     let (mut spans, mut generated): (Vec<Span>, Vec<Range<usize>>) = Default::default();
     let mut paths: HashMap<u32, (Option<u32>, Arc<str>)> = HashMap::new();
@@ -249,5 +178,5 @@ fn rendering(made: Builder, places: &Places<'_>, left: u64) -> Rendering {
         }
         start = end;
     }
-    Rendering { text, spans, generated, left }
+    Rendering { text, spans, generated, after }
 }

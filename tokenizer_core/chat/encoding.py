@@ -12,15 +12,17 @@ import numpy.typing as npt
 
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, holds_items
-from tokenizer_core.chat_rendering import RenderedChat
+from tokenizer_core.chat.rendering import RenderedChat
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
 from tokenizer_core.padding import overlapping
-from tokenizer_core.template import joined_path
 
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
 """The meaning of an added token's literal in a caller's text: text, an error, or the token."""
+
+MAX_PATH = 200
+"""Characters of the path of a field: a key may be as long as a request, and each text below it has its own path."""
 
 IGNORED = -100
 """The label of a token that is not trained on; cross-entropy losses ignore it by default."""
@@ -276,6 +278,15 @@ def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Sequence):
         for at, item in enumerate(value):
             yield from _texts(joined_path(path, at), item)
+
+
+def joined_path(path: str, part: str | int) -> str:
+    """Append a key or an index to a path, which is cut off if it becomes too long."""
+    if isinstance(part, int):
+        path = f"{path}[{part}]"
+    else:
+        path = f"{path}.{part[: MAX_PATH + 1]}" if path else part[: MAX_PATH + 1]
+    return path if len(path) <= MAX_PATH else f"{path[: MAX_PATH - 3]}..."
 
 
 def _field(rendered: RenderedChat, start: int) -> str:

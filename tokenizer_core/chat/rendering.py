@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
-from jinja2.exceptions import TemplateError
-
+from tokenizer_core._kernel import chat_json
 from tokenizer_core.arguments import check_choice, check_flag
+from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
+from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, Template, compiled, now
 from tokenizer_core.config import Settings
-from tokenizer_core.content_format import ContentFormat
-from tokenizer_core.content_parts import as_read, fitted, present, refuse_media
-from tokenizer_core.errors import InvalidOption, TemplateFailed, TemplateMissing
-from tokenizer_core.template import FUNCTIONS, Origins, Rendering, Shared, Span, Template, bare, compiled, taken
-from tokenizer_core.template_probe import probe
+from tokenizer_core.errors import InputError, InvalidOption, TemplateMissing
 
 Message = Mapping[str, Any]
 
-_CONTINUE = "CONTINUE_FINAL_MESSAGE_TAG "
-_REASONING = ("reasoning_content", "thinking", "reasoning")
 _SPECIALS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
 _RESERVED = {
     **dict.fromkeys(
@@ -43,6 +38,22 @@ class RenderingOptions(TypedDict, total=False):
     template_args: Mapping[str, Any] | None
     template: str | None
     content_format: ContentFormat
+
+
+class Span(NamedTuple):
+    """Characters that came from the caller.
+
+    Attributes:
+        message: the index of the message, or ``None`` for tools, documents and template arguments.
+        field: the path of the field, such as ``content``, ``tools[0].function.name`` or ``template_args.date``; of one
+            longer than 200 characters the beginning and ``...``.
+        start, end: half-open, in characters of the rendered text.
+    """
+
+    message: int | None
+    field: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,52 +103,36 @@ class ChatRenderer:
             )
         _check_shared(tools, documents, template_args)
         self._template = _template(settings, template, tools is not None)
-        self._specials = _special_tokens(settings)
-        self._tools, self._documents, self._args = tools, documents, template_args
-        self._begins, self._continues = add_generation_prompt, continue_final_message
-        self._content_format = content_format
-        self._shared: Shared | None = None
+        self._options: dict[str, Any] = {
+            "specials": list(_special_tokens(settings).items()),
+            "arguments": chat_json(dict(template_args or {}), "template_args"),
+            "tools": None if tools is None else chat_json(list(tools), "tools"),
+            "documents": None if documents is None else chat_json(list(documents), "documents"),
+            "add_generation_prompt": add_generation_prompt,
+            "continue_final_message": continue_final_message,
+            "content_format": content_format,
+        }
+        self._given = {"tools": tools, "documents": documents, "template_args": template_args}
+        self._before = 0, 0
 
     def render(self, messages: Sequence[Message]) -> RenderedChat:
         """Render one more chat; see ``Tokenizer.render_chat``."""
         _check_messages(messages)
-        with taken() as turn:
-            if self._shared is None:
-                self._shared = self._share()
-            origins = Origins(self._shared.origins)
-            chat = []
-            for at, message in enumerate(messages):
-                tracked = _reasoning(origins.track(present(message), at, ""))
-                chat.append(fitted(tracked, self._content_format, self._template.source, origins, at))
-                if turn is not None:
-                    turn.pause()
-            final = _begin_to_continue(chat, self._template.source) if self._continues else ""
-            try:
-                rendering = self._template.render(origins, chat, self._shared)
-            except TemplateFailed as error:
-                _place(error, messages)
-                raise
-        if self._continues:
-            rendering = _continued(rendering, final)
+        kept = [present(message) for message in messages]
+        json = chat_json(kept, "messages")
+        check_parts(kept, self._template.engine, self._template.source)
+        text, spans, generated, self._before = self._template.engine.render(
+            json, now=now(), before=self._before, **self._options
+        )
         roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
-        given = {
-            "messages": messages,
-            "tools": self._tools,
-            "documents": self._documents,
-            "template_args": self._args,
-        }
-        return RenderedChat(rendering.text, rendering.spans, rendering.generated, roles, self._template.hash, given)
-
-    def _share(self) -> Shared:
-        origins, tools, documents = Origins(), self._tools, self._documents
-        variables = {
-            **self._specials,
-            **origins.track(dict(self._args or {}), None, "template_args"),
-            "tools": origins.track(tools and list(tools), None, "tools"),
-            "documents": origins.track(documents and list(documents), None, "documents"),
-            "add_generation_prompt": self._begins,
-        }
-        return Shared(origins, variables)
+        return RenderedChat(
+            text,
+            tuple(map(Span._make, spans)),
+            tuple(generated),
+            roles,
+            self._template.hash,
+            {"messages": messages, **self._given},
+        )
 
 
 def writes_every_message(settings: Settings, messages: Sequence[Message], *, has_tools: bool = False) -> bool:
@@ -148,10 +143,15 @@ def writes_every_message(settings: Settings, messages: Sequence[Message], *, has
     Raises:
         TemplateMissing
     """
-    source = _template(settings, None, has_tools).source
-    with taken():
-        text = probe(source, [as_read(message, source) for message in messages])
-    return text is not None and all(message["content"] in text for message in messages)
+    engine = _template(settings, None, has_tools).engine
+    specials = [(name, f"<{name.removesuffix('_token')}>") for name in _SPECIALS]
+    try:
+        text = engine.render(
+            chat_json(list(messages), "messages"), now=now(), specials=specials, content_format="auto"
+        )[0]
+    except InputError:
+        return False
+    return all(message["content"] in text for message in messages)
 
 
 def _check_messages(messages: Any) -> None:
@@ -191,19 +191,6 @@ def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
             )
 
 
-def _place(error: TemplateFailed, messages: Sequence[Message]) -> None:
-    """Name the first unusual field of a message, which templates seldom expect, unless the template itself refuses."""
-    if type(error.__cause__) is TemplateError:
-        return
-    for at, message in enumerate(messages):
-        if not isinstance(message.get("role"), str):
-            error.place["field"] = f"messages[{at}].role"
-            return
-        if not isinstance(message.get("content"), (str, list, tuple)) and not message.get("tool_calls"):
-            error.place["field"] = f"messages[{at}].content"
-            return
-
-
 def _template(settings: Settings, name: Any, has_tools: bool) -> Template:
     """Choose by name, or as Hugging Face does."""
     if not isinstance(name, str | None):
@@ -228,42 +215,3 @@ def _special_tokens(settings: Settings) -> dict[str, str]:
             parsed = json.loads(value)
             tokens[name] = parsed.get("content") if isinstance(parsed, dict) else parsed
     return {name: literal for name, literal in tokens.items() if isinstance(literal, str)}
-
-
-def _reasoning(message: dict[str, Any]) -> dict[str, Any]:
-    """Give a message's reasoning all the names that templates read it by, as Hugging Face does."""
-    reasoning = next((message[name] for name in _REASONING if message.get(name) is not None), None)
-    if reasoning is None:
-        return message
-    return {"thinking": reasoning, **message, "reasoning_content": reasoning}
-
-
-def _begin_to_continue(chat: list[dict[str, Any]], source: str) -> str:
-    """Mark the end of the last message's text, and return that text."""
-    refuse = InvalidOption("the last message has no text to continue", field="continue_final_message")
-    content = chat[-1].get("content")
-    if isinstance(content, list):
-        part = next((part for part in reversed(content) if isinstance(part, dict) and "text" in part), None)
-        if part is None or not isinstance(part["text"], str):
-            raise refuse
-        final, part["text"] = part["text"], part["text"] + _CONTINUE
-        return bare(final)
-    if not isinstance(content, str) or "content" not in source:
-        raise refuse
-    chat[-1]["content"] = content + _CONTINUE
-    return bare(content)
-
-
-def _continued(rendering: Rendering, final: str) -> Rendering:
-    """Cut a rendering behind the last message's text."""
-    text, tag = rendering.text, _CONTINUE.strip()
-    if final.strip() not in text or tag not in text:
-        raise InvalidOption(
-            "the chat template does not write the last message as it is, so it cannot be continued",
-            field="continue_final_message",
-        )
-    end = text.rindex(tag)
-    kept = text[:end] if text.startswith(_CONTINUE, end) else text[:end].rstrip()
-    spans = tuple(span._replace(end=min(span.end, len(kept))) for span in rendering.spans if span.start < len(kept))
-    blocks = tuple((start, min(end, len(kept))) for start, end in rendering.generated if start < len(kept))
-    return Rendering(kept, spans, blocks)

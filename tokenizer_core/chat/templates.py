@@ -1,0 +1,48 @@
+"""Chat templates, compiled once."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from functools import lru_cache
+from typing import Literal
+
+from tokenizer_core._kernel import ChatTemplate
+
+ContentFormat = Literal["sent", "auto", "string", "parts"]
+"""The form of content for a template: as sent, as the template reads it, or always one form."""
+
+FUNCTIONS = ("cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now")
+"""Functions that a template can call beside its own macros."""
+
+Now = tuple[int, int, int, int, int, int, int, int, int]
+
+
+class Template:
+    """A compiled template; immutable, safe to share between threads.
+
+    Args:
+        source: a string of Unicode.
+
+    Raises:
+        TemplateFailed: it is not a template.
+        TemplateUnsupported: it uses a construct that is not supported.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.engine = ChatTemplate(source)
+        self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
+
+
+@lru_cache(maxsize=64)
+def compiled(source: str) -> Template:
+    """Compile a template once."""
+    return Template(source)
+
+
+def now() -> Now:
+    """Return the local time, which ``strftime_now`` says to a template."""
+    at = datetime.now()
+    day = at.timetuple()
+    return (*day[:6], at.microsecond, day.tm_wday, day.tm_yday)
