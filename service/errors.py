@@ -65,6 +65,7 @@ PROBLEMS: dict[str, Problem] = {
     "no_artifact": Problem(404, "the job has no artifact"),
     "not_acceptable": Problem(406, "this route has no answer in any form that the accept header names"),
     "not_found": Problem(404, "there is no such route"),
+    "page_not_allowed": Problem(403, "a page of another site may not do this here"),
     "path_forbidden": Problem(422, "jobs may not read this path"),
     "query_too_large": Problem(414, "the query of the URL is larger than this server takes"),
     "queue_full": Problem(429, "no more training jobs can wait"),

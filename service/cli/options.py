@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, NoReturn
 
 from service.cli.streams import CommandError, usage, write_line
 from service.settings import InvalidSetting, source_of
-from tokenizer_core import base_artifact
+from tokenizer_core import base_artifact, did_you_mean
 
 POLICIES = ("reject", "text", "parse")
+
+
+_WRONG = re.compile(
+    r"argument [A-Z]+: invalid choice: '(?P<command>[^']*)'|unrecognized arguments: (?P<flag>--?[^\s=]+)"
+)
+_CALLED = {"--artifact": "--tokenizer", "--model": "--tokenizer", "--input": "--file", "--out": "--output"}
+"""Flags that people try for ours."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,7 +28,21 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
-        raise usage(f"{message}; see {self.prog} --help")
+        raise usage(f"{message}{self._meant(message)}; see {self.prog} --help")
+
+    def _meant(self, message: str) -> str:
+        """Name the command or the option that is nearest to a wrong one."""
+        wrong = _WRONG.search(message)
+        if wrong is None:
+            return ""
+        parsers = [self, *self._commands.values()]
+        flags = [flag for each in parsers for flag in each._option_string_actions]
+        return did_you_mean(wrong["flag"] or wrong["command"], flags if wrong["flag"] else self._commands, _CALLED)
+
+    @property
+    def _commands(self) -> dict[str, Parser]:
+        groups = (each.choices for each in self._actions if isinstance(each, argparse._SubParsersAction))
+        return dict(next(groups, {}))
 
     def print_help(self, file: Any = None) -> None:
         """Write the help like all other output, so that a failure to write it is reported."""

@@ -6,7 +6,7 @@ import random
 
 import httpx
 
-from service.client.errors import retry_after
+from service.client.errors import Saturated, from_answer, retry_after
 
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 30.0
@@ -18,7 +18,7 @@ _SPREAD = 0.25
 
 def pause_after(answer: httpx.Response, attempt: int, tries: int) -> float | None:
     """Return the seconds to wait before a request is sent again, or ``None`` if the answer is final."""
-    if answer.status_code != 503 or attempt >= tries:
+    if answer.status_code != 503 or attempt >= tries or not isinstance(from_answer(answer), Saturated):
         return None
     seconds = retry_after(answer)
     if seconds is None:

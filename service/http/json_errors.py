@@ -92,8 +92,7 @@ def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
             return ""
         model = inner
     known = [field.alias or name for name, field in model.model_fields.items()]
-    meant = _CALLED_ELSEWHERE.get(wrong)
-    return f"; did you mean {meant!r}?" if meant in known else did_you_mean(wrong, known)
+    return did_you_mean(wrong, known, _CALLED_ELSEWHERE)
 
 
 def _explain_field(group: list[Any]) -> ServiceError:

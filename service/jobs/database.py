@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import stat
 import threading
@@ -23,6 +24,8 @@ from service.settings import InvalidSetting
 RETRY_SECONDS = 5
 _BUSY_SECONDS = 15
 _CONNECT_SECONDS = 5
+_BESIDE = ("-wal", "-shm", "-journal")
+_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
 _SCHEMA_LOCK = 0x746F6B64
 """A number that only tokd locks in a Postgres database: ``tokd`` in ASCII."""
 
@@ -66,7 +69,7 @@ class Database:
         return file is None or file.exists()
 
     def verify(self) -> None:
-        """Refuse a SQLite file that is damaged or of a newer version.
+        """Refuse a SQLite file that is damaged, of another application or of a newer version.
 
         A store that cannot be reached now is not refused; using it later is an error. An empty file is what is left
         where the table could not be made, as on a full disk: the table is made with the first use, and the log says so.
@@ -77,9 +80,13 @@ class Database:
         file = self._file()
         if file is None:
             return
+        self._verify_beside(file)
         try:
             is_file = stat.S_ISREG(file.stat().st_mode)
         except FileNotFoundError:
+            if file.is_symlink():
+                wrong = f"{self.name} is a link to what is not there; mend the link, or name a file"
+                raise InvalidSetting("jobs_url", wrong) from None
             return
         except OSError as error:
             raise InvalidSetting("jobs_url", f"{quote(self.name)}: {error.strerror}; name a file") from None
@@ -92,20 +99,35 @@ class Database:
                 (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 # Whoever has just created the file has this lock until the table is in it.
                 connection.execute("BEGIN IMMEDIATE")
-                (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                tables = {name for (name,) in connection.execute(_TABLES)}
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
         except sqlite3.OperationalError:
             return
         except sqlite3.DatabaseError as error:
-            said, tables, version = str(error), 0, 0
+            said, tables, version = str(error), set(), 0
         if said != "ok":
             raise InvalidSetting(
                 "jobs_url", f"{self.name} is not a store of jobs: {said}; put back a copy, or remove it"
             )
+        if tables and JOBS.name not in tables:
+            wrong = f"{self.name} is the database of another application; name another file"
+            raise InvalidSetting("jobs_url", wrong)
         if version > SCHEMA_VERSION:
             raise InvalidSetting("jobs_url", f"{self.name} was made by a newer tokd; update this one, or name another")
         if not tables:
             _log.warning("the store of jobs: %s is empty and begins anew; jobs that only it held are lost", self.name)
+
+    def _verify_beside(self, file: Path) -> None:
+        """Refuse what stands in the way of the files that SQLite keeps beside its own.
+
+        Raises:
+            InvalidSetting
+        """
+        for ending in _BESIDE:
+            beside = Path(f"{os.path.realpath(file)}{ending}")
+            if os.path.lexists(beside) and not beside.is_file():
+                wrong = f"{self.name} needs {beside}, which is not a file; remove it"
+                raise InvalidSetting("jobs_url", wrong)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

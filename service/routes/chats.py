@@ -132,6 +132,7 @@ def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
             error.place["field"] = path + field.removeprefix("messages")
         elif isinstance(field, str) and field.startswith("template_args"):
             error.place["field"] = args_field + field.removeprefix("template_args")
+            error.message = error.message.replace("template_args", args_field, 1)
         raise from_core(error, path) from error
 
 

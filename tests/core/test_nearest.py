@@ -43,3 +43,11 @@ def test_a_recipe_names_the_setting_that_was_meant() -> None:
         Recipe.from_dict({"corpus": corpus, "vocabsize": 300})
     with pytest.raises(InvalidSettings, match="did you mean 'column'"):
         Recipe.from_dict({"corpus": {"paths": ["a.parquet"], "colum": "x"}})
+
+
+def test_what_others_call_a_name_is_near_it_too() -> None:
+    elsewhere = {"prompt": "text", "model": "tokenizer", "gone": "nothing"}
+    for word, near in (("prompt", "text"), ("promt", "text"), ("Model", "tokenizer"), ("texts", "text")):
+        assert did_you_mean(word, KNOWN, elsewhere) == f"; did you mean {near!r}?"
+    assert did_you_mean("gone", KNOWN, elsewhere) == ""
+    assert did_you_mean("model", ["model", "tokenizer"], elsewhere) == "; did you mean 'model'?"

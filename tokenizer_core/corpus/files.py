@@ -10,7 +10,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -310,9 +312,12 @@ def _remote(finding: _Finding, url: str) -> Iterator[Source]:
     try:
         system, path = fsspec.core.url_to_fs(url)
         if glob.has_magic(path):
-            names = sorted(system.glob(path))
+            is_matched = re.compile(fsspec.utils.glob_translate(path)).match
+            depth = None if "**" in path else path[len(_literal(path)) :].count("/") + 1
+            names = sorted(filter(is_matched, _remote_below(system, _literal(path), depth, finding.look)))
         elif system.isdir(path):
-            names = [name for name in sorted(system.find(path)) if _kind(name, finding.files)[0] is not None]
+            below = sorted(_remote_below(system, path, None, finding.look))
+            names = [name for name in below if _kind(name, finding.files)[0] is not None]
         else:
             names = [path] if system.exists(path) else []
         sizes = [system.size(name) for name in names]
@@ -326,6 +331,26 @@ def _remote(finding: _Finding, url: str) -> Iterator[Source]:
         opener: Any = partial(system.open, name, "rb")
         tell = partial(stamp, name)
         yield finding.source(system.unstrip_protocol(name), size, opener, _at_once(tell), tell)
+
+
+def _literal(pattern: str) -> str:
+    """Return the directory that a pattern begins with."""
+    return pattern[: next(at for at, letter in enumerate(pattern) if letter in "*?[")].rpartition("/")[0]
+
+
+def _remote_below(system: Any, directory: str, depth: int | None, look: Look) -> Iterator[str]:
+    """List the files down to ``depth`` levels below a directory, each listing of which counts as looked at."""
+    waiting = deque([(directory, 1)])
+    while waiting:
+        here, level = waiting.popleft()
+        entries = system.ls(here, detail=True)
+        look(len(entries))
+        for entry in entries:
+            name = entry["name"].rstrip("/")
+            if entry["type"] != "directory":
+                yield name
+            elif name != here.rstrip("/") and (depth is None or level < depth):
+                waiting.append((name, level + 1))
 
 
 def _at_once(stamp: Callable[[], str]) -> Callable[[Pause], str]:

@@ -39,7 +39,7 @@ def read(system: str | list[Object] | None, messages: list[Object], uncountable:
     Errors:
         ``invalid_option`` for a block that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(PARAMETERS, uncountable)
+    conversation = Conversation(PARAMETERS, "input", uncountable)
     if isinstance(system, str):
         _add_system(conversation, [(system, "system")], "system")
     elif system is not None:
@@ -47,7 +47,7 @@ def read(system: str | list[Object] | None, messages: list[Object], uncountable:
     for at, message in enumerate(messages):
         _add(conversation, message, f"messages[{at}]")
     if not conversation.turns:
-        raise ServiceError("missing_field", "there is nothing to count; send a message with a text", "messages")
+        raise uncountable.nothing_left("send a message with a text", "messages")
     return conversation
 
 

@@ -17,7 +17,7 @@ from service.routes.compat.variables import FIELD, Variables
 from service.settings import Settings
 from tokenizer_core import RenderedChat
 
-_MESSAGE = re.compile(r"messages\[(\d+)\](?:\.(\w+)(?:\[(\d+)\])?)?")
+_MESSAGE = re.compile(r"messages\[(\d+)\](?:\.(\w+)(?:\[(\d+)\](?:\.function\.(name|arguments)(.*))?)?)?", re.DOTALL)
 _TOOL = re.compile(r"tools\[(\d+)\]\.function\.(\w+)(.*)", re.DOTALL)
 
 
@@ -27,10 +27,12 @@ class Conversation:
 
     Attributes:
         parameters: the name of the field that holds the schema of a tool's arguments.
+        arguments: the name of the field that holds the arguments of a call.
         uncountable: refuses or notes what no template writes.
     """
 
     parameters: str
+    arguments: str
     uncountable: Uncountable
     turns: list[Turn] = field(default_factory=list)
 
@@ -76,7 +78,12 @@ class Conversation:
         """Return the field of the request that a field of what was rendered came from."""
         message, tool = _MESSAGE.match(path), _TOOL.fullmatch(path)
         if message is not None:
-            return self.turns[int(message[1])].sent(message[2], int(message[3] or 0))
+            place = self.turns[int(message[1])].sent(message[2], int(message[3] or 0))
+            if message[4] == "name":
+                return f"{place}.name"
+            # Arguments that are JSON in a string have no fields of their own.
+            within = message[5] if self.arguments == "input" else ""
+            return f"{place}.{self.arguments}{within}" if message[4] else place
         if tool is not None:
             return f"{tools[int(tool[1])].place}.{self.parameters if tool[2] == 'parameters' else tool[2]}{tool[3]}"
         return variables.sent(path)
@@ -84,12 +91,14 @@ class Conversation:
     def _look_for_what_is_left_out(self, rendered: RenderedChat, tools: Sequence[Tool]) -> None:
         """Refuse or note tools and calls of which a template that knows none of them writes nothing."""
         written = {(span.message, re.split(r"[.\[]", span.field, maxsplit=1)[0]) for span in rendered.spans}
-        if tools and (None, "tools") not in written:
-            self._leave_out("tools", "tools")
+        if (None, "tools") not in written:
+            for tool in tools:
+                self._leave_out("tools", "tools", tool.place)
         for at, turn in enumerate(self.turns):
-            if turn.calls and (at, "tool_calls") not in written:
-                self._leave_out("calls of tools", f"messages[{at}].tool_calls", turn.calls[0][1])
+            if (at, "tool_calls") not in written:
+                for _, place in turn.calls:
+                    self._leave_out("calls of tools", f"messages[{at}].tool_calls", place)
 
-    def _leave_out(self, what: str, path: str, place: str = "tools") -> None:
+    def _leave_out(self, what: str, path: str, place: str) -> None:
         error = ServiceError("invalid_option", f"this tokenizer's chat template writes no {what}", path)
         self.uncountable.unless_skipped(what, place, error)

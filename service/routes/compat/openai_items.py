@@ -32,7 +32,7 @@ def read(instructions: str | None, items: str | list[Object] | None, uncountable
     Errors:
         ``invalid_option`` for an item or a part that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation("parameters", uncountable)
+    conversation = Conversation("parameters", "arguments", uncountable)
     if instructions:
         conversation.add(Turn("system", "instructions", [(instructions, "instructions")]))
     if isinstance(items, str):
@@ -43,7 +43,7 @@ def read(instructions: str | None, items: str | list[Object] | None, uncountable
     for at, item in enumerate(items if isinstance(items, list) else ()):
         _add(conversation, item, f"input[{at}]")
     if not conversation.turns:
-        raise ServiceError("missing_field", "there is nothing to count; send input, or instructions", "input")
+        raise uncountable.nothing_left("send input, or instructions", "input")
     return conversation
 
 
@@ -58,7 +58,8 @@ def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> Non
     if kind == "message":
         _add_message(conversation, item, place)
     elif kind == "function_call":
-        name, arguments = text_of(item, "name", place), arguments_of(text_of(item, "arguments", place))
+        name = text_of(item, "name", place)
+        arguments = arguments_of(text_of(item, "arguments", place), f"{place}.arguments")
         if item.get("namespace") is not None:
             name = in_namespace(text_of(item, "namespace", place), name)
         _assistant(conversation, place).call(text_of(item, "call_id", place), name, arguments, place)

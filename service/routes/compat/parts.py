@@ -39,6 +39,14 @@ class Uncountable:
             raise error
         self.skipped.append({"path": place, "type": kind})
 
+    def nothing_left(self, way: str, place: str) -> ServiceError:
+        """Say that there is nothing to count, and whether that is so because all of it was skipped."""
+        if not self.skipped:
+            return ServiceError("missing_field", f"there is nothing to count; {way}", place)
+        first = self.skipped[0]
+        left_out = f"{len(self.skipped)} left out, first {first['path'][:80]} of type {quote(first['type'])}"
+        return ServiceError("invalid_option", f"nothing is left to count: {left_out}; {way}", place)
+
 
 def refused(what: str, kind: str, place: str, *, field: str = "type") -> ServiceError:
     """Refuse by its name what cannot be counted; leaving it out would be a wrong count."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from service.errors import ServiceError
+from service.errors import ServiceError, quote
 from service.http.json_body import refuse_many_values
 from service.routes.compat.parts import Uncountable, kind_of, objects_of, text_of
 from service.schemas.fields import Object
@@ -104,10 +105,31 @@ def refuse_many_arguments(given: Iterable[object], path: str) -> None:
     refuse_many_values(*(arguments.encode() for arguments in given if isinstance(arguments, str)), path=path)
 
 
-def arguments_of(text: str) -> Any:
-    """Read arguments that are JSON, as engines do before they render; what is not an object stays text."""
+class _NoNumberOfJson(Exception):
+    """A number that JSON does not have, or that no variable can hold."""
+
+
+def _refuse_number(written: str) -> NoReturn:
+    raise _NoNumberOfJson(written)
+
+
+def _finite(written: str) -> float:
+    value = float(written)
+    return value if math.isfinite(value) else _refuse_number(written)
+
+
+def arguments_of(text: str, place: str) -> Any:
+    """Read arguments that are JSON, as engines do before they render; what is not an object stays text.
+
+    Errors:
+        ``invalid_option`` at ``place`` for a number such as NaN, which Python's reader takes
+    """
     try:
-        value = json.loads(text, parse_int=_integer)
+        value = json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_refuse_number)
+    except _NoNumberOfJson as error:
+        raise ServiceError(
+            "invalid_option", f"{quote(str(error))} is not a number of JSON; send null or a string", place
+        ) from None
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict) else text

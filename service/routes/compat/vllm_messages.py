@@ -62,7 +62,8 @@ def _message(message: Object, calls: Sequence[Object], place: str) -> Object:
         given.pop("tool_calls", None)
     if calls:
         given["tool_calls"] = [
-            {**call, "function": {**call["function"], "arguments": _arguments(call["function"])}} for call in calls
+            {**call, "function": {**call["function"], "arguments": _arguments(call["function"], f"{here}.arguments")}}
+            for here, call in ((f"{place}.tool_calls[{at}].function", call) for at, call in enumerate(calls))
         ]
     return given
 
@@ -94,10 +95,10 @@ def _calls(message: Object, place: str) -> list[Object]:
     return calls
 
 
-def _arguments(function: Object) -> Object:
+def _arguments(function: Object, place: str) -> Object:
     """Return the arguments of a call; what is not an object counts as none."""
     given = function.get("arguments")
-    parsed = arguments_of(given) if isinstance(given, str) else given
+    parsed = arguments_of(given, place) if isinstance(given, str) else given
     return parsed if isinstance(parsed, dict) else {}
 
 

@@ -54,15 +54,18 @@ class JobAccess:
         A browser sends such a request for any page.
 
         Errors:
-            ``forbidden``
+            ``page_not_allowed``
         """
         origin = request.headers.get("origin")
         if origin is None and request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             # A browser that keeps the origin to itself still says that the page is not the server's own.
-            raise ServiceError("forbidden", "pages of other sites may not change jobs", "header sec-fetch-site")
+            detail = (
+                "pages of other sites may not change jobs; send the request from no page, or from one of this server"
+            )
+            raise ServiceError("page_not_allowed", detail, "header sec-fetch-site")
         if origin is not None and self._is_local and not is_own_page(origin, self._host):
             detail = "pages of other sites may not change jobs; behind a proxy, give the server --keys or --no-auth"
-            raise ServiceError("forbidden", detail, "header origin")
+            raise ServiceError("page_not_allowed", detail, "header origin")
 
 
 def caller(request: Request) -> Identity:

@@ -206,4 +206,4 @@ def _refuse_foreign_forms(request: Request) -> None:
     """Refuse a form that a page of another site sends from somebody's browser: it would need no permission to."""
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
-        raise ServiceError("forbidden", "pages of other sites may not submit jobs", "header origin")
+        raise ServiceError("page_not_allowed", "pages of other sites may not submit jobs", "header origin")

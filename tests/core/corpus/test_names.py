@@ -6,9 +6,10 @@ import glob
 import random
 from pathlib import Path
 
+import fsspec
 import pytest
 
-from tokenizer_core import Bounds, CorpusTooLarge, InvalidOption
+from tokenizer_core import Bounds, CorpusNotFound, CorpusTooLarge, InvalidOption
 from tokenizer_core.corpus.files import Files, files_of, sources
 from tokenizer_core.corpus.matching import matches
 from tokenizer_core.corpus.names import name_files
@@ -127,3 +128,22 @@ def test_a_string_names_files_if_glob_finds_some(tree: Path) -> None:
         # A directory itself, which a last `**` also finds, has a slash at its end.
         found = [path for path in glob.glob(pattern, recursive=True) if not path.endswith("/")]  # noqa: PTH207
         assert name_files([pattern]) == (bool(found) and (glob.has_magic(pattern) or Path(pattern).exists())), pattern
+
+
+def test_a_remote_search_finds_what_fsspec_finds_and_is_bounded() -> None:
+    memory = fsspec.filesystem("memory")
+    for name in ("a.txt", "b/c.txt", "b/d/e.txt", "b/d/f/g.txt", "b/note.md", "h.jsonl"):
+        memory.pipe(f"/names/{name}", b"low")
+    for pattern in ("*", "*.txt", "*/*.txt", "**", "**/*.txt", "b/**/*.txt", "*/d/*", "b/[cd].txt", "?.*", "x*"):
+        files = Files(paths=(f"memory://names/{pattern}",), format="text")
+        expected = [f"memory://{name}" for name in memory.glob(f"/names/{pattern}") if memory.isfile(name)]
+        if expected:
+            assert [source.name for source in sources(files)] == expected
+        else:
+            with pytest.raises(CorpusNotFound):
+                sources(files)
+    for path in ("memory://names", "memory://names/**/*.txt", "memory://*/**/*.txt"):
+        assert sources(Files(paths=(path,)), Bounds(max_entries=1000))
+        with pytest.raises(CorpusTooLarge, match="among 5 entries of directories"):
+            sources(Files(paths=(path,)), Bounds(max_entries=5))
+    memory.rm("/names", recursive=True)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from service.cli import _with_place
+from service.cli import _with_place, main
 from tests.service.cli.processes import ROOT, assert_refused, succeed
 from tokenizer_core import InvalidOption, TokdError
 
@@ -113,3 +113,31 @@ def test_every_command_is_documented(tokd):
     named = re.findall(r"^    ([a-z]+) ", succeed(tokd("--help")).decode(), re.MULTILINE)
     documented = re.findall(r"^\| `tokd ([a-z]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
     assert named == documented
+
+
+@pytest.mark.parametrize(
+    ("command", "near"),
+    [
+        ("encod x", "encode"),
+        ("key nw", "new"),
+        ("encode --artifact x hi", "--tokenizer"),
+        ("encode --artifct x hi", "--tokenizer"),
+        ("encode --tokeniser=x hi", "--tokenizer"),
+        ("encode hi --jsn", "--json"),
+        ("train a -o x --vocab-sise 5", "--vocab-size"),
+        ("serve --prt 5", "--port"),
+    ],
+)
+def test_the_nearest_command_or_option_is_named(
+    capsysbinary: pytest.CaptureFixture[bytes], command: str, near: str
+) -> None:
+    assert main(command.split()) == 2
+    assert f"; did you mean {near!r}?; see tokd" in capsysbinary.readouterr().err.decode()
+
+
+@pytest.mark.parametrize("command", ["zzzz", "encode hi -x", "encode hi --zzzz", "check x --artifact y"])
+def test_no_command_or_option_is_named_where_none_is_near(
+    capsysbinary: pytest.CaptureFixture[bytes], command: str
+) -> None:
+    assert main(command.split()) == 2
+    assert "did you mean" not in capsysbinary.readouterr().err.decode()

@@ -48,6 +48,9 @@ def busy(seconds: str | None = "1") -> httpx.Response:
     return httpx.Response(503, json=BUSY, headers=headers)
 
 
+DAMAGED = {**BUSY, "code": "artifact_damaged", "detail": "a file is damaged"}
+
+
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Do not sleep; write down for how long."""
@@ -173,3 +176,11 @@ def test_headers_go_with_every_request() -> None:
         tokd.tokenizer("a")
     assert [headers["authorization"] for headers in seen] == ["Bearer key"] * 2
     assert seen[0]["content-type"] == "application/json"
+
+
+def test_a_damaged_artifact_is_not_asked_for_again(pauses: list[float]) -> None:
+    for headers in ({}, {"retry-after": "1"}):
+        service = Scripted(httpx.Response(503, json=DAMAGED, headers=headers), httpx.Response(200, json=GOOD))
+        with Client("http://tokd", transport=service) as client, pytest.raises(ServerFault, match="is damaged"):
+            client.count("a")
+        assert (service.asked, pauses) == (1, [])

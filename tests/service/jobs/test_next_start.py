@@ -79,6 +79,53 @@ def test_a_log_that_is_left_without_its_file_does_not_block_the_next_start(
 
 
 @SQLITE
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_what_stands_in_the_way_of_sqlite_s_own_files_is_refused_at_the_start(
+    make_settings: MakeSettings, tmp_path: Path, ending: str, is_linked: bool
+) -> None:
+    file = tmp_path / "jobs.sqlite"
+    if is_linked:
+        (tmp_path / "elsewhere").mkdir()
+        file.symlink_to(tmp_path / "elsewhere" / "kept.sqlite")
+        (tmp_path / "elsewhere" / "kept.sqlite").touch()
+    beside = Path(f"{file.resolve()}{ending}")
+    beside.mkdir()
+    with pytest.raises(InvalidSetting, match=rf"needs {beside}, which is not a file; remove it"):
+        store_at(make_settings, file)
+    beside.rmdir()
+    beside.symlink_to("nothing")
+    with pytest.raises(InvalidSetting, match="which is not a file"):
+        store_at(make_settings, file)
+    beside.unlink()
+    store = store_at(make_settings, file)
+    submit(store)
+    store.close()
+
+
+@SQLITE
+def test_a_link_to_nothing_is_refused_at_the_start(make_settings: MakeSettings, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.sqlite"
+    file.symlink_to(tmp_path / "gone" / "jobs.sqlite")
+    with pytest.raises(InvalidSetting, match="is a link to what is not there"):
+        store_at(make_settings, file)
+
+
+@SQLITE
+@pytest.mark.parametrize("foreign", ["CREATE TABLE jobs (id)", "CREATE TABLE a (b); CREATE VIEW c AS SELECT * FROM a"])
+def test_the_database_of_another_application_is_refused_and_stays_as_it_is(
+    make_settings: MakeSettings, tmp_path: Path, foreign: str
+) -> None:
+    file = tmp_path / "jobs.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(foreign)
+    before = file.read_bytes()
+    with pytest.raises(InvalidSetting, match="is the database of another application; name another file"):
+        store_at(make_settings, file)
+    assert file.read_bytes() == before
+
+
+@SQLITE
 def test_a_store_of_a_newer_version_is_refused_by_name(make_settings: MakeSettings, tmp_path: Path) -> None:
     file = tmp_path / "jobs.sqlite"
     store = store_at(make_settings, file)

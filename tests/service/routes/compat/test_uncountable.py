@@ -131,3 +131,54 @@ def test_what_is_wrong_is_never_skipped(client: TestClient) -> None:
     ):
         assert client.post(route, json={**body, "uncountable": "skip"}).status_code == 400
     assert client.post(OPENAI, json={"input": "a", "uncountable": "drop"}).status_code == 400
+
+
+def test_where_nothing_is_left_the_error_names_what_was_left_out(client: TestClient) -> None:
+    for route, body, said in (
+        (OPENAI, {"input": [{"type": "web_search_call", "id": "x"}]}, "input[0] of type 'web_search_call'"),
+        (ANTHROPIC, {"messages": [{"role": "user", "content": [IMAGE]}]}, "messages[0].content[0] of type 'image'"),
+    ):
+        body = {**body, "uncountable": "skip"}
+        answer = client.post(route, json=body)
+        if answer.status_code == 200:
+            assert answer.json()["skipped"]
+        else:
+            assert f"nothing is left to count: 1 left out, first {said}" in answer.text
+
+
+def test_every_tool_that_is_not_written_is_listed_by_its_own_field(counting: TestClient) -> None:
+    function = {"type": "function", "name": "f", "parameters": {}}
+    tools = [function, {"type": "namespace", "name": "n", "tools": [function]}]
+    body = {"model": "mute", "input": [USER], "tools": tools}
+    assert counting.post(OPENAI, json=body).json()["error"]["param"] == "tools"
+    answer = counting.post(OPENAI, json={**body, "uncountable": "skip"})
+    assert [each["path"] for each in answer.json()["skipped"]] == ["tools[0]", "tools[1].tools[0]"]
+
+
+@pytest.mark.parametrize("written", ["NaN", "-Infinity", "1e999", "[Infinity]"])
+def test_numbers_that_json_does_not_have_are_refused_at_the_arguments(client: TestClient, written: str) -> None:
+    arguments = f'{{"a": {written}}}'
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments}
+    error = client.post(OPENAI, json={"input": [USER, call]}).json()["error"]
+    assert error["param"] == "input[1].arguments"
+    assert f"'{written.strip('[]')}' is not a number of JSON; send null or a string" in error["message"]
+    message = {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]}
+    error = client.post("/tokenize", json={"messages": [USER, message]}).json()["error"]
+    assert error["param"] == "messages[1].tool_calls[0].function.arguments"
+
+
+def test_a_surrogate_in_arguments_is_told_at_the_arguments(client: TestClient) -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a": "\\ud800"}'}
+    assert client.post(OPENAI, json={"input": [USER, call]}).json()["error"]["param"] == "input[1].arguments"
+
+
+def test_an_error_of_a_variable_names_the_field_of_the_request(client: TestClient) -> None:
+    for route, body in (
+        ("/tokenize", {"messages": [USER]}),
+        (OPENAI, {"input": "a"}),
+        (ANTHROPIC, {"messages": [USER]}),
+    ):
+        answer = client.post(route, json={**body, "chat_template_kwargs": {"messages": []}})
+        assert answer.status_code == 400
+        assert "chat_template_kwargs cannot set 'messages'" in answer.text
+        assert "template_args" not in answer.text

@@ -428,7 +428,7 @@ def test_page_of_another_site_cannot_submit_through_a_browser(board: Board) -> N
         "http://localhost:8001",
         "http://[",
     ):
-        refused(board, post(board, *parts, origin=origin, host="localhost"), "forbidden", "header origin")
+        refused(board, post(board, *parts, origin=origin, host="localhost"), "page_not_allowed", "header origin")
     assert post(board, *parts, origin="http://localhost", host="localhost").status_code == 202
 
 
@@ -439,9 +439,9 @@ def test_page_of_another_site_that_hides_its_origin_cannot_change_jobs(
 ) -> None:
     board = make_board(**settings)
     parts, hidden = [("corpus", "a.txt", CORPUS), settings_part()], {"sec-fetch-site": site}
-    refused(board, post(board, *parts, **hidden), "forbidden", "header sec-fetch-site")
+    refused(board, post(board, *parts, **hidden), "page_not_allowed", "header sec-fetch-site")
     job = post(board, *parts, **{"sec-fetch-site": "same-origin"}).headers["location"]
-    assert_problem(board.client.delete(job, headers=hidden), "forbidden", "header sec-fetch-site")
+    assert_problem(board.client.delete(job, headers=hidden), "page_not_allowed", "header sec-fetch-site")
     assert board.client.delete(job, headers={"sec-fetch-site": "none"}).status_code == 200
 
 
