@@ -130,6 +130,11 @@ def _refuse_constants(body: bytes) -> None:
             raise ServiceError("invalid_json", f"the body is not JSON, which has no {word.decode()}; send null")
 
 
+def _is_json(error: ValidationError) -> bool:
+    """Tell whether a body was parsed, and only holds what it must not."""
+    return error.error_count() > 1 or error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid"
+
+
 def _without_escapes(text: bytes) -> bytes:
     return text.replace(rb"\\", b"").replace(rb"\"", b"")
 
@@ -155,6 +160,8 @@ def parser(model: Any, nested: str | None = None) -> Parse:
         try:
             request = validate(body)
         except ValidationError as error:
+            if _is_json(error):
+                _refuse_constants(body)
             refused = explain(error, body, model, nested)
         else:
             _refuse_constants(body)

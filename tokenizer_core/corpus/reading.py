@@ -130,6 +130,38 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
         yield b"".join(parts)
 
 
+def readable_lines(
+    source: Source, meter: Meter, skip: Callable[[InvalidCorpus], object], pause: Pause
+) -> Iterator[bytes]:
+    """Read a text in blocks of whole lines, without those that are not UTF-8; ``skip`` is called with each of these."""
+    first = 1
+    for block in lines(source, meter, pause):
+        if _invalid_byte(block) is None:
+            yield block
+        else:
+            yield b"".join(_valid(block, source.name, first, skip))
+        first += block.count(b"\n")
+
+
+def _valid(block: bytes, name: str, first: int, skip: Callable[[InvalidCorpus], object]) -> Iterator[bytes]:
+    for number, line in enumerate(io.BytesIO(block), first):
+        byte = _invalid_byte(line)
+        if byte is None:
+            yield line
+        else:
+            message = f"{name}: byte {byte} of line {number} is not UTF-8"
+            skip(InvalidCorpus(message, code="invalid_utf8", file=name, line=number, byte=byte))
+
+
+def _invalid_byte(data: bytes) -> int | None:
+    """Return where bytes are not UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
 def rows(
     source: Source,
     column: str,
@@ -202,7 +234,7 @@ def _decoded(text: bytes | None, source: Source, row: int, *, replace_invalid: b
         return text.decode(errors="replace" if replace_invalid else "strict")
     except UnicodeDecodeError as error:
         place = f"{source.name}: byte {error.start} of row {row}"
-        message = f"{place} is not UTF-8; convert the text, or have such bytes replaced"
+        message = f"{place} is not UTF-8; convert the text or set replace_invalid"
         raise InvalidCorpus(message, code="invalid_utf8", file=source.name, row=row, byte=error.start) from None
 
 

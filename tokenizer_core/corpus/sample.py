@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Iterator
@@ -52,6 +53,9 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
         for block in lines(source, Meter()):
             for line in block.removesuffix(b"\n").split(b"\n"):
                 number += 1
+                if number == 1:
+                    # As in training, a byte order mark before the first line is not part of it.
+                    line = line.removeprefix(codecs.BOM_UTF8)
                 if not line.strip():
                     continue
                 try:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from tokenizer_core._kernel import Counter, PieceCounts
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
-from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, lines, rows
+from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, lines, readable_lines, rows
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
 from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.training.counts import Counts, check_header, require_pieces
@@ -133,11 +133,11 @@ def count_segment(
     return Counts(pieces, rules.config, rules.special_tokens, None, documents, pieces.bytes, unpacked, **skipped)
 
 
-def cut_of(source: Source, rules: Rules) -> Cut | None:
+def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     """Return how a file may be cut into segments, if it may be."""
     if source.format == "jsonl":
         return after_a_line
-    if source.format == "text" and Counter(rules.config, threads=1).may_cut:
+    if source.format == "text" and files.on_error == "stop" and Counter(rules.config, threads=1).may_cut:
         return between_words(rules.special_tokens)
     return None
 
@@ -200,16 +200,18 @@ class _Run:
     documents: int = 0
     text_bytes: int = 0
     damage: InvalidCorpus | None = None
-    skipped_rows: int = 0
-    first_skipped_rows: list[str] = field(default_factory=list)
+    skipped_here: int = 0
+    first_skipped_here: list[str] = field(default_factory=list)
 
     def take(self, source: Source) -> None:
+        skip = self._skip if self.files.on_error == "skip" else None
         match source.format:
+            case "text" if skip is not None and not self.rules.replace_invalid:
+                self.feed("text", readable_lines(source, self.meter, skip, self.reporter.check))
             case "text" | "jsonl":
                 self.feed(source.format, blocks(source, self.meter))
             case "parquet":
                 column, replaced = self.files.column, self.rules.replace_invalid
-                skip = self._skip_row if self.files.on_error == "skip" else None
                 for batch in self._while_well(rows(source, column, self.meter, replace_invalid=replaced, skip=skip)):
                     self.counter.feed_documents(batch)
                 self.meter.bytes += source.size or 0
@@ -231,13 +233,13 @@ class _Run:
     def skipped(self, pieces: PieceCounts, found: Sequence[Source]) -> dict[str, Any]:
         """Return what ``Counts`` says of lines and rows that were left out."""
         of_lines = [f"{found[source].name}: {reason}"[:MAX_REASON] for source, _, reason in pieces.first_skipped]
-        first = [*of_lines, *self.first_skipped_rows][:MAX_SKIPPED_SHOWN]
-        return {"skipped": pieces.skipped + self.skipped_rows, "first_skipped": tuple(first)}
+        first = [*of_lines, *self.first_skipped_here][:MAX_SKIPPED_SHOWN]
+        return {"skipped": pieces.skipped + self.skipped_here, "first_skipped": tuple(first)}
 
-    def _skip_row(self, error: InvalidCorpus) -> None:
-        self.skipped_rows += 1
-        if self.skipped_rows <= MAX_SKIPPED_SHOWN:
-            self.first_skipped_rows.append(error.message[:MAX_REASON])
+    def _skip(self, error: InvalidCorpus) -> None:
+        self.skipped_here += 1
+        if self.skipped_here <= MAX_SKIPPED_SHOWN:
+            self.first_skipped_here.append(error.message[:MAX_REASON])
 
     def _take_counts(self, source: Source) -> None:
         line, distinct = 1, None
@@ -277,5 +279,6 @@ def _named(error: TokdError, found: Sequence[Source]) -> TokdError:
     if "index" in place:
         place["byte"] = place.pop("index")
     name = found[row].name
-    way = "; mend it, or have such lines left out with on_error" if found[row].format == "jsonl" else ""
+    has_lines = found[row].format in ("jsonl", "text")
+    way = "; mend it, or have such lines left out with on_error" if has_lines else ""
     return type(error)(f"{name}: {error.message}{way}", code=error.code, file=name, **place)

@@ -229,7 +229,7 @@ class TrainingRun:
         reporter.report()
         parts = shards(found, files, self._rules, reporter.check, shard_bytes=self._shard_bytes)
         while (shard := reporter.run(partial(next, parts, None))) is not None:
-            cut = cut_of(shard.sources[0], self._rules) if shard.is_large else None
+            cut = cut_of(shard.sources[0], files, self._rules) if shard.is_large else None
             if cut is None:
                 yield self._count_shard(shard, files, reporter, meter, total)
             else:

@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import zstandard
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tokenizer_core import (
     EmptyCorpus,
@@ -31,16 +32,33 @@ SETTINGS = TrainSettings(vocab_size=300)
 GOOD = ["low lower lowest", "new newer newest", "wide wider"]
 TRUTH = counted(iter(GOOD), SETTINGS).hash
 BAD = {
-    b'{"text": null}': "invalid type: null",
+    **{
+        b'{"text": %b}' % value: f'the field "text" is {kind}, not a string'
+        for value, kind in {
+            b"null": "null",
+            b"true": "true",
+            b"5": "a number",
+            b"-5": "a number",
+            b"1.5": "a number",
+            b'["a"]': "a list",
+            b'{"a": "b"}': "an object",
+        }.items()
+    },
+    b'{"text": "a", "deep": ' + b"[" * 250 + b"]" * 250 + b"}": "nested deeper than 200 lists or objects",
+    b'{"text": "a", "long": [' + b"7" * 5000 + b"]}": "a number of more than 4300 digits",
     b'{"other": "a"}': 'there is no field "text"',
     b'{"text": "a", "score": NaN}': "NaN is not JSON; write null",
     b'{"score": -Infinity, "text": "a"}': "Infinity is not JSON; write null",
     b'{"text": "\\udc00 a \\ud83d"}': "a surrogate stands alone in the text",
     b'{"text": "\xff"}': "is not UTF-8",
     b'{"text": "a"': "EOF while parsing",
-    b"[]": "expected an object",
+    b"[]": 'not an object with a string "text"',
     b'{"text": "a\tb", "x": "\\ud800"}': "control character",
 }
+
+
+class Empty(BaseModel):
+    """A body whose fields are all passed over."""
 
 
 def write(path: Path, lines: list[bytes]) -> Path:
@@ -104,6 +122,72 @@ def test_a_line_that_cannot_be_read_stops_the_run_or_is_skipped(tmp_path: Path, 
     assert "on_error" not in first
 
 
+@pytest.mark.parametrize("depth", [199, 200, 201, 202])
+@pytest.mark.parametrize("nested", [("[", "", "]"), ("[", "1", "]"), ('{"a":', "1", "}"), ('[{"a":', '"b"', "}]")])
+def test_lines_have_the_limits_of_bodies(tmp_path: Path, depth: int, nested: tuple[str, str, str]) -> None:
+    opening, inner, closing = nested
+    times = depth // len(closing)
+    value = opening * times + inner + closing * times
+    assert _is_read(tmp_path, value) == _is_parsed(value)
+
+
+@pytest.mark.parametrize("digits", [4299, 4300, 4301])
+@pytest.mark.parametrize("form", ["%s", "-%s", "%s.5", "%se5", "0.%s", "1e%s", "1E-%s", "1e+%s"])
+def test_numbers_in_lines_have_the_limits_of_bodies(tmp_path: Path, digits: int, form: str) -> None:
+    assert _is_read(tmp_path, form % ("7" * digits)) == _is_parsed(form % ("7" * digits))
+
+
+def _is_read(folder: Path, value: str) -> bool:
+    path = write(folder / "a.jsonl", [b'{"x": %b, "text": "low"}' % value.encode()])
+    try:
+        return count(path).documents == 1
+    except InvalidCorpus:
+        return False
+
+
+def _is_parsed(value: str) -> bool:
+    """Tell whether the parser of bodies takes a value that is not used."""
+    try:
+        TypeAdapter(Empty).validate_json(f'{{"x":{value}}}')
+    except ValidationError:
+        return False
+    return True
+
+
+def test_a_byte_order_mark_before_the_first_line_is_not_part_of_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [b"\xef\xbb\xbf" + line(GOOD[0]), *map(line, GOOD[1:])])
+    assert count(path).hash == TRUTH
+    assert sample_corpus(path, 1 << 20) == GOOD
+    for bad in (b"\xef\xbb\xbf\xef\xbb\xbf" + line("a"), b"\xef\xbb\xbf" + line("\u00e9")[:-1]):
+        with pytest.raises(InvalidCorpus, match="line 1, column"):
+            count(write(tmp_path / "b.jsonl", [bad]))
+    with pytest.raises(InvalidCorpus) as raised:
+        count(write(tmp_path / "b.jsonl", [b'\xef\xbb\xbf{"text": "\xff"}']))
+    assert raised.value.place["byte"] == 13
+
+
+@pytest.mark.parametrize("shard_bytes", [1 << 30, 1 << 16])
+def test_lines_of_a_text_that_are_not_utf8_are_skipped(tmp_path: Path, shard_bytes: int) -> None:
+    words = [b"words of line %d\n" % number for number in range(200_000)]
+    torn = words.copy()
+    torn[7], torn[150_000] = b"torn \xff\n", b"\xe4\r\n"
+    path, whole = tmp_path / "torn.txt", tmp_path / "whole.txt"
+    path.write_bytes(b"".join(torn) + b"half \xc3")
+    whole.write_bytes(b"".join(words[:7] + words[8:150_000] + words[150_001:]))
+    with pytest.raises(InvalidCorpus, match="set replace_invalid; mend it, or have such lines left out with on_error"):
+        count(path)
+    first = [
+        f"{path}: byte {byte} of line {number} is not UTF-8" for byte, number in ((5, 8), (0, 150_001), (5, 200_001))
+    ]
+    counts = count(path, on_error="skip")
+    assert (counts.hash, counts.skipped, list(counts.first_skipped)) == (count(whole).hash, 3, first)
+    recipe = {"corpus": {"paths": [str(path)], "on_error": "skip"}, "vocab_size": 300}
+    report = TrainingRun(tmp_path / "run", Recipe.from_dict(recipe), shard_bytes=shard_bytes).report()
+    assert (report.skipped, list(report.first_skipped)) == (3, first)
+    assert report.corpus["hash"] == counts.hash
+    assert count(path, on_error="skip", replace_invalid=True).skipped == 0
+
+
 def test_the_first_skipped_lines_are_told_whatever_the_threads_and_shards(tmp_path: Path) -> None:
     paths = []
     for name in "abc":
@@ -150,7 +234,9 @@ def test_a_run_that_stops_is_not_gone_on_with_as_one_that_skips(tmp_path: Path) 
 
 def test_where_every_line_is_skipped_the_error_says_why(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [b'{"text": null}'] * 3)
-    with pytest.raises(EmptyCorpus, match=r"3 skipped lines: .*a\.jsonl: line 1, column 13: invalid type: null"):
+    with pytest.raises(
+        EmptyCorpus, match=r"3 skipped lines: .*a\.jsonl: line 1, column 13: the field \"text\" is null"
+    ):
         count(path, on_error="skip")
 
 

@@ -322,10 +322,10 @@ def test_lines_that_cannot_be_read_stop_the_run_or_are_skipped_and_told(folder, 
     lines = [json.dumps({"text": f"words of line {number}"}) for number in range(20)]
     Path("torn.jsonl").write_text("\n".join([*lines[:3], '{"text": null}', *lines[3:], '{"text": "a", "x": NaN}']))
     assert main(["train", "torn.jsonl", "-o", "mine"]) == 1
-    assert b"torn.jsonl: line 4, column 13: invalid type: null" in capsysbinary.readouterr().err
+    assert b'torn.jsonl: line 4, column 13: the field "text" is null, not a string' in capsysbinary.readouterr().err
     command = ["train", "torn.jsonl", "-o", "mine", "--vocab-size", "300", "--on-error", "skip"]
     assert main(command) == 0
-    place = "torn.jsonl: line 4, column 13: invalid type: null"
+    place = 'torn.jsonl: line 4, column 13: the field "text" is null'
     assert f"2 lines that cannot be read, first {place}" in capsysbinary.readouterr().out.decode()
     skipped = json.loads(Path("mine.report/report.json").read_text())["skipped"]
     assert (skipped["lines"], skipped["first"][1]) == (2, "torn.jsonl: line 22, column 20: NaN is not JSON; write null")

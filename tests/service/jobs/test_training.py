@@ -179,7 +179,7 @@ def test_the_report_of_a_job_counts_the_lines_that_were_skipped_and_hides_where_
     assert (report["skipped"], report["first_skipped"]) == (
         2,
         [
-            "0.jsonl: line 2, column 13: invalid type: null, expected a string",
+            '0.jsonl: line 2, column 13: the field "text" is null, not a string',
             "0.jsonl: line 3, column 11: NaN is not JSON; write null",
         ],
     )

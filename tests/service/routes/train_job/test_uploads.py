@@ -278,7 +278,7 @@ def test_text_in_a_compression_may_be_called_parquet_when_its_format_is_said(boa
         ([("corpus", "a.txt", CORPUS), ("settings", None, b"")], "invalid_json", "settings"),
         ([("corpus", "a.txt", CORPUS), ("settings", None, b"[]")], "invalid_type", "settings"),
         ([("corpus", "a.txt", CORPUS), ("settings", None, b"\xff")], "invalid_unicode", "settings"),
-        ([("corpus", "a.txt", CORPUS), ("settings", None, b'{"vocab_size":NaN}')], "invalid_type", None),
+        ([("corpus", "a.txt", CORPUS), ("settings", None, b'{"vocab_size":NaN}')], "invalid_json", "settings"),
         ([("corpus", "a.txt", CORPUS), settings_part(vocab_size=10**9)], "invalid_settings", "settings.vocab_size"),
         ([("corpus", "a.txt", CORPUS), settings_part(threads=3)], "unknown_field", "settings.threads"),
         ([("corpus", "a.txt", CORPUS), settings_part(), settings_part()], "invalid_value", "settings"),

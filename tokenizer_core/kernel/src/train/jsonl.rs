@@ -1,17 +1,20 @@
 //! One field of every line of JSON.
 //!
-//! What is not read is judged by JSON's grammar alone: there a lone surrogate may stand, and a number be out of range.
+//! What is not read is judged by JSON's grammar and the limits of `json/limits.rs` alone: there a lone surrogate may
+//! stand, and a number be out of range.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
 use crate::formats::json::Text;
+use crate::json::limits::exceeded;
 
+/// Before the first line of a file it is not part of the line: some editors write it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Words that Python's `json` writes for numbers, and JSON does not have.
@@ -40,8 +43,11 @@ pub fn each_document(
     invalid_utf8: InvalidUtf8,
     mut take: impl FnMut(u64, Result<Cow<'_, str>>) -> Result<()>,
 ) -> Result<()> {
-    let mut start = lines.first_byte;
-    for (line, number) in lines.bytes.split(|byte| *byte == b'\n').zip(lines.first_line..) {
+    let begins_file = lines.first_byte == 0;
+    let without_mark = lines.bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).filter(|_| begins_file);
+    let bytes = without_mark.unwrap_or(lines.bytes);
+    let mut start = lines.first_byte + (lines.bytes.len() - bytes.len()) as u64;
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(lines.first_line..) {
         if !line.iter().all(u8::is_ascii_whitespace) {
             match utf8(line, start, invalid_utf8) {
                 Ok(line) => take(number, text_of(&line, number, lines.field, invalid_utf8))?,
@@ -63,14 +69,18 @@ fn utf8(line: &[u8], start: u64, rule: InvalidUtf8) -> Result<Cow<'_, str>> {
 }
 
 fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Result<Cow<'l, str>> {
+    let at_column = |column: usize, reason: &str| {
+        let message = format!("line {number}, column {column}: {reason}");
+        Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
+    };
+    if let Some((at, reason)) = exceeded(line.as_bytes()) {
+        return Err(at_column(at + 1, &reason));
+    }
     let error = match parse(line, field) {
         Ok(text) => return Ok(text),
         Err(error) => error,
     };
-    let at_line = |reason: &str| {
-        let message = format!("line {number}, column {}: {reason}", error.column());
-        Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
-    };
+    let at_line = |reason: &str| at_column(error.column().max(1), reason);
     // The parser takes lone surrogates where a value is not read, but in no key and no text.
     let parsed_with = |other| Some(parse(&with_surrogates_as(line, other)?, field).ok()?.into_owned());
     if let Some(text) = parsed_with("\\ufffd") {
@@ -85,10 +95,13 @@ fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Re
     }
     let behind = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
     if line.starts_with(BYTE_ORDER_MARK) {
-        return Err(at_line("a byte order mark, with which no JSON begins; write the file without it"));
+        return Err(at_line("a byte order mark, which may stand only at the beginning of a file"));
     }
     if let Some(word) = NO_JSON.iter().find(|word| behind.starts_with(**word)) {
         return Err(at_line(&format!("{word} is not JSON; write null")));
+    }
+    if error.is_data() && !line.trim_ascii_start().starts_with('{') {
+        return Err(at_line(&format!("not an object with a string {field:?}")));
     }
     let reason = error.to_string();
     Err(at_line(reason.split(" at line ").next().unwrap_or_default()))
@@ -152,11 +165,71 @@ impl<'de> Visitor<'de> for Field<'_> {
         while let Some(Text(key)) = map.next_key()? {
             if key != self.0 {
                 map.next_value::<IgnoredAny>()?;
-            } else if text.replace(map.next_value::<Text<'de>>()?).is_some() {
-                return Err(serde::de::Error::custom(format_args!("the field {:?} stands twice", self.0)));
+            } else if text.replace(map.next_value_seed(Document(self.0))?).is_some() {
+                return Err(de::Error::custom(format_args!("the field {:?} stands twice", self.0)));
             }
         }
-        text.map(|Text(text)| text)
-            .ok_or_else(|| serde::de::Error::custom(format_args!("there is no field {:?}", self.0)))
+        text.ok_or_else(|| de::Error::custom(format_args!("there is no field {:?}", self.0)))
+    }
+}
+
+/// Reads the value of a field, which has to be a string.
+struct Document<'f>(&'f str);
+
+impl Document<'_> {
+    fn refuse<T, E: de::Error>(&self, found: &str) -> std::result::Result<T, E> {
+        Err(E::custom(format_args!("the field {:?} is {found}, not a string", self.0)))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Document<'_> {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> std::result::Result<Self::Value, E> {
+        self.refuse("null")
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> std::result::Result<Self::Value, E> {
+        self.refuse(if value { "true" } else { "false" })
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> std::result::Result<Self::Value, E> {
+        self.refuse("a number")
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> std::result::Result<Self::Value, E> {
+        self.refuse("a number")
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> std::result::Result<Self::Value, E> {
+        self.refuse("a number")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> std::result::Result<Self::Value, A::Error> {
+        self.refuse("a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> std::result::Result<Self::Value, A::Error> {
+        self.refuse("an object")
     }
 }

@@ -161,6 +161,6 @@ impl Stream {
 
 /// The error for a byte that is not UTF-8.
 pub fn refused(at: u64) -> Error {
-    let message = format!("byte {at} is not UTF-8; convert the text, or have such bytes replaced");
+    let message = format!("byte {at} is not UTF-8; convert the text or set replace_invalid");
     Error::new(Code::InvalidUtf8, message).at_index(at as usize)
 }
