@@ -50,8 +50,9 @@ _ROUTES = (
     sglang,
     openai,
     anthropic,
-    tokenizers,
+    # Before the route whose path covers this one.
     check,
+    tokenizers,
     train_job,
     health,
     docs,
@@ -106,7 +107,7 @@ class App(FastAPI):
             if isinstance(each, Route) and not isinstance(each, JsonRoute):
                 known = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
                 guard = None if each.path in ANY_HOST else state.guard
-                each.app = _Guarded(each.app, guard, NEEDS[each.path], known)
+                each.app = _Guarded(each.app, guard, NEEDS[each.path_format], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         self.fast_paths = {
             path.encode("ascii"): FastPath(path, route.json.plain, state.limits, state.guard, self._note)
@@ -199,7 +200,7 @@ class App(FastAPI):
             if log_entry.status != 500:
                 raise
         finally:
-            log_entry.route = getattr(scope.get("route"), "path", log_entry.route)
+            log_entry.route = getattr(scope.get("route"), "path_format", log_entry.route)
             if asks_head:
                 # An error says how long it is, also where nothing of it is sent.
                 log_entry.bytes_out = 0
@@ -254,7 +255,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
     app: App = request.app
     path = request.scope["path"]
     if isinstance(error, HTTPException):
-        routes = (route.path for route in app.routes if isinstance(route, Route))
+        routes = (route.path_format for route in app.routes if isinstance(route, Route))
         error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())

@@ -89,7 +89,8 @@ class Settings:
     )
     models: tuple[str, ...] = _setting(
         (),
-        "models of the drop-in routes, each as `model=tokenizer`, in the variable separated by commas",
+        "further names of tokenizers on every route, each as `model=tokenizer`; `*` in a name is any text, as in "
+        "`Qwen/*`; in the variable separated by commas",
         item="MODEL=TOKENIZER",
         separator=",",
     )

@@ -40,8 +40,6 @@ _INSTALLED = Path(__file__).with_name("base")
 _UNPINNED = ("vocab.json", "merges.txt", "added_tokens.json", "additional_chat_templates", "chat_template.json")
 """Files that other programs would read from the directory, although no manifest pins them."""
 
-_WAY = "tokd import makes one of the files of a model"
-
 _MAX_REPLACED = 16
 """A reader that finds its directory emptied by a writer begins again, this often at most."""
 
@@ -128,7 +126,7 @@ def read(path: str | Path) -> TokenizerParts:
             return _read(directory)
         except ArtifactNotFound as error:
             if os.path.samestat(os.fstat(directory), _status(path)):
-                message = f"there is no artifact at {path}: {error.message}; {_WAY}"
+                message = f"there is no artifact at {path}: {error.message}; {_way(path)}"
                 raise ArtifactNotFound(message, **error.place) from None
             missing = error
         finally:
@@ -136,11 +134,15 @@ def read(path: str | Path) -> TokenizerParts:
     raise missing
 
 
+def _way(path: Path) -> str:
+    return f"if that is a model's, tokd import {path} -o DIR makes one"
+
+
 def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        way = f"; {_WAY}" if isinstance(error, NotADirectoryError) else ""
+        way = f"; {_way(path)}" if isinstance(error, NotADirectoryError) else ""
         raise ArtifactNotFound(f"there is no artifact at {path}: {files.reason(error)}{way}") from None
 
 

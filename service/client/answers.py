@@ -95,6 +95,7 @@ class TokenizerInfo(Answer):
 
     name: str
     default: bool
+    models: list[str]
     vocab_size: int
     special_tokens: dict[str, int]
     pad_id: int | None

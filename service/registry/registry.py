@@ -1,4 +1,4 @@
-"""The tokenizers of a server, found by name, hash or ``name@hash``.
+"""The tokenizers of a server, found by name, hash, ``name@hash``, or the name of a model.
 
 A reference is looked up in a table that was filled at start-up, and hashes among the trained tokenizers that are open:
 it never touches a file, and a part of a hash finds nothing. For the hash of one that is not open yet, ``get`` raises
@@ -8,18 +8,21 @@ it never touches a file, and a part of a hash finds nothing. For the hash of one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from service.errors import ServiceError, quote
+from service.registry.models import HASH, Models
 from service.registry.served import ServedTokenizer
 from service.registry.trained_tokenizers import Trained, trained_directory
 from service.settings import InvalidSetting, Settings
 from tokenizer_core import Tokenizer, did_you_mean
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"
-_HASH = r"sha256:[0-9a-f]{64}"
-_REFERENCE = re.compile(rf"{_NAME}|{_HASH}|{_NAME}@{_HASH}")
-_HASHED = re.compile(rf"{_HASH}|{_NAME}@{_HASH}")
+_REFERENCE = re.compile(rf"{_NAME}|{HASH}|{_NAME}@{HASH}")
+_HASHED = re.compile(rf"{HASH}|{_NAME}@{HASH}")
+_MODEL = re.compile(r"[a-z0-9][\w.:-]*(?:/[a-z0-9][\w.:-]*)+", re.ASCII | re.IGNORECASE)
+"""A name that the setting ``models`` might have: it is unknown rather than wrong."""
+
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 """Names of devices on Windows: an artifact of this name could be unpacked nowhere."""
 
@@ -38,7 +41,7 @@ class Registry:
     Args:
         tokenizers: by the path they were opened at, in the order of the settings; no two of one name.
         default: a reference to one of them; the first if ``None``.
-        models: ``model=reference``: what callers of other servers call a tokenizer.
+        models: ``model=reference``: further names of tokenizers, and patterns of names.
         trained: where further tokenizers are found, by hash.
     """
 
@@ -52,10 +55,11 @@ class Registry:
         self._trained = trained
         self.loaded = tuple(ServedTokenizer(tokenizer, path) for path, tokenizer in tokenizers.items())
         self._by_reference: Mapping[str, ServedTokenizer] = self._index()
-        if default is not None and default not in self._by_reference:
+        self.models = Models(models, self._by_reference)
+        chosen = self.loaded[0] if default is None else self._named(default)
+        if chosen is None:
             raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")
-        self.default = self.loaded[0] if default is None else self._by_reference[default]
-        self._by_model = dict(map(self._read_model, models))
+        self.default = chosen
 
     @classmethod
     def open(cls, settings: Settings) -> Registry:
@@ -82,9 +86,11 @@ class Registry:
                 "tokenizer",
             )
 
-        found = self._by_reference.get(reference) or self._find_trained(reference, missing)
+        found = self._find(reference, missing)
         if found is not None:
             return found
+        if _MODEL.fullmatch(reference):
+            raise missing()
         if _REFERENCE.fullmatch(reference) is None or _RESERVED.fullmatch(reference.partition("@")[0]):
             raise ServiceError(
                 "invalid_name",
@@ -105,6 +111,12 @@ class Registry:
         except (ServiceError, Unopened):
             # Whoever answers finds out, and comes back once it is open.
             return False
+
+    def _named(self, reference: str) -> ServedTokenizer | None:
+        return self._by_reference.get(reference) or self.models.exact(reference)
+
+    def _find(self, reference: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
+        return self._named(reference) or self._find_trained(reference, missing) or self.models.matching(reference)
 
     def _find_trained(self, reference: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
         trained = self._trained
@@ -132,24 +144,18 @@ class Registry:
             return self.default
 
         def missing() -> ServiceError:
-            names = ", ".join([*self._by_model, self._names()][:10])
+            names = ", ".join([*self.models, self._names()][:10])
             return ServiceError(
                 "tokenizer_not_found",
                 f"the model {quote(model)} does not exist; there are {names}, and the setting models adds names"
-                f"{self._near(model, self._by_model)}",
+                f"{self._near(model)}",
                 "model",
             )
 
-        found = self._by_model.get(model) or self._by_reference.get(model) or self._find_trained(model, missing)
+        found = self._find(model, missing)
         if found is None:
             raise missing()
         return found
-
-    def _read_model(self, setting: str) -> tuple[str, ServedTokenizer]:
-        model, _, reference = setting.rpartition("=")
-        if not model or reference not in self._by_reference:
-            raise InvalidSetting("models", f"has {quote(setting)}; write model=tokenizer, with one of {self._names()}")
-        return model, self._by_reference[reference]
 
     def _index(self) -> dict[str, ServedTokenizer]:
         index: dict[str, ServedTokenizer] = {}
@@ -162,8 +168,8 @@ class Registry:
             index.setdefault(loaded.hash, loaded)
         return index
 
-    def _near(self, word: str, more: Iterable[str] = ()) -> str:
-        return did_you_mean(word, [*(loaded.name for loaded in self.loaded), *more])
+    def _near(self, word: str) -> str:
+        return did_you_mean(word, [*(loaded.name for loaded in self.loaded), *self.models])
 
     def _names(self) -> str:
         names = [loaded.name for loaded in self.loaded]

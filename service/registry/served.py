@@ -47,13 +47,14 @@ class ServedTokenizer:
         """
         return self._has_expressions and (self.is_trained or size > OWN_EXPRESSION_BYTES)
 
-    def info(self, *, default: bool) -> dict[str, Any]:
+    def info(self, *, default: bool, models: list[str]) -> dict[str, Any]:
         """Describe the tokenizer as ``schemas.TokenizerInfo`` says."""
         tokenizer = self.tokenizer
         return {
             "tokenizer": self.hash,
             "name": self.name,
             "default": default,
+            "models": models,
             "vocab_size": tokenizer.vocab_size,
             "special_tokens": tokenizer.special_tokens,
             "pad_id": tokenizer.pad_id,

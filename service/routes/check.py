@@ -25,7 +25,7 @@ def mount(app: FastAPI, state: State) -> None:
     def audit(loaded: ServedTokenizer, embedding_rows: int | None) -> dict[str, Any]:
         return tokenizer_core.check(loaded.tokenizer, path=loaded.path, embedding_rows=embedding_rows).to_dict()
 
-    @app.get("/tokenizers/{ref}/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES)
+    @app.get("/tokenizers/{ref:reference}/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES)
     async def check_tokenizer(ref: Reference, embedding_rows: EmbeddingRows = None) -> Any:
         """Audit a tokenizer: what can go wrong, point by point, with the evidence. One audit runs at a time."""
         nonlocal checking

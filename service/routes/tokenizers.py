@@ -5,13 +5,25 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from service.registry.served import ServedTokenizer
 from service.routes.json_route import PROBLEM_RESPONSES, when_opened
 from service.schemas.answers import TokenizerInfo, TokenizerList
 from service.state import State
 
-Reference = Annotated[str, Path(description="A name, a hash (`sha256:` and 64 digits) or `name@hash`.")]
+Reference = Annotated[
+    str, Path(description="A name, a hash (`sha256:` and 64 digits), `name@hash`, or the name of a model.")
+]
+
+
+class _ReferenceConvertor(StringConvertor):
+    """Any text: names of models have slashes, and a wrong name is told so, line breaks and all."""
+
+    regex = "(?s:.+)"
+
+
+register_url_convertor("reference", _ReferenceConvertor())
 
 
 async def find(state: State, reference: str) -> ServedTokenizer:
@@ -32,14 +44,14 @@ def mount(app: FastAPI, state: State) -> None:
     registry = state.registry
 
     def info(loaded: ServedTokenizer) -> dict[str, Any]:
-        return loaded.info(default=loaded is registry.default)
+        return loaded.info(default=loaded is registry.default, models=registry.models.of(loaded))
 
     @app.get("/tokenizers", response_model=TokenizerList, responses=PROBLEM_RESPONSES)
     async def tokenizers() -> Any:
         """List the tokenizers that are loaded."""
         return {"tokenizers": [info(loaded) for loaded in registry.loaded]}
 
-    @app.get("/tokenizers/{ref}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)
+    @app.get("/tokenizers/{ref:reference}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)
     async def tokenizer(ref: Reference) -> Any:
         """Describe one tokenizer."""
         return info(await find(state, ref))

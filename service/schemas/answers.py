@@ -111,6 +111,7 @@ class TokenizerInfo(Answer):
 
     name: str
     default: bool = Field(description="Answers requests that name no tokenizer.")
+    models: list[str] = Field(description="Further names and patterns, from the setting `models`.")
     vocab_size: int = Field(description="One more than the highest id: the rows an embedding needs.")
     special_tokens: dict[str, int] = Field(description="Ids by literal.")
     pad_id: int | None

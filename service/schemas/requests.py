@@ -83,7 +83,8 @@ class Request(RequestBody):
 
     tokenizer: str | None = Field(
         None,
-        description="Which tokenizer: a name, a hash (`sha256:` and 64 digits) or `name@hash`. There is a default.",
+        description="Which tokenizer: a name, a hash (`sha256:` and 64 digits), `name@hash`, or the name of a model "
+        "in this server's settings. There is a default.",
     )
 
 

@@ -19,7 +19,7 @@ from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, shown
 MAX_FILE_BYTES = 256 << 20
 """No file may be larger: 37 times the ``tokenizer.json`` of Llama 3."""
 
-_ENDINGS = (".json", ".tiktoken", ".txt", ".model", ".bpe")
+_ENDINGS = (".json", ".tiktoken", ".txt", ".model", ".bpe", ".gguf")
 """Of files that hold a tokenizer; any other dot is part of a name, such as ``llama3.1``."""
 
 _ALWAYS_CALLED = ("tokenizer.json", "vocab.json", "tekken.json", "tokenizer.model", "tiktoken.model")

@@ -96,5 +96,5 @@ def test_in_any_folder_a_command_takes_the_installed_artifact(command, tmp_path)
 
 @pytest.mark.parametrize("place", ["hf", "hf/tokenizer.json"])
 def test_files_of_a_model_are_answered_with_what_makes_an_artifact_of_them(tokd, place):
-    assert_refused(tokd("encode", "a", "--tokenizer", place), "artifact_not_found", 1, "tokd import")
+    assert_refused(tokd("encode", "a", "--tokenizer", place), "artifact_not_found", 1, f"tokd import {place} -o DIR")
     assert_refused(tokd("inspect", place), "artifact_not_found", 1, "tokd import")

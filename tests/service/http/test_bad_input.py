@@ -247,7 +247,7 @@ def test_wrong_method_is_a_problem_that_names_the_right_one(client: TestClient, 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/encode/", "/Encode", "/encode/x", "/tokenizers/", "/tokenizers/a/b", "/..", "/%00", "/🙂", "/docs/"]
+    "path", ["/", "/encode/", "/Encode", "/encode/x", "/tokenizers/", "/tokenizersx/a", "/..", "/%00", "/🙂", "/docs/"]
 )
 def test_unknown_route_is_a_problem(client: TestClient, path: str) -> None:
     assert_problem(client.get(path), "not_found")
@@ -257,7 +257,7 @@ NAMES = [
     "con", "CON", "nul.txt", "foo.", ".", "..", ".hidden", "~root", "naïve", "a" * 129, "C:\\x", "x\n", "x y", "-x",
     "sha256:../../x",
     "sha256:" + "0" * 63, "sha256:" + "A" * 64, "sha256:", "md5:" + "0" * 32, "name@", "@sha256:" + "0" * 64,
-    "name@name", "....", "a/b", "../framed", "....//....//etc", "..%2f..%2fetc%2fpasswd", "framed\0", "\ufb01",
+    "name@name", "....", "../framed", "a/../b", "....//....//etc", "..%2f..%2fetc%2fpasswd", "framed\0", "\ufb01",
 ]  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def test_what_cannot_be_a_reference_is_refused_and_touches_no_file(client: TestC
     assert_problem(client.post("/count", json={"text": "a", "tokenizer": name}), "invalid_name", "tokenizer")
 
 
-@pytest.mark.parametrize("name", ["x", "sha256:" + "0" * 64, "framed@sha256:" + "0" * 64, "frame", "framedd"])
+@pytest.mark.parametrize("name", ["x", "a/b", "sha256:" + "0" * 64, "framed@sha256:" + "0" * 64, "frame", "framedd"])
 def test_reference_that_finds_nothing_is_not_found(client: TestClient, name: str) -> None:
     assert_problem(client.post("/count", json={"text": "a", "tokenizer": name}), "tokenizer_not_found", "tokenizer")
     assert_problem(client.get(f"/tokenizers/{name}"), "tokenizer_not_found", "tokenizer")
