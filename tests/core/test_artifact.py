@@ -406,11 +406,10 @@ def test_a_dot_ends_nothing_in_the_name_of_a_directory(place, name, parts, tmp_p
     ("file", "name"),
     [
         ("llama3.1.tiktoken", "llama3.1"),
+        ("Llama3.1.gguf", "llama3.1"),
         ("llama3.1", "llama3.1"),
-        ("Llama-3.1-8B.gguf", "llama-3.1-8b"),
         ("Qwen2.5.JSON", "qwen2.5"),
         ("models/llama3.1/tokenizer.model", "llama3.1"),
-        ("models/phi-3.5/tokenizer.json", "phi-3.5"),
         ("models/phi-3.5/vocab.json", "phi-3.5"),
         ("/", "tokenizer"),
         ("..", "tokenizer"),
