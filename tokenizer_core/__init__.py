@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, Responder
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
-from tokenizer_core.config import AddedToken, PipelineConfig, Rewriting, Settings, Side, Unit
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -43,6 +43,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats.recognise import FORMATS, Format
 from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
+from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
 if TYPE_CHECKING:

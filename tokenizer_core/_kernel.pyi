@@ -51,6 +51,19 @@ class Vocabulary:
     def from_tokens(tokens: Sequence[tuple[int, bytes]], merges: Sequence[tuple[int, int, int]]) -> Vocabulary:
         """Build from ``(id, bytes)`` and merges ``(left id, right id, product id)`` in rank order."""
 
+    @staticmethod
+    def from_texts(
+        tokens: Sequence[tuple[int, str]], merges: Sequence[tuple[int, int, int]], scores: Sequence[float]
+    ) -> Vocabulary:
+        """Build from ``(id, entry)`` whose bytes are the entries as they are, and the scores of all ids or none."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether entries are text as it is, as in all families but byte-level BPE."""
+
+    def scores(self) -> list[float]:
+        """Return the score of each id below the limit, 0 for a hole; or nothing where entries have none."""
+
     def reserve(self, added: Sequence[tuple[int, str]], kept: AbstractSet[int] = ...) -> Vocabulary:
         """Check ``(id, literal)`` of all added tokens, and leave out the entries that are nothing but these literals.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tokenizer_core._kernel import UNICODE_VERSION
 from tokenizer_core.arguments import path_of, place_of
-from tokenizer_core.config import PipelineConfig, Settings, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -25,6 +25,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats import files, hf_json, pair_table
 from tokenizer_core.formats.fields import Fields
+from tokenizer_core.stages.pretokenizers import PretokenizerStage, Split
 
 SCHEMA = 1
 """The version of the manifest; another one is refused."""
@@ -241,6 +242,8 @@ def _check_derived(manifest: Mapping[str, Any], derived: Mapping[str, Any]) -> N
     for key in sorted(manifest.keys() | derived.keys()):
         if key not in derived:
             raise Unsupported(f"{MANIFEST} has the unknown key {key[:80]!r}", field=f"{MANIFEST}.{key[:80]}")
+        if key == "lossless" and key not in manifest:
+            continue  # Manifests did not say it once.
         if key not in manifest or not files.same_json(manifest[key], derived[key]):
             raise InvalidArtifact(
                 f"{key} in the manifest contradicts the files; write the artifact again", field=f"{MANIFEST}.{key}"
@@ -258,6 +261,7 @@ def _manifest(parts: TokenizerParts, name: str, hashes: Mapping[str, str]) -> di
         "vocab_size": max(parts.vocabulary.id_limit, highest + 1),
         "special_tokens": {token.content: token.id for token in config.added_tokens if token.special},
         "pattern": _pattern(config),
+        "lossless": config.lossless,
         "unicode_version": UNICODE_VERSION,
         "template_hash": template_hash(settings),
         "padding_side": settings.padding_side,
@@ -267,7 +271,10 @@ def _manifest(parts: TokenizerParts, name: str, hashes: Mapping[str, str]) -> di
 
 
 def _pattern(config: PipelineConfig) -> str | list[str] | None:
-    texts = [stage.pattern.text if isinstance(stage, Split) else "digits" for stage in config.pretokenizer]
+    def name(stage: PretokenizerStage) -> str:
+        return stage.pattern.text if isinstance(stage, Split) else str(stage._json()["type"])
+
+    texts = [name(stage) for stage in config.pretokenizer]
     return texts if len(texts) > 1 else next(iter(texts), None)
 
 

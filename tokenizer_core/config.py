@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tokenizer_core import patterns
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import (
     check_choice,
@@ -23,176 +22,15 @@ from tokenizer_core.arguments import (
     optional_integer,
     tuple_of,
 )
-from tokenizer_core.errors import InvalidArtifact, InvalidOption, shown
+from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.stages.decoders import DecoderStage
+from tokenizer_core.stages.models import ByteBpe, Model
+from tokenizer_core.stages.normalizers import NormalizerStage
+from tokenizer_core.stages.pretokenizers import Digits, PretokenizerStage, Split
 
-Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
-Rewriting = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
 Side = Literal["left", "right"]
 Unit = Literal["byte", "char", "utf16"]
 """Of spans."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """The pattern of a stage: the ``name`` of a known pattern, any other ``regex``, or a literal ``string``.
-
-    A regular expression is kept as Oniguruma reads it, which is what a ``tokenizer.json`` holds.
-    """
-
-    kind: Literal["name", "regex", "string"]
-    text: str
-
-    def __post_init__(self) -> None:
-        check_choice(self.kind, Literal["name", "regex", "string"], "kind")
-        check_unicode(self.text, "text")
-        if self.kind == "name":
-            object.__setattr__(self, "text", patterns.ALIASES.get(self.text, self.text))
-
-    @classmethod
-    def of_regex(cls, text: str) -> Pattern:
-        """Take a regular expression by its name if it is a known spelling, else as it is."""
-        name = patterns.name_of(text)
-        return cls("regex", text) if name is None else cls("name", name)
-
-    @classmethod
-    def named_or_regex(cls, text: str) -> Pattern:
-        """Take what a caller gives: the name of a known pattern, or a regular expression as tiktoken reads it.
-
-        Raises:
-            InvalidOption: it is not a string of Unicode.
-            InvalidArtifact: ``invalid_pattern`` for a word that is not a known name, since as a regular expression it
-                would only match itself; and for what cannot be written into a ``tokenizer.json``.
-        """
-        check_unicode(text, "pattern")
-        if text in patterns.PATTERNS or text in patterns.ALIASES:
-            return cls("name", text)
-        if text.replace("-", "_").isidentifier() or not text:
-            names = ", ".join([*patterns.PATTERNS, *patterns.ALIASES])
-            raise InvalidArtifact(
-                f"no pattern is named {text[:80]!r}; known: {names}; or give a regular expression",
-                code="invalid_pattern",
-                field="pattern",
-            )
-        if patterns.name_of(text) is not None:
-            return cls.of_regex(text)
-        return cls.of_regex(patterns.from_tiktoken(text))
-
-    def _json(self) -> dict[str, str]:
-        return {self.kind: self.text}
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """A normalizer without settings."""
-
-    type: Rewriting
-
-    def __post_init__(self) -> None:
-        check_choice(self.type, Rewriting, "type")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": self.type}
-
-
-@dataclass(frozen=True, slots=True)
-class Replace:
-    """Every match becomes ``content``, taken literally."""
-
-    pattern: Pattern
-    content: str
-
-    def __post_init__(self) -> None:
-        check_kind(self.pattern, Pattern, "pattern")
-        check_unicode(self.content, "content")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "replace", "pattern": self.pattern._json(), "content": self.content}
-
-
-@dataclass(frozen=True, slots=True)
-class Prepend:
-    """``prefix`` is put before a text that is not empty."""
-
-    prefix: str
-
-    def __post_init__(self) -> None:
-        check_unicode(self.prefix, "prefix")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "prepend", "prefix": self.prefix}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
-    """White space is taken off the ends."""
-
-    left: bool
-    right: bool
-
-    def __post_init__(self) -> None:
-        check_flag(self.left, "left")
-        check_flag(self.right, "right")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "strip", "left": self.left, "right": self.right}
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Cut at the matches of a pattern; each cut has one form, whatever it was made from, so that it has one hash."""
-
-    pattern: Pattern
-    behavior: Behavior = "isolated"
-    invert: bool = False
-
-    def __post_init__(self) -> None:
-        check_kind(self.pattern, Pattern, "pattern")
-        check_choice(self.behavior, Behavior, "behavior")
-        check_flag(self.invert, "invert")
-        if self.pattern.kind == "regex":
-            object.__setattr__(self, "pattern", Pattern.of_regex(self.pattern.text))
-        if self.behavior == "removed" and self.invert and self.pattern.kind == "name":
-            # A named pattern covers every text: what it leaves out, and this removes, is nothing.
-            object.__setattr__(self, "behavior", "isolated")
-        object.__setattr__(self, "invert", self.invert and self.behavior != "isolated")
-
-    @classmethod
-    def into_matches(cls, text: str) -> Split:
-        """Make the matches of a pattern the pieces, as tiktoken and GPT-2 do.
-
-        Named patterns cover every text. Of any other pattern, what lies outside its matches is dropped there and an
-        error here (``uncovered_text``).
-
-        Args:
-            text: the name of a known pattern, or a regular expression as tiktoken reads it.
-        """
-        pattern = Pattern.named_or_regex(text)
-        return cls(pattern) if pattern.kind == "name" else cls(pattern, "removed", invert=True)
-
-    def _json(self) -> dict[str, Any]:
-        return {
-            "type": "split",
-            "pattern": self.pattern._json(),
-            "behavior": self.behavior,
-            "invert": self.invert,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Digits:
-    """Cut at digits: each alone, or each run."""
-
-    individual: bool
-
-    def __post_init__(self) -> None:
-        check_flag(self.individual, "individual")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "digits", "individual": self.individual}
-
-
-NormalizerStage = Rewrite | Replace | Prepend | Strip
-PretokenizerStage = Split | Digits
 
 ADDED_TOKEN_FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
@@ -230,7 +68,9 @@ class PipelineConfig:
     normalizer: tuple[NormalizerStage, ...] = ()
     prefix_space: bool = False
     pretokenizer: tuple[PretokenizerStage, ...] = ()
+    model: Model = field(default_factory=ByteBpe)
     ignore_merges: bool = False
+    decoder: tuple[DecoderStage, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     prefix_ids: tuple[int, ...] = ()
     suffix_ids: tuple[int, ...] = ()
@@ -239,12 +79,14 @@ class PipelineConfig:
         for name, kind in (
             ("normalizer", NormalizerStage),
             ("pretokenizer", PretokenizerStage),
+            ("decoder", DecoderStage),
             ("added_tokens", AddedToken),
         ):
             stages = tuple_of(getattr(self, name), name)
             for index, stage in enumerate(stages):
                 check_kind(stage, kind, f"{name}[{index}]")
             object.__setattr__(self, name, stages)
+        check_kind(self.model, Model, "model")
         for name in ("prefix_ids", "suffix_ids"):
             ids = tuple_of(getattr(self, name), name)
             ids = tuple(integer_of(id, f"{name}[{index}]") for index, id in enumerate(ids))
@@ -260,9 +102,16 @@ class PipelineConfig:
         found = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
         return any(pattern is not None and pattern.kind == "regex" for pattern in found)
 
+    @property
+    def lossless(self) -> bool:
+        """True if no stage drops or rewrites text: what a text's ids are decoded to is the text."""
+        cuts = all(isinstance(stage, Split | Digits) for stage in self.pretokenizer)
+        rewrites = self.normalizer or self.prefix_space or self.decoder or self.model != ByteBpe()
+        return cuts and not rewrites
+
     def to_json(self) -> str:
         """Write the canonical JSON that the kernel reads and the tokenizer's hash covers."""
-        document = {
+        document: dict[str, Any] = {
             "normalizer": [stage._json() for stage in self.normalizer],
             "prefix_space": self.prefix_space,
             "pretokenizer": [stage._json() for stage in self.pretokenizer],
@@ -271,6 +120,11 @@ class PipelineConfig:
             "prefix_ids": list(self.prefix_ids),
             "suffix_ids": list(self.suffix_ids),
         }
+        # Left out where they say nothing: tokenizers from before they were known keep their hashes.
+        if self.model != ByteBpe():
+            document["model"] = self.model._json()
+        if self.decoder:
+            document["decoder"] = [stage._json() for stage in self.decoder]
         return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from tokenizer_core import patterns
 from tokenizer_core.arguments import check_kind
-from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import hf_write, tiktoken, vocab_merges
 from tokenizer_core.pattern_coverage import covers_every_text
+from tokenizer_core.stages.pretokenizers import Split
 
 
 @dataclass(frozen=True, slots=True)

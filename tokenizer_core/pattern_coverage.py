@@ -12,8 +12,10 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tokenizer_core.config import Pattern, PipelineConfig, Split
+from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import TokdError
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Split
 
 _TOKEN = re.compile(
     r"""

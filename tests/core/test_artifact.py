@@ -14,10 +14,13 @@ import pytest
 from tests.core.formats.small import added, document, model, write
 from tests.support.data import needs_data, shared, vectors
 from tokenizer_core import Tokenizer, artifact, atomic_files
-from tokenizer_core.config import AddedToken, Digits, Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import TokdError, Unsupported
 from tokenizer_core.formats import files, hf_json, publish
 from tokenizer_core.patterns import PATTERNS
+from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Digits, Split
 
 TEMPLATE = "{% for m in messages %}{{ m.content }}{% endfor %}"
 
@@ -474,11 +477,10 @@ def test_every_real_template_comes_back_byte_for_byte(parts, tmp_path):
     templates = sorted(shared("templates").glob("*.jinja"))
     assert templates
     for path in templates:
-        text = path.read_bytes().decode("utf-8")
-        settings = dataclasses.replace(parts.settings, chat_template=text)
+        settings = dataclasses.replace(parts.settings, chat_template=path.read_bytes().decode("utf-8"))
         artifact.write(dataclasses.replace(parts, settings=settings), tmp_path / "one")
         again = artifact.read(tmp_path / "one").settings
-        assert again.chat_template == text
+        assert again.chat_template == settings.chat_template
         assert artifact.template_hash(again) == files.sha256(path.read_bytes())
 
 

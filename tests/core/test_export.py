@@ -8,17 +8,12 @@ import pytest
 
 from tests.support.data import needs_data, shared
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import (
-    AddedToken,
-    Digits,
-    Pattern,
-    PipelineConfig,
-    Rewrite,
-    Split,
-    TokenizerParts,
-)
+from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.export import to_tiktoken, to_vocab_merges
+from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Digits, Split
 
 GPT2 = PipelineConfig(pretokenizer=(Split(Pattern("name", "gpt2")),))
 BYTES = [(id, bytes([id])) for id in range(256)]

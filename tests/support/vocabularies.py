@@ -17,22 +17,14 @@ from tests.support import tiny
 from tests.support.data import shared
 from tokenizer_core import Responder, Tokenizer
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import (
-    AddedToken,
-    Digits,
-    Pattern,
-    PipelineConfig,
-    Prepend,
-    Replace,
-    Rewrite,
-    Split,
-    Strip,
-    TokenizerParts,
-)
+from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
 from tokenizer_core.reference import rank_file
 from tokenizer_core.reference.byte_alphabet import from_entry
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
+from tokenizer_core.stages.normalizers import Prepend, Replace, Rewrite, Strip
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Digits, Split
 
 REAL = ("gpt2", "cl100k_base", "o200k_base", "qwen2", "llama3")
 TIKTOKEN = ("gpt2", "cl100k_base", "o200k_base")

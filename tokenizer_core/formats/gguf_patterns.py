@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tokenizer_core.config import Digits, Pattern, PretokenizerStage, Rewrite, Split
+from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Digits, PretokenizerStage, Split
 
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _UPPER, _LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"

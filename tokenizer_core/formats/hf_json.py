@@ -15,10 +15,11 @@ from pathlib import Path
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import holds_surrogate, path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
-from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact, Unsupported
+from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
 from tokenizer_core.formats.added import given_ids, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.formats.hf_models import read_model
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.hf_stages import (
@@ -28,16 +29,10 @@ from tokenizer_core.formats.hf_stages import (
     read_post_processor,
     read_pretokenizer,
 )
+from tokenizer_core.stages.models import ByteBpe
 
 BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
 """The files of a directory that are read with its ``tokenizer.json``."""
-_FAMILIES = {
-    "Unigram": "Unigram (T5, XLM-R, ALBERT)",
-    "WordPiece": "WordPiece (BERT)",
-    "WordLevel": "WordLevel, a vocabulary of whole words",
-}
-"""Models that are known and not supported, by their ``model.type``."""
-
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
 
 
@@ -72,64 +67,37 @@ def read(path: str | Path) -> TokenizerParts:
 
 def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     """Read the bytes of a ``tokenizer.json`` and of the files beside it, by name."""
-    vocabulary, rest = _vocabulary(tokenizer)
+    vocabulary, rest = Vocabulary.from_tokenizer_json(tokenizer)
     fields = Fields(json.loads(rest), "")
     version = fields.any("version")
     if version not in (None, "1.0"):
         raise unsupported("version", version, "1.0")
-    ignore_merges, unk = _read_model(Fields(fields.any("model"), "model"))
+    part = read_model(Fields(fields.any("model"), "model"), vocabulary)
     added = tuple(read_added_token(item, path) for item, path in fields.items("added_tokens", []))
-    entries, vocabulary = vocabulary, reserve(vocabulary, added, ignore_merges=ignore_merges)
+    entries, vocabulary = vocabulary, reserve(vocabulary, added, ignore_merges=part.ignore_merges)
     _check_numbers(entries, added)
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"))
     frame = read_post_processor(fields.any("post_processor"))
-    read_decoder(fields.any("decoder"))
+    is_byte_level = isinstance(part.model, ByteBpe)
+    decoder = read_decoder(fields.any("decoder"), is_byte_level=is_byte_level)
     config = PipelineConfig(
         normalizer=read_normalizer(fields.any("normalizer")),
         prefix_space=prefix_space,
         pretokenizer=stages,
-        ignore_merges=ignore_merges,
+        model=part.model,
+        ignore_merges=part.ignore_merges,
+        decoder=decoder,
         added_tokens=added,
         prefix_ids=frame.prefix,
         suffix_ids=frame.suffix,
     )
     _check_frame(config, vocabulary, frame.pair or ())
     known = {token.content for token in added}
-    defaults = Settings(unk=unk if unk in known else None, pair_template=frame.pair)
+    defaults = Settings(unk=part.unk if part.unk in known else None, pair_template=frame.pair)
     defaults = _read_truncation(fields.any("truncation"), defaults)
     defaults = _read_padding(fields.any("padding"), defaults, added)
     fields.finish()
     return TokenizerParts(vocabulary, config, read_settings(beside, config, defaults))
-
-
-def _vocabulary(tokenizer: bytes) -> tuple[Vocabulary, str]:
-    try:
-        return Vocabulary.from_tokenizer_json(tokenizer)
-    except Unsupported as error:
-        if error.place.get("field") != "model.type":
-            raise
-        family = next((family for kind, family in _FAMILIES.items() if kind in error.message), "not known")
-        raise Unsupported(
-            f"model.type: {family}, which is not supported yet; only byte-level BPE is", field="model.type"
-        ) from None
-
-
-def _read_model(fields: Fields) -> tuple[bool, str | None]:
-    """Read what a byte-level BPE can have; return ``ignore_merges`` and the unknown token, which can never come out."""
-    fields.optional("type", str)
-    dropout = fields.any("dropout")
-    if dropout not in (None, 0) or isinstance(dropout, bool):
-        raise unsupported("model.dropout", dropout, "null: the same text must always give the same ids")
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if affix := fields.optional(key, str):
-            raise unsupported(f"model.{key}", affix, "null; BPE over words, as CLIP's, is not supported yet")
-    unk = fields.optional("unk_token", str)
-    # Every byte has a token, so nothing is ever unknown: neither of these two can change an id.
-    for key in ("fuse_unk", "byte_fallback"):
-        fields.take(key, bool, False)
-    ignore_merges = fields.take("ignore_merges", bool, False)
-    fields.finish()
-    return ignore_merges, unk
 
 
 def _check_numbers(entries: Vocabulary, added: tuple[AddedToken, ...]) -> None:

@@ -6,20 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tokenizer_core.config import (
-    Behavior,
-    Digits,
-    NormalizerStage,
-    Pattern,
-    Prepend,
-    PretokenizerStage,
-    Replace,
-    Rewrite,
-    Split,
-    Strip,
-)
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.stages.decoders import DecoderStage, Join
+from tokenizer_core.stages.normalizers import NormalizerStage, Prepend, Replace, Rewrite, Strip
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Behavior, Cut, Digits, PretokenizerStage, Split
 
 Pair = tuple[tuple[int | Literal["A", "B"], int], ...]
 
@@ -30,6 +22,9 @@ REWRITES: dict[str, Rewrite] = {
     "NFKD": Rewrite("nfkd"),
     "Lowercase": Rewrite("lowercase"),
     "StripAccents": Rewrite("strip_accents"),
+}
+CUTS: dict[str, Cut] = {
+    "WhitespaceSplit": Cut("whitespace_split"),
 }
 BEHAVIORS: dict[str, Behavior] = {
     "Removed": "removed",
@@ -89,7 +84,7 @@ def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
 
 
 def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], bool]:
-    """Read the pretokenizers up to ``ByteLevel``, and whether a space is put before the text."""
+    """Read the pretokenizers, up to ``ByteLevel`` where there is one, and whether a space is put before the text."""
     stages: list[PretokenizerStage] = []
     prefix_space: bool | None = None
     for kind, fields in _flat(value, "pre_tokenizer", "pretokenizers"):
@@ -105,13 +100,12 @@ def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], boo
                 stages.append(_split(fields))
             case "Digits":
                 stages.append(Digits(individual=fields.take("individual_digits", bool)))
+            case _ if kind in CUTS:
+                stages.append(CUTS[kind])
             case _:
-                raise unsupported(fields.at("type"), kind, "ByteLevel, Split, Digits, Sequence")
+                raise unsupported(fields.at("type"), kind, "ByteLevel, Split, Digits, WhitespaceSplit, Sequence")
         fields.finish()
-    if prefix_space is None:
-        message = "pre_tokenizer has no ByteLevel; SentencePiece BPE (Llama 2, Gemma) is not supported yet"
-        raise Unsupported(message, field="pre_tokenizer")
-    return tuple(stages), prefix_space
+    return tuple(stages), prefix_space or False
 
 
 def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
@@ -244,9 +238,12 @@ def _template_items(
     return found
 
 
-def read_decoder(value: object) -> None:
-    """Check that the decoder is the byte-level one; ids are decoded to bytes also where a file names no decoder."""
+def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, ...]:
+    """Read the decoders; a byte-level model's tokens are decoded to bytes also where a file names none."""
+    if value is None:
+        return () if is_byte_level else (Join("spaced"),)
     for kind, fields in _flat(value, "decoder", "decoders"):
-        if kind != "ByteLevel":
+        if kind != "ByteLevel" or not is_byte_level:
             raise unsupported(fields.at("type"), kind, "ByteLevel, Sequence")
         _read_byte_level(fields)
+    return ()

@@ -5,29 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokenizer_core.config import (
-    ADDED_TOKEN_FLAGS,
-    AddedToken,
-    Digits,
-    NormalizerStage,
-    Pattern,
-    PipelineConfig,
-    Prepend,
-    PretokenizerStage,
-    Replace,
-    Settings,
-    Split,
-    Strip,
-    TokenizerParts,
-)
+from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
+from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
-from tokenizer_core.formats.hf_stages import BEHAVIORS, REWRITES, default_pair
+from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, default_pair
 from tokenizer_core.patterns import PATTERNS
+from tokenizer_core.stages.decoders import DecoderStage, Join
+from tokenizer_core.stages.models import ByteBpe
+from tokenizer_core.stages.normalizers import NormalizerStage, Prepend, Replace, Strip
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Cut, Digits, PretokenizerStage, Split
 
 _REWRITE_NAMES = {stage: name for name, stage in REWRITES.items()}
 _BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
+_CUT_NAMES = {stage: name for name, stage in CUTS.items()}
 _GPT2 = Split(Pattern("name", "gpt2"))
 
 
@@ -73,20 +66,21 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
         "normalizer": _sequence([_normalizer(stage) for stage in config.normalizer], "normalizers"),
         "pre_tokenizer": _pre_tokenizer(config),
         "post_processor": _post_processor(config, parts.settings, texts),
-        "decoder": _byte_level(add_prefix_space=True, use_regex=True),
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": config.ignore_merges,
-            "vocab": vocab,
-            "merges": merges,
-        },
+        "decoder": _decoder(config),
+        "model": write_model(
+            config.model, vocab, merges, texts, ignore_merges=config.ignore_merges, unk=parts.settings.unk
+        ),
     }
+
+
+def _decoder(config: PipelineConfig) -> dict[str, Any] | None:
+    if isinstance(config.model, ByteBpe):
+        return _byte_level(add_prefix_space=True, use_regex=True)
+    return _sequence([_join(stage) for stage in config.decoder if stage != Join("spaced")], "decoders")
+
+
+def _join(stage: DecoderStage) -> dict[str, Any]:
+    raise Unsupported(f"tokenizer.json cannot say the decoder {stage.type!r}", field="decoder")
 
 
 def _added(token: AddedToken) -> dict[str, Any]:
@@ -121,11 +115,15 @@ def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
             "tokenizer.json cannot put a space before the text with this pretokenizer, only with gpt2's or none",
             field="prefix_space",
         )
+    if not isinstance(config.model, ByteBpe):
+        return _sequence([*map(_cut, config.pretokenizer)], "pretokenizers")
     byte_level = _byte_level(add_prefix_space=config.prefix_space, use_regex=use_regex)
     return _sequence([*map(_cut, stages), byte_level], "pretokenizers")
 
 
 def _cut(stage: PretokenizerStage) -> dict[str, Any]:
+    if isinstance(stage, Cut):
+        return {"type": _CUT_NAMES[stage]}
     if isinstance(stage, Digits):
         return {"type": "Digits", "individual_digits": stage.individual}
     behavior = _BEHAVIOR_NAMES[stage.behavior]

@@ -10,12 +10,13 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenizer_core.config import Rewrite, TokenizerParts
+from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files, tiktoken
 from tokenizer_core.formats.gguf_patterns import KIMI
 from tokenizer_core.formats.hf_roles import CONFIG, load, take_decoder, take_literal
 from tokenizer_core.formats.hf_settings import templates_in
+from tokenizer_core.stages.normalizers import Rewrite
 
 _LLAMA = (
     *("begin_of_text", "end_of_text", "reserved_special_token_0", "reserved_special_token_1", "finetune_right_pad_id"),

@@ -14,12 +14,13 @@ from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import path_of
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Split, TokenizerParts
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_settings import templates_in
+from tokenizer_core.stages.pretokenizers import Split
 
 NAME = "tekken.json"
 

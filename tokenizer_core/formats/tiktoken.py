@@ -8,10 +8,11 @@ from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import path_of
-from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
+from tokenizer_core.stages.pretokenizers import Split
 
 
 def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None) -> TokenizerParts:

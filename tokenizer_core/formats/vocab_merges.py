@@ -9,11 +9,12 @@ from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import path_of
-from tokenizer_core.config import AddedToken, PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.formats.tiktoken import every_token_is_reached
+from tokenizer_core.stages.pretokenizers import Split
 
 
 def read(

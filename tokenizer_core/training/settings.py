@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
 from tokenizer_core.arguments import check_choice, check_flag, integer_of
-from tokenizer_core.config import Pattern, PipelineConfig, Rewrite, Rewriting, Split
+from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 from tokenizer_core.formats.added import reserve, special
+from tokenizer_core.stages.normalizers import Rewrite, Rewriting
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Split
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
 IdLayout = Literal["specials_first", "specials_last"]

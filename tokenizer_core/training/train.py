@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tokenizer_core.arguments import check_call, check_flag, check_kind
-from tokenizer_core.config import Rewriting
 from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption
+from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import count
 from tokenizer_core.training.counts import Counts

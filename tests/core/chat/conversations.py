@@ -10,7 +10,10 @@ import regex
 from tests.support.data import DATA, PRESENT
 from tokenizer_core import AddedToken, Tokenizer
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import Pattern, PipelineConfig, Rewrite, Settings, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Split
 
 Conversation = list[dict[str, Any]]
 

@@ -17,8 +17,11 @@ from tokenizer_core.checking import CheckReport, Status, check, check_artifact
 from tokenizer_core.checking.report import MAX_EXAMPLES
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
-from tokenizer_core.config import AddedToken, Pattern, Rewrite, Split, Strip
+from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import InvalidOption
+from tokenizer_core.stages.normalizers import Rewrite, Strip
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Split
 from tokenizer_core.tokenizer import Offsets, Tokenizer
 
 

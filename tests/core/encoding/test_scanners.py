@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.support.texts import ALPHABET, texts
 from tests.support.vocabularies import build, split
 from tokenizer_core import Tokenizer, patterns
-from tokenizer_core.config import Behavior, Digits
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.pretokenize import pretokenize
 from tokenizer_core.reference.unicode_classes import categories, members
+from tokenizer_core.stages.pretokenizers import Behavior, Digits
 
 every_scanner = pytest.mark.parametrize("name", PATTERNS)
 CONTEXTS = ("a{0}b 1{0}.{0}", " {}", "a{}b", "A{}\n", "1{}1", "'{}s", ".{} ", "\t{}/\r")

@@ -15,7 +15,7 @@ import pytest
 from tests.core.formats.small import document, model, write
 from tests.support import vocabularies
 from tokenizer_core import AddedToken, InvalidOption, Tokenizer
-from tokenizer_core.config import Digits
+from tokenizer_core.stages.pretokenizers import Digits
 
 CALLS = {
     "encode": ("once upon a time",),

@@ -12,10 +12,12 @@ from tokenizers import Tokenizer as HuggingFace
 from tests.core.formats.small import BYTE_LEVEL, MERGES, added, changed, document, model, template, write
 from tests.support.data import needs_data, shared
 from tokenizer_core import Tokenizer
-from tokenizer_core.config import Digits, Pattern, Prepend, Replace, Rewrite, Split, Strip
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import hf_json
 from tokenizer_core.patterns import PATTERNS
+from tokenizer_core.stages.normalizers import Prepend, Replace, Rewrite, Strip
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Digits, Split
 
 TEXTS = (
     "",

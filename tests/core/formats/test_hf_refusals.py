@@ -38,7 +38,7 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
     ),
     (document(normalizer={"type": "NFC", "extra": 1}), "normalizer.extra"),
     (document(pre_tokenizer=None), "pre_tokenizer"),
-    (document(pre_tokenizer={"type": "Whitespace"}), "pre_tokenizer.type"),
+    (document(pre_tokenizer={"type": "Whitespace"}), "pre_tokenizer"),
     (
         document(
             pre_tokenizer={

@@ -11,7 +11,7 @@ import pytest
 from tests.core.formats.mutations import damaged, damaged_json, seeds, survives
 from tests.core.formats.small import MERGES, document, write
 from tests.support.tiny_ranks import BYTES, lines
-from tokenizer_core import TokdError, Tokenizer
+from tokenizer_core import InvalidArtifact, TokdError, Tokenizer
 
 TEXT = "hello the then é <|end|>"
 
@@ -105,3 +105,10 @@ def test_damage_of_a_vocabulary_with_merges_gives_an_error_or_a_tokenizer(name, 
     data = path.read_bytes()
     for source in seeds(150):
         survives(lambda file: Tokenizer.load(file.parent), path, damaged(data, source))
+
+
+def test_a_file_that_cannot_be_read_to_its_end_is_an_error_with_its_name() -> None:
+    if not Path("/proc/self/mem").exists():
+        pytest.skip("there is no such file here")
+    with pytest.raises(InvalidArtifact, match="mem cannot be read"):
+        Tokenizer.from_hf("/proc/self/mem")

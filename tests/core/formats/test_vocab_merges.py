@@ -80,7 +80,7 @@ def test_broken_merges_are_refused_with_their_line(merges, code, field):
 BROKEN = [
     (b"[]", "invalid_file", "vocab.json"),
     (b"", "invalid_file", "vocab.json"),
-    (b"[" * 200_000, "invalid_file", "vocab.json"),
+    (b"[" * 200_000, "invalid_file", "vocab.json[0]"),
     (b'{"a":' * 200_000, "invalid_file", "vocab.json.a"),
     (b"\xef\xbb\xbf{}", "invalid_file", "vocab.json"),
     (VOCAB[:-1] + b', "x y": -1}', "id_out_of_range", 'vocab.json["x y"]'),

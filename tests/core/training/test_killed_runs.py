@@ -18,7 +18,8 @@ from tests.core.training.test_training_run import contents
 from tests.support.corpora import text
 from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend, train, train_sizes
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
-from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
+from tokenizer_core.stages.pretokenizers import Split
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.settings import TrainSettings
 

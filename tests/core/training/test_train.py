@@ -35,13 +35,14 @@ from tokenizer_core import (
     train_sizes,
 )
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
-from tokenizer_core.config import PipelineConfig, Split, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.corpus.files import Files
 from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.reference.byte_alphabet import from_entry
 from tokenizer_core.reference.trainers.naive_recount import naive_recount
 from tokenizer_core.reference.trainers.order import learn
 from tokenizer_core.reference.trainers.parallel_pretokenization import count_words
+from tokenizer_core.stages.pretokenizers import Split
 
 WORDS = r"\s+|\S+"
 

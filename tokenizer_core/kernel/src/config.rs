@@ -19,9 +19,15 @@ pub struct Config {
     /// Cuts, each refining the one before.
     #[serde(default)]
     pub pretokenizer: Vec<PretokenizerStage>,
+    /// What turns pieces into ids.
+    #[serde(default)]
+    pub model: ModelConfig,
     /// A piece that is itself a token becomes that token, without merges.
     #[serde(default)]
     pub ignore_merges: bool,
+    /// The way from tokens back to text; without a stage the bytes of all tokens are joined.
+    #[serde(default)]
+    pub decoder: Vec<DecoderStage>,
     /// Literals that are matched before everything else.
     #[serde(default)]
     pub added_tokens: Vec<AddedToken>,
@@ -50,6 +56,28 @@ impl Config {
             |stage: &PretokenizerStage| matches!(stage, PretokenizerStage::Split { pattern: Pattern::Regex(_), .. });
         self.normalizer.iter().any(replaces) || self.pretokenizer.iter().any(splits)
     }
+}
+
+/// A model and what it has beside the vocabulary.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ModelConfig {
+    /// BPE over bytes.
+    #[default]
+    ByteBpe,
+    /// Each piece is one token.
+    WordLevel {
+        /// The id of a piece that is no entry.
+        unk: Option<u32>,
+    },
+}
+
+/// One step from tokens to text, over the texts of all tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum DecoderStage {
+    /// Tokens have a space between them: what Hugging Face does where a file names no decoder.
+    Spaced,
 }
 
 /// One rewrite of the text.
@@ -136,6 +164,8 @@ pub enum PretokenizerStage {
         /// Each digit alone, rather than each run.
         individual: bool,
     },
+    /// Cut at white space, which is dropped.
+    WhitespaceSplit,
 }
 
 /// A literal with an id of its own; the flags are those of Hugging Face.

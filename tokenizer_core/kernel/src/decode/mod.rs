@@ -1,5 +1,7 @@
 //! Decode ids to bytes and text, at once or as a stream.
 
+mod any;
+mod chain;
 mod decoder;
 mod stream;
 pub mod token_widths;
@@ -10,7 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::capacity::reserve;
 use crate::config::AddedToken;
-pub use crate::decode::decoder::{Decoder, Join};
+pub use crate::decode::any::AnyDecoder;
+pub use crate::decode::decoder::Decoder;
+use crate::decode::decoder::Join;
 pub use crate::decode::stream::{StreamDecoder, TextStream};
 use crate::decode::token_widths::{TokenWidths, Unit, WidthTables};
 use crate::error::{Code, Error, Result};
@@ -75,6 +79,11 @@ impl TokenBytes {
         };
         let lengths = (0..).zip(table.all()).map(length).collect();
         Ok(Self { table: Arc::new(table), lengths, widths: WidthTables::default() })
+    }
+
+    /// Whether the token is special.
+    pub(crate) fn is_special(&self, id: u32) -> bool {
+        self.table.is_special(id)
     }
 
     /// The bytes alone.

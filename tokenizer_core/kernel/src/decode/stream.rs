@@ -4,10 +4,16 @@ use super::{Decoder, LoadId, TokenBytes};
 use crate::error::Result;
 
 /// What a decoder and its text have to know of the parts so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TextStream<D: Decoder> {
     state: D::State,
     text: StreamDecoder,
+}
+
+impl<D: Decoder> Default for TextStream<D> {
+    fn default() -> Self {
+        Self { state: D::State::default(), text: StreamDecoder::default() }
+    }
 }
 
 impl<D: Decoder> TextStream<D> {

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::byte_level::text_to_bytes;
 use crate::config::{AddedToken, Config};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Check that added tokens have valid ids and agree with the vocabulary about literals that both have.
 pub(super) fn check(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
-    // As in Hugging Face, a literal is compared with an entry as it is written, in the byte alphabet.
-    let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(|token| text_to_bytes(&token.content)).collect();
+    // As in Hugging Face, a literal is compared with an entry as it is written.
+    let bytes = |token: &AddedToken| vocabulary.spelling().bytes(&token.content);
+    let written: Vec<Option<Vec<u8>>> = config.added_tokens.iter().map(bytes).collect();
     let mut others: HashMap<&[u8], Option<u32>> = written.iter().flatten().map(|bytes| (&bytes[..], None)).collect();
     // Nearly all literals begin with the same byte, and few entries do.
     let mut begins = [false; 256];

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::block::{PIECES, Pieces};
 use crate::config::Config;
-use crate::decode::{Join, TextStream, TokenBytes};
+use crate::decode::{AnyDecoder, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
 use crate::model::AnyModel;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::output::{Sink, Stretch};
 use crate::piece_cache::CacheStatistics;
-use crate::pretokenize::Pretokenizer;
+use crate::pretokenize::{Pretokenizer, Recut};
 use crate::provenance::{EncodeContext, Guard};
 use crate::regex::StepBudget;
 use crate::scratch::{Scratch, ScratchPool};
@@ -38,13 +38,14 @@ pub struct EncodeOptions {
 }
 
 /// Ids that come in parts, on their way to text.
-pub type PipelineStream = TextStream<Join>;
+pub type PipelineStream = TextStream<AnyDecoder>;
 
 /// A whole tokenizer except its files: immutable, shared between threads.
 #[derive(Debug)]
 pub struct Pipeline {
     tokens: TokenBytes,
     model: AnyModel,
+    decoder: AnyDecoder,
     level: SimdLevel,
     /// Absent where every byte has a token, as nearly everywhere.
     missing_bytes: Option<MissingBytes>,
@@ -93,16 +94,17 @@ impl Pipeline {
         let normalizer = Normalizer::new(&config.normalizer)?;
         let missing_bytes = Some(vocabulary.missing_bytes()).filter(|missing| !missing.is_empty());
         let model = match &missing_bytes {
-            None => AnyModel::new(&vocabulary, tokens.table(), &specials, config.ignore_merges, level)?,
+            None => AnyModel::new(config, &vocabulary, tokens.table(), &specials, level)?,
             Some(missing) => {
                 let complete = vocabulary.completed(missing)?;
                 let table = Arc::new(TokenTable::new(&complete, &[])?);
-                AnyModel::new(&complete, &table, &specials, config.ignore_merges, level)?
+                AnyModel::new(config, &complete, &table, &specials, level)?
             }
         };
         Ok(Self {
             tokens,
             model,
+            decoder: AnyDecoder::new(&config.decoder),
             level,
             missing_bytes,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
@@ -143,8 +145,8 @@ impl Pipeline {
     }
 
     /// How ids become text again.
-    pub fn decoder(&self) -> &Join {
-        &Join
+    pub fn decoder(&self) -> &AnyDecoder {
+        &self.decoder
     }
 
     /// The literals that are matched before everything else.
@@ -247,7 +249,12 @@ impl Pipeline {
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
-        let ends = self.pretokenizer.pieces(text, &mut steps)?.ends(PIECES)?;
+        let recut = self.pretokenizer.recut(text, true, &mut steps)?;
+        let text = recut.as_ref().map_or(text, |recut| &recut.text);
+        let ends = match &recut {
+            Some(recut) => recut.ends.iter().map(|end| *end as usize).collect(),
+            None => self.pretokenizer.pieces(text, &mut steps)?.ends(PIECES)?,
+        };
         let starts = std::iter::once(0).chain(ends.iter().copied());
         Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
     }
@@ -330,12 +337,44 @@ impl Pipeline {
         if let Some(missing) = &self.missing_bytes {
             missing.check(text).map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
+        let begins_text = stretch.source(0..0).start == 0;
+        let recut = self
+            .pretokenizer
+            .recut(text, begins_text, &mut context.steps)
+            .map_err(|error| error.moved(|range| stretch.source(range)))?;
+        if let Some(recut) = recut {
+            return self.encode_recut(recut, stretch, scratch, sink);
+        }
         sink.stretch_begins(&stretch);
         let encoded = match self.encode_in_shares(text, context.threads, scratch, sink) {
             Ok(false) => self.encode_cut(text, &mut context.steps, scratch, sink),
             done => done.map(|_| ()),
         };
         encoded.map_err(|error| error.moved(|range| stretch.source(range)))?;
+        sink.stretch_ended(&stretch, text.len());
+        Ok(())
+    }
+
+    /// Text that the pretokenizer has cut and rewritten.
+    fn encode_recut(
+        &self,
+        recut: Recut,
+        stretch: Stretch<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let Recut { text, ends, alignment } = recut;
+        let alignment = stretch.spaced.map(|spaced| spaced.then(&alignment)).unwrap_or(alignment);
+        let stretch = Stretch { spaced: Some(&alignment), ..stretch };
+        scratch.longest = scratch.longest.max(text.len());
+        sink.stretch_begins(&stretch);
+        let mut start = 0;
+        for ends in ends.chunks(PIECES) {
+            scratch.ends[..ends.len()].copy_from_slice(ends);
+            start = self
+                .encode_pieces(&text, start, 0..ends.len(), scratch, sink)
+                .map_err(|error| error.moved(|range| stretch.source(range)))?;
+        }
         sink.stretch_ended(&stretch, text.len());
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::lookup::Lookup;
 use crate::byte_level::append_bytes;
 use crate::error::{Code, Error, Result};
 use crate::parallel::join;
-use crate::vocabulary::{MAX_IDS, Merge, Vocabulary};
+use crate::vocabulary::{MAX_IDS, Merge, Spelling, Vocabulary};
 
 /// The two parts of a merge, as the file has them.
 pub type Parts<'de> = (Cow<'de, str>, Cow<'de, str>);
@@ -20,6 +20,8 @@ pub struct Entries<'de, 'a> {
     pub merges: &'a [Parts<'de>],
     /// The path of the object that holds the entries.
     pub vocab_path: &'a str,
+    /// How the entries are written.
+    pub spelling: Spelling,
     /// The place of a merge by its index.
     pub merge_place: &'a dyn Fn(usize) -> String,
 }
@@ -33,6 +35,11 @@ impl Entries<'_, '_> {
         let ids = self.index()?;
         self.check_ids()?;
         let vocab = self.vocab;
+        if self.spelling == Spelling::Text {
+            let merges = self.resolve(&ids)?;
+            let tokens = vocab.iter().map(|(entry, id)| (*id, entry.as_bytes())).collect();
+            return Vocabulary::of_texts(tokens, merges, Vec::new());
+        }
         let (merges, (bytes, ends, opaque)) = join(|| self.resolve(&ids), || bytes_of(vocab));
         let merges = merges?;
         drop(ids);

@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::json::quote;
 use crate::added_tokens::{MAX_LITERAL, too_long};
-use crate::byte_level::text_to_bytes;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
@@ -52,7 +51,7 @@ pub fn reconcile_added_tokens<'a>(
         if by_id.insert(*id, index).is_some() {
             return at(Code::DuplicateId, "id", format!("another added token has the id {id}"));
         }
-        let bytes = text_to_bytes(literal);
+        let bytes = vocabulary.spelling().bytes(literal);
         let entry = (bytes.is_none(), bytes.unwrap_or_else(|| literal.as_bytes().to_vec()));
         if by_entry.insert(entry, index).is_some() {
             return at(

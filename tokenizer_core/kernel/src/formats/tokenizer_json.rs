@@ -1,6 +1,7 @@
 //! Read the vocabulary and the merges of a Hugging Face `tokenizer.json`; return the rest as JSON.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -9,42 +10,92 @@ use serde_json::{Map, Value};
 use super::entries::{Entries, Parts};
 use super::json::{self, Reader, Step, Text, insert, read_once};
 use crate::error::{Code, Error, Result};
-use crate::vocabulary::{MAX_IDS, Vocabulary};
+use crate::vocabulary::{MAX_IDS, Spelling, Vocabulary};
 
 /// Read `model.vocab` and `model.merges` into a vocabulary, and return the rest of the document as JSON text in which
-/// the two are left out.
+/// the two are left out. A BPE without a byte-level stage, or with affixes of words, has entries that are text, as all
+/// other models have.
 ///
 /// # Errors
 /// `invalid_file` (also: too deeply nested, duplicate keys, not UTF-8), `duplicate_id`, `duplicate_token`,
-/// `id_out_of_range`, `merge_out_of_vocab`, `unsupported` (a model that is no BPE); each with the path
+/// `id_out_of_range`, `merge_out_of_vocab`, `unsupported` (a model that is not known); each with the path
 /// of the field.
 pub fn from_tokenizer_json(data: &[u8]) -> Result<(Vocabulary, String)> {
     let document = json::read(json::utf8(data)?, |reader, deserializer| {
         deserializer.deserialize_map(DocumentVisitor { reader, document: Document::default() })
     })?;
     let model = document.model.ok_or_else(|| missing("model"))?;
-    if let Some(kind) = model.rest.get("type").filter(|kind| *kind != "BPE") {
-        let message = format!("a model of type {} is not supported; only BPE is", json::quote(&kind.to_string()));
-        return Err(Error::new(Code::Unsupported, message).at_field("model.type"));
-    }
-    let Some(Vocab::Entries(vocab)) = model.vocab else {
-        return Err(missing("model.vocab"));
+    let kind = model.rest.get("type").map_or(Some("BPE"), Value::as_str);
+    let merges = match kind {
+        Some("BPE") => model.merges.ok_or_else(|| missing("model.merges"))?,
+        Some("WordLevel" | "WordPiece" | "Unigram") => Vec::new(),
+        _ => {
+            let kind = model.rest.get("type").map(Value::to_string).unwrap_or_default();
+            let message = format!("a model of type {} is not known", json::quote(&kind));
+            return Err(Error::new(Code::Unsupported, message).at_field("model.type"));
+        }
     };
-    let merges = model.merges.ok_or_else(|| missing("model.merges"))?;
-    let vocabulary = Entries {
-        vocab: &vocab,
-        merges: &merges,
-        vocab_path: "model.vocab",
-        merge_place: &|rank| format!("model.merges[{rank}]"),
-    }
-    .build()?;
+    let is_byte_level = kind == Some("BPE") && is_byte_level(&document.rest) && !has_affixes(&model.rest);
+    let vocabulary = match model.vocab {
+        Some(Vocab::Scored(entries)) if kind == Some("Unigram") => scored(entries)?,
+        Some(Vocab::Entries(vocab)) if kind != Some("Unigram") => Entries {
+            vocab: &vocab,
+            merges: &merges,
+            vocab_path: "model.vocab",
+            spelling: if is_byte_level { Spelling::ByteLevel } else { Spelling::Text },
+            merge_place: &|rank| format!("model.merges[{rank}]"),
+        }
+        .build()?,
+        _ => return Err(missing("model.vocab")),
+    };
     let mut rest = document.rest;
     rest.insert("model".to_owned(), Value::Object(model.rest));
     Ok((vocabulary, Value::Object(rest).to_string()))
 }
 
 fn missing(field: &str) -> Error {
-    Error::new(Code::InvalidFile, format!("the file has no {field} of a byte-level BPE")).at_field(field)
+    Error::new(Code::InvalidFile, format!("the file has no {field} as its model.type has")).at_field(field)
+}
+
+/// Whether text is written in the byte alphabet before it comes to the model.
+fn is_byte_level(document: &Map<String, Value>) -> bool {
+    fn names(stage: &Value) -> bool {
+        match stage {
+            Value::Object(fields) => {
+                fields.get("type").is_some_and(|kind| kind == "ByteLevel") || fields.values().any(names)
+            }
+            Value::Array(items) => items.iter().any(names),
+            _ => false,
+        }
+    }
+    ["normalizer", "pre_tokenizer"].iter().any(|key| document.get(*key).is_some_and(names))
+}
+
+/// Whether entries begin or end with what says where in a word they stand.
+fn has_affixes(model: &Map<String, Value>) -> bool {
+    let is_there = |key| model.get(key).and_then(Value::as_str).is_some_and(|affix| !affix.is_empty());
+    is_there("continuing_subword_prefix") || is_there("end_of_word_suffix")
+}
+
+/// The vocabulary of entries with scores, whose ids are their places.
+fn scored(entries: Vec<(Cow<'_, str>, f64)>) -> Result<Vocabulary> {
+    let place = |index: usize| format!("model.vocab[{index}]");
+    if entries.len() > MAX_IDS as usize {
+        let message = format!("there are {} entries, and ids are below {MAX_IDS}", entries.len());
+        return Err(Error::new(Code::IdOutOfRange, message).at_field(place(MAX_IDS as usize)));
+    }
+    let mut seen = HashSet::new();
+    for (index, (entry, _)) in entries.iter().enumerate() {
+        if entry.is_empty() {
+            return Err(Error::new(Code::InvalidFile, "an entry is empty").at_field(place(index)));
+        }
+        if !seen.insert(entry.as_ref()) {
+            let message = format!("the entry {} stands twice", json::quote(entry));
+            return Err(Error::new(Code::DuplicateToken, message).at_field(place(index)));
+        }
+    }
+    let scores = entries.iter().map(|(_, score)| *score).collect();
+    Vocabulary::of_texts((0..).zip(entries.iter().map(|(entry, _)| entry.as_bytes())).collect(), Vec::new(), scores)
 }
 
 #[derive(Default)]
@@ -60,12 +111,12 @@ struct Model<'de> {
     rest: Map<String, Value>,
 }
 
-/// The entries. Other models have a list here, which must not hide the better error about their type.
+/// The entries.
 pub enum Vocab<'de> {
     /// `(entry, id)` in the order of the file.
     Entries(Vec<(Cow<'de, str>, u32)>),
-    /// Not an object of entries.
-    Other,
+    /// `(entry, score)` in the order of ids.
+    Scored(Vec<(Cow<'de, str>, f64)>),
 }
 
 struct DocumentVisitor<'r, 'de> {
@@ -143,8 +194,14 @@ impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
         f.write_str("an object of entries and ids")
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Vocab<'de>, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Vocab::Other)
+        let mut vocab = Vec::new();
+        self.0.enter(Step::Index(0));
+        while let Some(entry) = items.next_element_seed(ScoredSeed(self.0))? {
+            vocab.push(entry);
+            self.0.turn(Step::Index(vocab.len()));
+        }
+        self.0.leave();
+        Ok(Vocab::Scored(vocab))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Vocab<'de>, A::Error> {
         let mut vocab = Vec::new();
@@ -156,6 +213,29 @@ impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
         }
         self.0.leave();
         Ok(Vocab::Entries(vocab))
+    }
+}
+
+/// An entry with its score: a list of the two.
+struct ScoredSeed<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> DeserializeSeed<'de> for ScoredSeed<'_, 'de> {
+    type Value = (Cow<'de, str>, f64);
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ScoredSeed<'_, 'de> {
+    type Value = (Cow<'de, str>, f64);
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an entry with its score: [\"entry\", score]")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Self::Value, A::Error> {
+        match (items.next_element()?, items.next_element()?, items.next_element::<IgnoredAny>()?) {
+            (Some(Text(entry)), Some(score), None) => Ok((entry, score)),
+            _ => Err(self.0.fail(Code::InvalidFile, "an entry is a list of a text and its score")),
+        }
     }
 }
 

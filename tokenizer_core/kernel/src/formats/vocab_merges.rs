@@ -8,7 +8,7 @@ use super::entries::Entries;
 use super::json;
 use super::tokenizer_json::{Vocab, VocabSeed, split};
 use crate::error::{Code, Error, Place, Result};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Spelling, Vocabulary};
 
 /// Read both files. The merges may begin with a `#version` line and need no newline at their end.
 ///
@@ -39,13 +39,14 @@ pub fn from_vocab_merges(vocab: &[u8], merges: &[u8]) -> Result<Vocabulary> {
         })?;
         pairs.push((Cow::Borrowed(left), Cow::Borrowed(right)));
     }
-    Entries { vocab: &vocab, merges: &pairs, vocab_path: "vocab.json", merge_place: &place }.build()
+    let spelling = Spelling::ByteLevel;
+    Entries { vocab: &vocab, merges: &pairs, vocab_path: "vocab.json", spelling, merge_place: &place }.build()
 }
 
 fn read_vocab(data: &[u8]) -> Result<Vec<(Cow<'_, str>, u32)>> {
     match json::read(json::utf8(data)?, |reader, deserializer| VocabSeed(reader).deserialize(deserializer))? {
         Vocab::Entries(vocab) => Ok(vocab),
-        Vocab::Other => Err(Error::new(Code::InvalidFile, "the file is not an object of entries and ids")),
+        Vocab::Scored(_) => Err(Error::new(Code::InvalidFile, "the file is not an object of entries and ids")),
     }
 }
 

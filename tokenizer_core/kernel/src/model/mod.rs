@@ -7,6 +7,7 @@ pub mod bpe;
 mod piece_ids;
 #[cfg(test)]
 mod tests;
+mod word_level;
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -15,12 +16,14 @@ use std::sync::Arc;
 
 use self::bpe::Bpe;
 pub use self::piece_ids::{PieceIds, Token};
+use self::word_level::WordLevel;
+use crate::config::{Config, ModelConfig};
 use crate::error::{Code, Error, Result};
 pub use crate::model::bpe::boundaries::Cuts;
 use crate::piece_cache::{KEY_LIMIT, Key};
 use crate::simd::level::SimdLevel;
-use crate::vocabulary::Vocabulary;
 use crate::vocabulary::token_table::TokenTable;
+use crate::vocabulary::{Spelling, Vocabulary};
 
 /// A piece that is not empty, in a text that all pieces of a call share.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +113,8 @@ impl Work {
 pub enum AnyModel {
     /// Byte-level BPE.
     Bpe(Box<Bpe>),
+    /// Whole words.
+    WordLevel(Box<WordLevel>),
     /// A model whose tokens do not tile.
     #[cfg(test)]
     Words(Box<tests::Words>),
@@ -120,6 +125,7 @@ macro_rules! each {
     ($any:expr, $model:ident => $work:expr) => {
         match $any {
             AnyModel::Bpe($model) => $work,
+            AnyModel::WordLevel($model) => $work,
             #[cfg(test)]
             AnyModel::Words($model) => $work,
         }
@@ -130,15 +136,25 @@ impl AnyModel {
     /// The model of a vocabulary, of which no text becomes a token of `never`.
     ///
     /// # Errors
-    /// What the model refuses.
+    /// `invalid_option` if entries are not spelled as the model wants them; what the model refuses.
     pub fn new(
+        config: &Config,
         vocabulary: &Vocabulary,
         table: &Arc<TokenTable>,
         never: &HashSet<u32>,
-        ignore_merges: bool,
         level: SimdLevel,
     ) -> Result<Self> {
-        Ok(Self::Bpe(Box::new(Bpe::new(vocabulary, table, never, ignore_merges, level)?)))
+        let is_byte_level = vocabulary.spelling() == Spelling::ByteLevel;
+        if is_byte_level != (config.model == ModelConfig::ByteBpe) {
+            let message = "only byte-level BPE has entries that are spelled in the byte alphabet";
+            return Err(Error::new(Code::InvalidOption, message).at_field("model"));
+        }
+        Ok(match &config.model {
+            ModelConfig::ByteBpe => {
+                Self::Bpe(Box::new(Bpe::new(vocabulary, table, never, config.ignore_merges, level)?))
+            }
+            ModelConfig::WordLevel { unk } => Self::WordLevel(Box::new(WordLevel::new(vocabulary, never, *unk))),
+        })
     }
 
     /// See [`Model::TILES`].

@@ -40,6 +40,13 @@ pub struct Alignment {
 }
 
 impl Alignment {
+    /// Of a text of `len` bytes that was not rewritten.
+    pub(crate) fn copied(len: usize) -> Self {
+        let mut whole = Self::default();
+        whole.push_copy(len, 0);
+        whole
+    }
+
     /// The smallest source range that covers everything the bytes in `range` came from; empty, at the place of the
     /// insertion, when all of them were inserted. Bytes past the end of the rewritten text came from nowhere.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {
@@ -89,7 +96,7 @@ impl Alignment {
     }
 
     /// Compose with a later rewrite: a map from its text to this one's source.
-    pub(super) fn then(&self, later: &Self) -> Self {
+    pub(crate) fn then(&self, later: &Self) -> Self {
         let mut whole = Self::default();
         for (index, run) in later.runs.iter().enumerate() {
             let end = later.runs.get(index + 1).map_or(later.len, |next| next.output);

@@ -10,6 +10,7 @@ mod rewriter;
 mod tests;
 
 pub use alignment::Alignment;
+pub(crate) use rewriter::Rewriter;
 
 use crate::config::NormalizerStage;
 use crate::error::{Error, Result};

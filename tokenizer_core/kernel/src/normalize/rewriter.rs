@@ -3,7 +3,7 @@
 use super::{Alignment, Normalized};
 
 /// One pass over a source: each byte of it is kept, replaced or dropped, in order.
-pub(super) struct Rewriter<'s> {
+pub(crate) struct Rewriter<'s> {
     source: &'s str,
     /// Everything before is decided.
     at: usize,
@@ -15,17 +15,17 @@ pub(super) struct Rewriter<'s> {
 }
 
 impl<'s> Rewriter<'s> {
-    pub(super) fn new(source: &'s str) -> Self {
+    pub(crate) fn new(source: &'s str) -> Self {
         Self { source, at: 0, written: 0, text: String::new(), alignment: Alignment::default(), changed: false }
     }
 
     /// Take the source up to `end` as it is.
-    pub(super) fn keep(&mut self, end: usize) {
+    pub(crate) fn keep(&mut self, end: usize) {
         self.at = end;
     }
 
     /// Leave out the source up to `end`.
-    pub(super) fn drop(&mut self, end: usize) {
+    pub(crate) fn drop(&mut self, end: usize) {
         if end > self.at {
             self.write_kept();
             (self.at, self.written) = (end, end);
@@ -33,7 +33,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Put `with` here; it came from nothing.
-    pub(super) fn insert(&mut self, with: &str) {
+    pub(crate) fn insert(&mut self, with: &str) {
         if !with.is_empty() {
             self.write_kept();
             self.text.push_str(with);
@@ -45,7 +45,7 @@ impl<'s> Rewriter<'s> {
     ///
     /// A character that becomes one of the same length keeps the places of its bytes: a text that is only
     /// lowercased has the alignment of an unchanged one.
-    pub(super) fn replace(&mut self, end: usize, with: &str) {
+    pub(crate) fn replace(&mut self, end: usize, with: &str) {
         let replaced = &self.source[self.at..end];
         if replaced == with {
             return self.keep(end);
@@ -68,8 +68,13 @@ impl<'s> Rewriter<'s> {
         self.text.len()
     }
 
+    /// How long the rewritten text is up to here.
+    pub(crate) fn position(&self) -> usize {
+        self.text.len() + (self.at - self.written)
+    }
+
     /// The rewritten text, the rest of the source kept; `None` if nothing changed.
-    pub(super) fn finish(mut self) -> Option<Normalized> {
+    pub(crate) fn finish(mut self) -> Option<Normalized> {
         if !self.changed {
             return None;
         }

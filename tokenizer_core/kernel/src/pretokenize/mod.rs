@@ -2,6 +2,7 @@
 
 mod char_runs;
 mod find;
+mod recut;
 mod rules;
 mod scan;
 mod scanner;
@@ -9,6 +10,8 @@ mod sequence;
 mod split;
 pub(crate) mod vector;
 
+pub use self::recut::Recut;
+use self::recut::Stage;
 use self::scanner::Scanner;
 use self::sequence::Levels;
 use self::split::Split;
@@ -20,7 +23,10 @@ use crate::simd::level::SimdLevel;
 /// A compiled sequence of cuts.
 #[derive(Debug, Default)]
 pub struct Pretokenizer {
+    /// Stages that only cut.
     stages: Vec<Split>,
+    /// All stages, where one of them drops or rewrites text; then there are no others.
+    recut: Vec<Stage>,
 }
 
 impl Pretokenizer {
@@ -39,9 +45,24 @@ impl Pretokenizer {
     /// `invalid_pattern`.
     pub fn on_level(stages: &[PretokenizerStage], level: SimdLevel) -> Result<Self> {
         let compile = |(index, stage)| {
-            Split::new(stage, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+            Stage::new(stage, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
         };
-        Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
+        let stages = stages.iter().enumerate().map(compile).collect::<Result<Vec<_>>>()?;
+        let cuts = |stage: &Stage| matches!(stage, Stage::Cut(_));
+        if !stages.iter().all(cuts) {
+            return Ok(Self { stages: Vec::new(), recut: stages });
+        }
+        let split = |stage| if let Stage::Cut(split) = stage { Some(split) } else { None };
+        Ok(Self { stages: stages.into_iter().filter_map(split).collect(), recut: Vec::new() })
+    }
+
+    /// Cut a stretch of text by all stages, if one of them drops or rewrites text. `begins_text` says whether a whole
+    /// text begins with it.
+    ///
+    /// # Errors
+    /// As [`Pieces::fill`].
+    pub fn recut(&self, text: &str, begins_text: bool, steps: &mut StepBudget) -> Result<Option<Recut>> {
+        if self.recut.is_empty() { Ok(None) } else { recut::run(&self.recut, text, begins_text, steps).map(Some) }
     }
 
     /// Whether, in any text, a piece ends at every newline between a visible ASCII character and an ASCII letter, even

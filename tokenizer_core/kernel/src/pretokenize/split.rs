@@ -2,7 +2,7 @@
 
 use super::find::{Finder, Search};
 use super::scanner::Scanner;
-use crate::config::{Behavior, PretokenizerStage};
+use crate::config::{Behavior, Pattern};
 use crate::error::{Code, Error, Result};
 use crate::regex::StepBudget;
 use crate::simd::level::SimdLevel;
@@ -28,16 +28,15 @@ pub(super) struct Cursor {
 }
 
 impl Split {
-    pub(super) fn new(stage: &PretokenizerStage, level: SimdLevel) -> Result<Self> {
-        Ok(match stage {
-            PretokenizerStage::Split { pattern, behavior, invert } => {
-                Self { finder: Finder::new(pattern, level)?, behavior: *behavior, invert: *invert }
-            }
-            PretokenizerStage::Digits { individual } => {
-                let behavior = if *individual { Behavior::Isolated } else { Behavior::Contiguous };
-                Self { finder: Finder::Numeric, behavior, invert: false }
-            }
-        })
+    /// At the matches of a pattern.
+    pub(super) fn new(pattern: &Pattern, behavior: Behavior, invert: bool, level: SimdLevel) -> Result<Self> {
+        Ok(Self { finder: Finder::new(pattern, level)?, behavior, invert })
+    }
+
+    /// At digits: each alone, or each run.
+    pub(super) fn digits(individual: bool) -> Self {
+        let behavior = if individual { Behavior::Isolated } else { Behavior::Contiguous };
+        Self { finder: Finder::Numeric, behavior, invert: false }
     }
 
     /// The scanner, if its matches are the pieces.

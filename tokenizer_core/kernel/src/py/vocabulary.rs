@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 use super::raise::{exception, run};
 use crate::error::Result;
 use crate::formats;
-use crate::vocabulary::{Merge, Vocabulary};
+use crate::vocabulary::{Merge, Spelling, Vocabulary};
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Vocabulary", module = "tokenizer_core._kernel", frozen)]
@@ -46,6 +46,26 @@ impl PyVocabulary {
     fn from_tokens(py: Python<'_>, tokens: Vec<(u32, Vec<u8>)>, merges: Vec<(u32, u32, u32)>) -> PyResult<Self> {
         let merges = merges.into_iter().map(|(left, right, product)| Merge { left, right, product }).collect();
         load(py, 0, || Vocabulary::new(tokens, merges, Vec::new())).map(wrap)
+    }
+
+    #[staticmethod]
+    fn from_texts(
+        py: Python<'_>,
+        tokens: Vec<(u32, String)>,
+        merges: Vec<(u32, u32, u32)>,
+        scores: Vec<f64>,
+    ) -> PyResult<Self> {
+        let merges = merges.into_iter().map(|(left, right, product)| Merge { left, right, product }).collect();
+        load(py, 0, || Vocabulary::of_texts(tokens, merges, scores)).map(wrap)
+    }
+
+    #[getter]
+    fn is_text(&self) -> bool {
+        self.0.spelling() == Spelling::Text
+    }
+
+    fn scores(&self) -> Vec<f64> {
+        self.0.scores().to_vec()
     }
 
     #[pyo3(signature = (added, kept = HashSet::new()))]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::byte_level::bytes_to_text;
+use crate::byte_level::{bytes_to_text, text_to_bytes};
 use crate::error::{Code, Error, Result};
 
 /// No id, no matter what a file says, may reach this: tables are sized by the highest id.
@@ -28,7 +28,27 @@ pub struct Merge {
     pub product: u32,
 }
 
-/// Bytes by id, and the merges.
+/// How a file writes the entries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Spelling {
+    /// As characters of the byte alphabet, each of which is a byte.
+    #[default]
+    ByteLevel,
+    /// As they are: the bytes of an entry are its UTF-8, also where it stands for other text, as `##ing` and `<0x0A>`.
+    Text,
+}
+
+impl Spelling {
+    /// The bytes of an entry or a literal that is written so; `None` for text outside the byte alphabet.
+    pub fn bytes(self, text: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::ByteLevel => text_to_bytes(text),
+            Self::Text => Some(text.as_bytes().to_vec()),
+        }
+    }
+}
+
+/// Bytes by id, the merges, and the scores.
 #[derive(Debug, Clone)]
 pub struct Vocabulary {
     arena: Vec<u8>,
@@ -38,6 +58,9 @@ pub struct Vocabulary {
     merges: Arc<Vec<Merge>>,
     /// Ids whose entry is not a string of the byte alphabet: kept for the way back, never produced by merges.
     opaque: Vec<u32>,
+    spelling: Spelling,
+    /// By id, 0 for a hole; empty where entries have none. Shared as merges are.
+    scores: Arc<Vec<f64>>,
 }
 
 impl Vocabulary {
@@ -69,7 +92,8 @@ impl Vocabulary {
             offsets.push(arena_offset(arena.len())?);
         }
         opaque.sort_unstable();
-        let vocabulary = Self { arena, offsets, merges: Arc::new(merges), opaque };
+        let (spelling, scores) = (Spelling::ByteLevel, Arc::default());
+        let vocabulary = Self { arena, offsets, merges: Arc::new(merges), opaque, spelling, scores };
         for (rank, merge) in vocabulary.merges.iter().enumerate() {
             if [merge.left, merge.right, merge.product].iter().any(|id| vocabulary.bytes(*id).is_none()) {
                 return Err(Error::new(Code::MergeOutOfVocab, "a merge names an id that is not in the vocabulary")
@@ -77,6 +101,23 @@ impl Vocabulary {
             }
         }
         Ok(vocabulary)
+    }
+
+    /// Build from `(id, entry)` whose bytes are the entries as they are.
+    ///
+    /// `scores` are those of all ids below the limit, or none.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; `invalid_file` for a score that is not a number.
+    pub fn of_texts<T: AsRef<[u8]>>(tokens: Vec<(u32, T)>, merges: Vec<Merge>, scores: Vec<f64>) -> Result<Self> {
+        let vocabulary = Self::new(tokens, merges, Vec::new())?;
+        if let Some(id) = scores.iter().position(|score| !score.is_finite()) {
+            return Err(Error::new(Code::InvalidFile, format!("the score of the id {id} is not a number")));
+        }
+        if !scores.is_empty() && scores.len() != vocabulary.id_limit() as usize {
+            return Err(Error::new(Code::InvalidFile, "there are not as many scores as ids"));
+        }
+        Ok(Self { spelling: Spelling::Text, scores: Arc::new(scores), ..vocabulary })
     }
 
     /// The same tokens with other merges, each of which names tokens that are there.
@@ -98,10 +139,21 @@ impl Vocabulary {
         self.opaque.binary_search(&id).is_ok()
     }
 
+    /// How the file writes the entries.
+    pub fn spelling(&self) -> Spelling {
+        self.spelling
+    }
+
     /// The entry as `tokenizer.json` writes it: in the byte alphabet, or as it is if it is opaque.
     pub fn entry(&self, id: u32) -> Option<String> {
         let bytes = self.bytes(id)?;
-        Some(if self.is_opaque(id) { String::from_utf8_lossy(bytes).into_owned() } else { bytes_to_text(bytes) })
+        let as_it_is = self.spelling == Spelling::Text || self.is_opaque(id);
+        Some(if as_it_is { String::from_utf8_lossy(bytes).into_owned() } else { bytes_to_text(bytes) })
+    }
+
+    /// The score of each id, or none at all.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
     }
 
     /// One more than the highest id; holes count.
@@ -139,10 +191,14 @@ impl Vocabulary {
         singles.map(|(id, bytes)| (bytes[0], id)).collect()
     }
 
-    /// The bytes that have no token of their own: text that holds one cannot be encoded.
+    /// The bytes that have no token of their own: text that holds one cannot be encoded. Where entries are text, the
+    /// model knows what it cannot encode.
     pub fn missing_bytes(&self) -> MissingBytes {
-        let singles = self.single_bytes();
         let mut missing = MissingBytes { is_missing: [false; 256] };
+        if self.spelling == Spelling::Text {
+            return missing;
+        }
+        let singles = self.single_bytes();
         (0..=255_u8).for_each(|byte| missing.is_missing[usize::from(byte)] = !singles.contains_key(&byte));
         missing
     }
@@ -167,6 +223,8 @@ impl Vocabulary {
             offsets: Vec::with_capacity(self.offsets.len()),
             merges: Arc::clone(&self.merges),
             opaque: Vec::new(),
+            spelling: self.spelling,
+            scores: Arc::clone(&self.scores),
         };
         kept.offsets.push(0);
         for (id, bytes) in self.tokens().filter(|(id, _)| !ids.contains(id)) {
@@ -189,6 +247,11 @@ impl Vocabulary {
         }
         hasher.update(&self.arena);
         hash_words(&mut hasher, self.merges.iter().flat_map(|merge| [merge.left, merge.right, merge.product]));
+        if self.spelling == Spelling::Text {
+            hasher.update(b"text");
+            let words = |score: &f64| [score.to_bits() as u32, (score.to_bits() >> 32) as u32];
+            hash_words(&mut hasher, self.scores.iter().flat_map(words));
+        }
         hasher.finalize().into()
     }
 }

@@ -1,0 +1,110 @@
+"""Read and write ``model`` of a ``tokenizer.json`` but for its entries and merges, which the kernel reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.errors import Unsupported
+from tokenizer_core.formats.fields import Fields, unsupported
+from tokenizer_core.stages.models import ByteBpe, Model, WordLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPart:
+    """What ``model`` says.
+
+    Attributes:
+        unk: the literal of the unknown token.
+    """
+
+    model: Model
+    ignore_merges: bool = False
+    unk: str | None = None
+
+
+def read_model(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
+    """Read the fields of a model, of which the kernel has taken the entries and the merges."""
+    kind = fields.optional("type", str) or "BPE"
+    part = _READERS[kind](fields, vocabulary)
+    fields.finish()
+    return part
+
+
+def _bpe(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
+    """Read what a byte-level BPE can have; its unknown token can never come out."""
+    dropout = fields.any("dropout")
+    if dropout not in (None, 0) or isinstance(dropout, bool):
+        raise unsupported("model.dropout", dropout, "null: the same text must always give the same ids")
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if affix := fields.optional(key, str):
+            raise unsupported(f"model.{key}", affix, "null; BPE over words, as CLIP's, is not supported yet")
+    if vocabulary.is_text:
+        message = "pre_tokenizer has no ByteLevel; SentencePiece BPE (Llama 2, Gemma) is not supported yet"
+        raise Unsupported(message, field="pre_tokenizer")
+    unk = fields.optional("unk_token", str)
+    # Every byte has a token, so nothing is ever unknown: neither of these two can change an id.
+    for key in ("fuse_unk", "byte_fallback"):
+        fields.take(key, bool, False)
+    return ModelPart(model=ByteBpe(), ignore_merges=fields.take("ignore_merges", bool, False), unk=unk)
+
+
+def _word_level(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
+    unk = fields.take("unk_token", str)
+    ids = dict(vocabulary.token_texts())
+    return ModelPart(model=WordLevel(unk=ids.get(unk)), unk=unk)
+
+
+def _not_yet(family: str) -> Callable[[Fields, Vocabulary], ModelPart]:
+    def refuse(_fields: Fields, _vocabulary: Vocabulary) -> ModelPart:
+        raise Unsupported(f"model.type: {family}, which is not supported yet", field="model.type")
+
+    return refuse
+
+
+_READERS: dict[str, Callable[[Fields, Vocabulary], ModelPart]] = {
+    "BPE": _bpe,
+    "WordLevel": _word_level,
+    "Unigram": _not_yet("Unigram (T5, XLM-R, ALBERT)"),
+    "WordPiece": _not_yet("WordPiece (BERT)"),
+}
+
+
+def write_model(
+    model: Model,
+    vocab: dict[str, int],
+    merges: list[Any],
+    texts: dict[int, str],
+    *,
+    ignore_merges: bool,
+    unk: str | None,
+) -> dict[str, Any]:
+    """Write ``model``.
+
+    Args:
+        vocab: ids by entry.
+        texts: entries and literals of added tokens by id.
+        unk: the literal of the unknown token.
+    """
+    match model:
+        case WordLevel():
+            # Hugging Face wants a text here, also one that is no entry.
+            literal = (unk or "[UNK]") if model.unk is None else texts[model.unk]
+            if model.unk is None and literal in vocab:
+                raise Unsupported("tokenizer.json cannot say that there is no unknown token", field="model.unk")
+            return {"type": "WordLevel", "vocab": vocab, "unk_token": literal}
+        case ByteBpe():
+            return {
+                "type": "BPE",
+                "dropout": None,
+                "unk_token": None,
+                "continuing_subword_prefix": None,
+                "end_of_word_suffix": None,
+                "fuse_unk": False,
+                "byte_fallback": False,
+                "ignore_merges": ignore_merges,
+                "vocab": vocab,
+                "merges": merges,
+            }

@@ -1,0 +1,70 @@
+"""Rewrites of the text between added tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tokenizer_core.arguments import check_choice, check_flag, check_kind, check_unicode
+from tokenizer_core.stages.pattern import Pattern
+
+Rewriting = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A normalizer without settings."""
+
+    type: Rewriting
+
+    def __post_init__(self) -> None:
+        check_choice(self.type, Rewriting, "type")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": self.type}
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Every match becomes ``content``, taken literally."""
+
+    pattern: Pattern
+    content: str
+
+    def __post_init__(self) -> None:
+        check_kind(self.pattern, Pattern, "pattern")
+        check_unicode(self.content, "content")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "replace", "pattern": self.pattern._json(), "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepend:
+    """``prefix`` is put before a text that is not empty."""
+
+    prefix: str
+
+    def __post_init__(self) -> None:
+        check_unicode(self.prefix, "prefix")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "prepend", "prefix": self.prefix}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """White space is taken off the ends."""
+
+    left: bool
+    right: bool
+
+    def __post_init__(self) -> None:
+        check_flag(self.left, "left")
+        check_flag(self.right, "right")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "strip", "left": self.left, "right": self.right}
+
+
+NormalizerStage = Rewrite | Replace | Prepend | Strip

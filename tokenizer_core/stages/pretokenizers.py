@@ -1,0 +1,82 @@
+"""Cuts of the text into pieces; some drop or rewrite parts of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tokenizer_core.arguments import check_choice, check_flag, check_kind
+from tokenizer_core.stages.pattern import Pattern
+
+Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+Cutting = Literal["whitespace_split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Cut at the matches of a pattern; each cut has one form, whatever it was made from, so that it has one hash."""
+
+    pattern: Pattern
+    behavior: Behavior = "isolated"
+    invert: bool = False
+
+    def __post_init__(self) -> None:
+        check_kind(self.pattern, Pattern, "pattern")
+        check_choice(self.behavior, Behavior, "behavior")
+        check_flag(self.invert, "invert")
+        if self.pattern.kind == "regex":
+            object.__setattr__(self, "pattern", Pattern.of_regex(self.pattern.text))
+        if self.behavior == "removed" and self.invert and self.pattern.kind == "name":
+            # A named pattern covers every text: what it leaves out, and this removes, is nothing.
+            object.__setattr__(self, "behavior", "isolated")
+        object.__setattr__(self, "invert", self.invert and self.behavior != "isolated")
+
+    @classmethod
+    def into_matches(cls, text: str) -> Split:
+        """Make the matches of a pattern the pieces, as tiktoken and GPT-2 do.
+
+        Named patterns cover every text. Of any other pattern, what lies outside its matches is dropped there and an
+        error here (``uncovered_text``).
+
+        Args:
+            text: the name of a known pattern, or a regular expression as tiktoken reads it.
+        """
+        pattern = Pattern.named_or_regex(text)
+        return cls(pattern) if pattern.kind == "name" else cls(pattern, "removed", invert=True)
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "type": "split",
+            "pattern": self.pattern._json(),
+            "behavior": self.behavior,
+            "invert": self.invert,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digits:
+    """Cut at digits: each alone, or each run."""
+
+    individual: bool
+
+    def __post_init__(self) -> None:
+        check_flag(self.individual, "individual")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "digits", "individual": self.individual}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A pretokenizer without settings; what it cuts at, white space, is dropped."""
+
+    type: Cutting
+
+    def __post_init__(self) -> None:
+        check_choice(self.type, Cutting, "type")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": self.type}
+
+
+PretokenizerStage = Split | Digits | Cut
