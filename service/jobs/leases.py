@@ -15,8 +15,9 @@ from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, upd
 
 from service.jobs.database import Database
 from service.jobs.job import Artifact, Job, JobError, JobProgress
-from service.jobs.schema import JOBS, Now, changed, job_of
+from service.jobs.schema import JOBS, Now, job_of
 from service.jobs.states import FINISHED, RUNNING, Event, Stage
+from service.jobs.transition import changed
 
 _RUNNING = JOBS.c.stage.in_([str(stage) for stage in RUNNING])
 _QUEUED = JOBS.c.stage == str(Stage.QUEUED)

@@ -1,4 +1,4 @@
-"""The table of jobs, how its rows are read, and the one statement that changes a stage.
+"""The table of jobs, and how its rows are read.
 
 Times are the database's: workers on several hosts agree on when a lease has run out, whatever their own clocks say.
 """
@@ -6,30 +6,15 @@ Times are the database's: workers on several hosts agree on when a lease has run
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Float,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    Update,
-    case,
-    literal,
-    update,
-)
+from sqlalchemy import Column, Float, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.jobs.job import Artifact, Job, JobError, JobProgress, JobStatus
-from service.jobs.states import TRANSITIONS, Event, Stage
+from service.jobs.states import Stage
 
 SCHEMA_VERSION = 1
 """Of the table in a SQLite file, in its ``user_version``; files of before it was written have 0."""
@@ -83,24 +68,6 @@ def _now_in_sqlite(*_: object, **__: object) -> str:
 @compiles(Now, "postgresql")
 def _now_in_postgres(*_: object, **__: object) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
-
-
-def changed(happening: Event, **values: Any) -> Update:
-    """Return the statement that makes an event happen to jobs in whose stage it can; all others stay as they are."""
-    row = TRANSITIONS[happening]
-    return (
-        update(JOBS)
-        .where(JOBS.c.stage.in_([str(stage) for stage in row]))
-        .values(stage=_next(row), version=JOBS.c.version + 1, **values)
-        .returning(JOBS)
-    )
-
-
-def _next(row: Mapping[Stage, Stage]) -> Any:
-    ends = set(row.values())
-    if len(ends) == 1:
-        return literal(str(ends.pop()))
-    return case({str(start): str(end) for start, end in row.items()}, value=JOBS.c.stage)
 
 
 def job_of(row: Row[Any]) -> Job:

@@ -19,8 +19,9 @@ from service.errors import ServiceError, quote
 from service.jobs.database import Database, translated
 from service.jobs.interface import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
-from service.jobs.schema import JOBS, STATUS, Now, changed, job_of, status_of
+from service.jobs.schema import JOBS, STATUS, Now, job_of, status_of
 from service.jobs.states import Event, Stage, State, stages_of, state_of
+from service.jobs.transition import changed
 from service.registry.trained_tokenizers import jobs_directory, trained_directory
 from service.settings import InvalidSetting, Settings
 
