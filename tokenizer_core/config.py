@@ -26,7 +26,7 @@ from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.stages.decoders import DecoderStage
 from tokenizer_core.stages.models import ByteBpe, Model
 from tokenizer_core.stages.normalizers import NormalizerStage
-from tokenizer_core.stages.pretokenizers import Digits, PretokenizerStage, Split
+from tokenizer_core.stages.pretokenizers import PretokenizerStage, keeps_text
 
 Side = Literal["left", "right"]
 Unit = Literal["byte", "char", "utf16"]
@@ -105,7 +105,7 @@ class PipelineConfig:
     @property
     def lossless(self) -> bool:
         """True if no stage drops or rewrites text: what a text's ids are decoded to is the text."""
-        cuts = all(isinstance(stage, Split | Digits) for stage in self.pretokenizer)
+        cuts = all(map(keeps_text, self.pretokenizer))
         rewrites = self.normalizer or self.prefix_space or self.decoder or self.model != ByteBpe()
         return cuts and not rewrites
 

@@ -134,7 +134,7 @@ def test_behaviours_by_hand() -> None:
     assert cut("merged_with_previous") == ["a-", "-", "b-"]
     assert cut("merged_with_next") == ["a", "-", "-b", "-"]
     with pytest.raises(ValueError, match="outside every piece"):
-        cut("removed")
+        pretokenize([{"type": "split", "pattern": {"string": "-"}, "behavior": "removed", "invert": True}], "a--b-")
 
 
 def test_classes_follow_the_kernels_unicode() -> None:

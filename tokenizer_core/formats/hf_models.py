@@ -9,7 +9,7 @@ from typing import Any
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.fields import Fields, unsupported
-from tokenizer_core.stages.models import ByteBpe, Model, WordLevel
+from tokenizer_core.stages.models import ByteBpe, Model, WordLevel, WordPiece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,16 @@ def _word_level(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
     return ModelPart(model=WordLevel(unk=ids.get(unk)), unk=unk)
 
 
+def _word_piece(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
+    unk = fields.take("unk_token", str)
+    model = WordPiece(
+        unk=dict(vocabulary.token_texts()).get(unk),
+        prefix=fields.take("continuing_subword_prefix", str),
+        max_chars=fields.size("max_input_chars_per_word"),
+    )
+    return ModelPart(model=model, unk=unk)
+
+
 def _not_yet(family: str) -> Callable[[Fields, Vocabulary], ModelPart]:
     def refuse(_fields: Fields, _vocabulary: Vocabulary) -> ModelPart:
         raise Unsupported(f"model.type: {family}, which is not supported yet", field="model.type")
@@ -68,7 +78,7 @@ _READERS: dict[str, Callable[[Fields, Vocabulary], ModelPart]] = {
     "BPE": _bpe,
     "WordLevel": _word_level,
     "Unigram": _not_yet("Unigram (T5, XLM-R, ALBERT)"),
-    "WordPiece": _not_yet("WordPiece (BERT)"),
+    "WordPiece": _word_piece,
 }
 
 
@@ -90,11 +100,15 @@ def write_model(
     """
     match model:
         case WordLevel():
-            # Hugging Face wants a text here, also one that is no entry.
-            literal = (unk or "[UNK]") if model.unk is None else texts[model.unk]
-            if model.unk is None and literal in vocab:
-                raise Unsupported("tokenizer.json cannot say that there is no unknown token", field="model.unk")
-            return {"type": "WordLevel", "vocab": vocab, "unk_token": literal}
+            return {"type": "WordLevel", "vocab": vocab, "unk_token": _literal_of(model.unk, unk, vocab, texts)}
+        case WordPiece():
+            return {
+                "type": "WordPiece",
+                "unk_token": _literal_of(model.unk, unk, vocab, texts),
+                "continuing_subword_prefix": model.prefix,
+                "max_input_chars_per_word": model.max_chars,
+                "vocab": vocab,
+            }
         case ByteBpe():
             return {
                 "type": "BPE",
@@ -108,3 +122,11 @@ def write_model(
                 "vocab": vocab,
                 "merges": merges,
             }
+
+
+def _literal_of(id: int | None, unk: str | None, vocab: dict[str, int], texts: dict[int, str]) -> str:
+    """Return the literal of the unknown token: Hugging Face wants a text also where it is no entry."""
+    literal = (unk or "[UNK]") if id is None else texts[id]
+    if id is None and literal in vocab:
+        raise Unsupported("tokenizer.json cannot say that there is no unknown token", field="model.unk")
+    return literal

@@ -8,10 +8,18 @@ from typing import Literal
 
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
-from tokenizer_core.stages.decoders import DecoderStage, Join
-from tokenizer_core.stages.normalizers import NormalizerStage, Prepend, Replace, Rewrite, Strip
+from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
+from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Prepend, Replace, Rewrite, Strip
 from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Behavior, Cut, Digits, PretokenizerStage, Split
+from tokenizer_core.stages.pretokenizers import (
+    Behavior,
+    Cut,
+    Digits,
+    FixedLength,
+    PretokenizerStage,
+    Punctuation,
+    Split,
+)
 
 Pair = tuple[tuple[int | Literal["A", "B"], int], ...]
 
@@ -22,9 +30,13 @@ REWRITES: dict[str, Rewrite] = {
     "NFKD": Rewrite("nfkd"),
     "Lowercase": Rewrite("lowercase"),
     "StripAccents": Rewrite("strip_accents"),
+    "ByteLevel": Rewrite("byte_level"),
 }
 CUTS: dict[str, Cut] = {
     "WhitespaceSplit": Cut("whitespace_split"),
+    "BertPreTokenizer": Cut("bert"),
+    "Whitespace": Cut("whitespace"),
+    "UnicodeScripts": Cut("unicode_scripts"),
 }
 BEHAVIORS: dict[str, Behavior] = {
     "Removed": "removed",
@@ -73,6 +85,8 @@ def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
                 stages.append(Prepend(text))
             case "Strip":
                 stages.append(Strip(left=fields.take("strip_left", bool), right=fields.take("strip_right", bool)))
+            case "BertNormalizer":
+                stages.append(_bert(fields))
             case _ if kind in REWRITES:
                 stages.append(REWRITES[kind])
             case _:
@@ -100,10 +114,18 @@ def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], boo
                 stages.append(_split(fields))
             case "Digits":
                 stages.append(Digits(individual=fields.take("individual_digits", bool)))
+            case "Punctuation":
+                behavior = fields.choice("behavior", BEHAVIORS) if fields.has("behavior") else "isolated"
+                stages.append(Punctuation(behavior))
+            case "CharDelimiterSplit":
+                stages.append(Split(Pattern("string", fields.take("delimiter", str)), "removed"))
+            case "FixedLength":
+                stages.append(_fixed_length(fields))
             case _ if kind in CUTS:
                 stages.append(CUTS[kind])
             case _:
-                raise unsupported(fields.at("type"), kind, "ByteLevel, Split, Digits, WhitespaceSplit, Sequence")
+                known = ("ByteLevel", "Split", "Digits", "Punctuation", "CharDelimiterSplit", "FixedLength", *CUTS)
+                raise unsupported(fields.at("type"), kind, ", ".join(known))
         fields.finish()
     return tuple(stages), prefix_space or False
 
@@ -119,6 +141,24 @@ def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
     if fields.take("use_regex", bool, True):
         stages.append(Split(Pattern("name", "gpt2")))
     return prefix_space
+
+
+def _bert(fields: Fields) -> Bert:
+    lowercase = fields.take("lowercase", bool)
+    strip_accents = fields.optional("strip_accents", bool)
+    return Bert(
+        clean_text=fields.take("clean_text", bool),
+        handle_chinese_chars=fields.take("handle_chinese_chars", bool),
+        strip_accents=lowercase if strip_accents is None else strip_accents,
+        lowercase=lowercase,
+    )
+
+
+def _fixed_length(fields: Fields) -> FixedLength:
+    length = fields.size("length") if fields.has("length") else 5
+    if length == 0:
+        raise unsupported(fields.at("length"), "0", "at least 1")
+    return FixedLength(length)
 
 
 def _split(fields: Fields) -> Split:
@@ -242,8 +282,14 @@ def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, .
     """Read the decoders; a byte-level model's tokens are decoded to bytes also where a file names none."""
     if value is None:
         return () if is_byte_level else (Join("spaced"),)
+    stages: list[DecoderStage] = []
     for kind, fields in _flat(value, "decoder", "decoders"):
-        if kind != "ByteLevel" or not is_byte_level:
-            raise unsupported(fields.at("type"), kind, "ByteLevel, Sequence")
-        _read_byte_level(fields)
-    return ()
+        match kind:
+            case "ByteLevel" if is_byte_level:
+                _read_byte_level(fields)
+            case "WordPiece" if not is_byte_level:
+                stages.append(WordPiece(prefix=fields.take("prefix", str), cleanup=fields.take("cleanup", bool)))
+                fields.finish()
+            case _:
+                raise unsupported(fields.at("type"), kind, "ByteLevel, WordPiece, Sequence")
+    return tuple(stages)

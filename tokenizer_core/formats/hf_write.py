@@ -12,11 +12,11 @@ from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, default_pair
 from tokenizer_core.patterns import PATTERNS
-from tokenizer_core.stages.decoders import DecoderStage, Join
+from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
 from tokenizer_core.stages.models import ByteBpe
-from tokenizer_core.stages.normalizers import NormalizerStage, Prepend, Replace, Strip
+from tokenizer_core.stages.normalizers import BERT_FLAGS, Bert, NormalizerStage, Prepend, Replace, Strip
 from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Cut, Digits, PretokenizerStage, Split
+from tokenizer_core.stages.pretokenizers import Cut, Digits, FixedLength, PretokenizerStage, Punctuation, Split
 
 _REWRITE_NAMES = {stage: name for name, stage in REWRITES.items()}
 _BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
@@ -80,6 +80,8 @@ def _decoder(config: PipelineConfig) -> dict[str, Any] | None:
 
 
 def _join(stage: DecoderStage) -> dict[str, Any]:
+    if isinstance(stage, WordPiece):
+        return {"type": "WordPiece", "prefix": stage.prefix, "cleanup": stage.cleanup}
     raise Unsupported(f"tokenizer.json cannot say the decoder {stage.type!r}", field="decoder")
 
 
@@ -101,6 +103,8 @@ def _normalizer(stage: NormalizerStage) -> dict[str, Any]:
             return {"type": "Prepend", "prepend": prefix}
         case Strip():
             return {"type": "Strip", "strip_left": stage.left, "strip_right": stage.right}
+        case Bert():
+            return {"type": "BertNormalizer", **{flag: getattr(stage, flag) for flag in BERT_FLAGS}}
         case _:
             return {"type": _REWRITE_NAMES[stage]}
 
@@ -122,12 +126,18 @@ def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
 
 
 def _cut(stage: PretokenizerStage) -> dict[str, Any]:
-    if isinstance(stage, Cut):
-        return {"type": _CUT_NAMES[stage]}
-    if isinstance(stage, Digits):
-        return {"type": "Digits", "individual_digits": stage.individual}
-    behavior = _BEHAVIOR_NAMES[stage.behavior]
-    return {"type": "Split", "pattern": _pattern(stage.pattern), "behavior": behavior, "invert": stage.invert}
+    match stage:
+        case Cut():
+            return {"type": _CUT_NAMES[stage]}
+        case Digits():
+            return {"type": "Digits", "individual_digits": stage.individual}
+        case Punctuation(behavior):
+            return {"type": "Punctuation", "behavior": _BEHAVIOR_NAMES[behavior]}
+        case FixedLength(length):
+            return {"type": "FixedLength", "length": length}
+        case Split(pattern, behavior, invert):
+            name = _BEHAVIOR_NAMES[behavior]
+            return {"type": "Split", "pattern": _pattern(pattern), "behavior": name, "invert": invert}
 
 
 def _pattern(pattern: Pattern) -> dict[str, str]:

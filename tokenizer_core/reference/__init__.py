@@ -5,15 +5,19 @@ and ``unicodedata2`` (of the kernel's Unicode version), which the ``test`` extra
 
 1. ``byte_alphabet``      the 256 printable characters that stand for bytes in GPT-2's files
 2. ``unicode_classes``    what ``\\p{L}`` and ``\\s`` mean in one pinned version of Unicode
-3. ``patterns``           the pretokenizer patterns that have names
-4. ``pretokenize``        a pattern, or several, cut a text into pieces
-5. ``merge_scan``         bytes of a piece into tokens: look at every pair, merge the best, begin again
-6. ``merge_heap``         the same from a priority queue over a linked list
-7. ``rank_file``          the same when there is no list of merges, only ranked byte strings
-8. ``added_tokens``       literals that are matched before everything else
-9. ``normalize``          rewrites of the text, and where a rewritten character came from
-10. ``utf8``              bytes to text, with U+FFFD for what is not UTF-8
-11. ``stream``            the same bit by bit
-12. ``offsets``           which part of the text each token is
-13. ``tokenizer``         all of it together
+3. ``older_tables``       what Hugging Face's library means where its tables are of other versions
+4. ``patterns``           the pretokenizer patterns that have names
+5. ``pretokenize``        a pattern, or several, cut a text into pieces
+6. ``merge_scan``         bytes of a piece into tokens: look at every pair, merge the best, begin again
+7. ``merge_heap``         the same from a priority queue over a linked list
+8. ``rank_file``          the same when there is no list of merges, only ranked byte strings
+9. ``word_piece``         words into the longest entries
+10. ``added_tokens``      literals that are matched before everything else
+11. ``normalize``         rewrites of the text, and where a rewritten character came from
+12. ``bert``              the rewrites of BERT
+13. ``utf8``              bytes to text, with U+FFFD for what is not UTF-8
+14. ``decoders``          texts of tokens to text
+15. ``stream``            the same bit by bit
+16. ``offsets``           which part of the text each token is
+17. ``tokenizer``         all of it together
 """

@@ -8,6 +8,8 @@ from typing import Any
 
 import unicodedata2
 
+from tokenizer_core.reference import bert, older_tables
+from tokenizer_core.reference.byte_alphabet import to_entry
 from tokenizer_core.reference.pretokenize import stretches
 from tokenizer_core.reference.unicode_classes import members
 
@@ -29,7 +31,7 @@ def _run(stage: Mapping[str, Any], text: str) -> str:
         return str(unicodedata2.normalize(kind.upper(), text))
     if kind == "lowercase":
         # Character by character: the final sigma is no different from any other.
-        return "".join(character.lower() for character in text)
+        return "".join(map(older_tables.lowercase, text))
     if kind == "replace":
         return "".join(stage["content"] if is_match else part for part, is_match in stretches(stage["pattern"], text))
     if kind == "prepend":
@@ -39,7 +41,11 @@ def _run(stage: Mapping[str, Any], text: str) -> str:
         text = text.lstrip(white) if stage["left"] else text
         return text.rstrip(white) if stage["right"] else text
     if kind == "strip_accents":
-        return "".join(character for character in text if ord(character) not in members("M"))
+        return "".join(character for character in text if ord(character) not in older_tables.marks())
+    if kind == "bert":
+        return bert.normalize(text, **{key: value for key, value in stage.items() if key != "type"})
+    if kind == "byte_level":
+        return to_entry(text.encode("utf-8"))
     raise ValueError(f"unknown normalizer stage {kind!r}")
 
 

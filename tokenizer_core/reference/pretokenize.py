@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 import regex
 
+from tokenizer_core.reference import older_tables
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.unicode_classes import expand, members
 
@@ -43,12 +45,8 @@ def cut(found: list[tuple[str, bool]], behavior: str) -> list[str]:
     """Turn matches and gaps into pieces.
 
     Raises:
-        ValueError: ``removed`` would lose text, or the behaviour is unknown.
+        ValueError: the behaviour is unknown.
     """
-    if behavior == "removed":
-        if any(is_match for _, is_match in found):
-            raise ValueError("the pattern leaves text outside every piece")
-        return [piece for piece, _ in found]
     if behavior == "isolated":
         return [piece for piece, _ in found]
     if behavior == "merged_with_next":
@@ -83,22 +81,88 @@ def digits(text: str, individual: bool) -> list[str]:
     return cut(found, "contiguous")
 
 
-def pretokenize(stages: Iterable[Mapping[str, Any]], text: str) -> list[str]:
+def parts(stage: Mapping[str, Any], text: str, drops: bool) -> list[tuple[str, bool]]:
+    """Tile a text with what one stage makes of it; the flag says whether a part is a piece, or is dropped.
+
+    Args:
+        stage: as the configuration has it.
+        text: a piece of the stage before.
+        drops: whether what an inverted split leaves out is dropped.
+
+    Raises:
+        ValueError: it is not dropped, or the stage is not known here.
+    """
+    kind, behavior = stage["type"], stage.get("behavior", "isolated")
+    if kind == "digits":
+        return [(piece, True) for piece in digits(text, stage["individual"])]
+    if kind == "fixed_length":
+        length = stage["length"]
+        return [(text[at : at + length], True) for at in range(0, len(text), length)]
+    if kind in {"bert", "whitespace", "whitespace_split"}:
+        return list(words(kind, text))
+    if kind == "punctuation":
+        found = [(character, ord(character) in older_tables.punctuation()) for character in text]
+        found = [
+            (part, is_match) for is_match, run in groupby(found, lambda one: one[1]) for part in joined(run, is_match)
+        ]
+    elif kind == "split":
+        found = stretches(stage["pattern"], text)
+    else:
+        raise ValueError(f"unknown pretokenizer stage {kind!r}")
+    if stage.get("invert", False):
+        found = [(part, not is_match) for part, is_match in found]
+        if behavior == "removed" and not drops and any(is_match for _, is_match in found):
+            raise ValueError("the pattern leaves text outside every piece")
+    if behavior == "removed":
+        return [(part, not is_match) for part, is_match in found]
+    return [(piece, True) for piece in cut(found, behavior)]
+
+
+def joined(run: Iterable[tuple[str, bool]], is_match: bool) -> list[str]:
+    """Keep characters that match one by one, and put those between together."""
+    characters = [character for character, _ in run]
+    return characters if is_match else ["".join(characters)]
+
+
+def words(kind: str, text: str) -> Iterator[tuple[str, bool]]:
+    """Yield runs of characters of one class; white space is dropped, and BERT's punctuation marks stand alone."""
+
+    def of(character: str) -> str:
+        code = ord(character)
+        if code in members("White_Space"):
+            return "white"
+        if kind == "bert":
+            return "mark" if code in older_tables.punctuation() else "word"
+        return "word" if kind == "whitespace_split" or code in members("Joined_Word") else "other"
+
+    for name, run in groupby(text, of):
+        if name == "mark":
+            yield from ((character, True) for character in run)
+        else:
+            yield "".join(run), name != "white"
+
+
+def places(stages: Iterable[Mapping[str, Any]], text: str, drops: bool = False) -> list[tuple[int, int]]:
     """Run the stages, each on every piece of the one before; no stage makes the whole text one piece.
+
+    Returns:
+        the places of the pieces, in characters.
 
     Raises:
         ValueError: a stage would lose text.
     """
-    pieces = [text] if text else []
+    found = [(0, len(text))] if text else []
     for stage in stages:
-        if stage["type"] == "digits":
-            pieces = [part for piece in pieces for part in digits(piece, stage["individual"])]
-            continue
         refined = []
-        for piece in pieces:
-            found = stretches(stage["pattern"], piece)
-            if stage.get("invert", False):
-                found = [(part, not is_match) for part, is_match in found]
-            refined += cut(found, stage["behavior"])
-        pieces = refined
-    return pieces
+        for start, end in found:
+            for part, is_piece in parts(stage, text[start:end], drops):
+                if is_piece:
+                    refined.append((start, start + len(part)))
+                start += len(part)
+        found = refined
+    return found
+
+
+def pretokenize(stages: Iterable[Mapping[str, Any]], text: str, drops: bool = False) -> list[str]:
+    """Return the text of each of the :func:`places`."""
+    return [text[start:end] for start, end in places(stages, text, drops)]

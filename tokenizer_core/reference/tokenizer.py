@@ -8,13 +8,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenizer_core.errors import UnknownTokenId
-from tokenizer_core.reference import utf8
+from tokenizer_core.reference import decoders, utf8
 from tokenizer_core.reference.added_tokens import Literal, split
 from tokenizer_core.reference.merge_heap import merge_heap
 from tokenizer_core.reference.merge_scan import Ranks
 from tokenizer_core.reference.normalize import byte_cuts, clean_cuts, normalize
-from tokenizer_core.reference.offsets import byte_spans, in_unit
-from tokenizer_core.reference.pretokenize import pretokenize
+from tokenizer_core.reference.offsets import in_unit
+from tokenizer_core.reference.pretokenize import places
+from tokenizer_core.reference.word_piece import word_piece
 
 if TYPE_CHECKING:
     from tokenizer_core.tokenizer import Tokenizer
@@ -47,6 +48,8 @@ class ReferenceTokenizer:
         specials = {literal.content.encode("utf-8") for literal in self._literals if literal.special}
         self._ranks = {pair: rank for rank, pair in enumerate(merges) if b"".join(pair) not in specials}
         self._merge = merge
+        self._model: dict[str, Any] = config.get("model", {"type": "byte_bpe"})
+        self._decoder: list[dict[str, Any]] = config.get("decoder", [])
         self._normalizer: list[dict[str, Any]] = config.get("normalizer", [])
         self._pretokenizer: list[dict[str, Any]] = config.get("pretokenizer", [])
         self._prefix_space: bool = config.get("prefix_space", False)
@@ -60,6 +63,12 @@ class ReferenceTokenizer:
             token: id for id, token in self._tokens.items() if id not in added or token in products or len(token) == 1
         }
 
+        self._entries: dict[str, int] = {}
+        if self._model["type"] != "byte_bpe":
+            # Text never becomes a special token.
+            texts = {id: token.decode() for id, token in self._tokens.items() if token not in specials}
+            self._entries = {text: id for id, text in texts.items()}
+
     @classmethod
     def of(cls, tokenizer: Tokenizer, merge: Callable[[bytes, Ranks], list[bytes]] = merge_heap) -> ReferenceTokenizer:
         """Take another tokenizer's public data and none of its algorithms."""
@@ -72,8 +81,8 @@ class ReferenceTokenizer:
 
     def pieces(self, text: str) -> list[str]:
         """Cut a text that holds no added token."""
-        text = normalize(self._normalizer, text)
-        return pretokenize(self._pretokenizer, self._with_space(text))
+        text = self._with_space(normalize(self._normalizer, text))
+        return [text[start:end] for start, end in self._places(text)]
 
     def encode(self, text: str, *, special_tokens: str = "reject", add_special_tokens: bool = False) -> list[int]:
         """Encode a text.
@@ -98,8 +107,29 @@ class ReferenceTokenizer:
         return b"".join(self._tokens[id] for id in ids)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Join the bytes of all ids and decode them."""
+        """Decode the bytes of all ids, or what the decoder makes of their texts."""
+        if self._decoder:
+            return decoders.decode(self._decoder, [self._tokens[id].decode() for id in ids])
         return utf8.decode(self.decode_bytes(ids))
+
+    def tokens_of(self, piece: str) -> list[tuple[int, int]]:
+        """Return the ids of one piece, each with the number of bytes that it stands for.
+
+        Raises:
+            ValueError: the model is not known here.
+        """
+        match self._model:
+            case {"type": "byte_bpe"}:
+                return [(id, len(self._tokens[id])) for id in self.encode_piece(piece.encode("utf-8"))]
+            case {"type": "word_level", "unk": unk}:
+                return [(self._entries.get(piece, unk), len(piece.encode("utf-8")))]
+            case {"type": "word_piece", "unk": unk, "prefix": prefix, "max_chars": most}:
+                found, at = [], 0
+                for id, length in word_piece(piece, self._entries, unk=unk, prefix=prefix, max_chars=most):
+                    found.append((id, len(piece[at : at + length].encode("utf-8"))))
+                    at += length
+                return found
+        raise ValueError(f"unknown model {self._model['type']!r}")
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Merge one piece."""
@@ -149,11 +179,16 @@ class ReferenceTokenizer:
     def _encode_plain(self, text: str) -> list[Token]:
         spaced = self._with_space(text)
         inserted = len(spaced) - len(text)
-        ids = [
-            id for piece in pretokenize(self._pretokenizer, spaced) for id in self.encode_piece(piece.encode("utf-8"))
-        ]
-        spans = byte_spans([self._tokens[id] for id in ids])
-        return [(id, max(start - inserted, 0), end - inserted) for id, (start, end) in zip(ids, spans, strict=True)]
+        found = []
+        for first, last in self._places(spaced):
+            at = len(spaced[:first].encode("utf-8")) - inserted
+            for id, length in self.tokens_of(spaced[first:last]):
+                found.append((id, max(at, 0), at + length))
+                at += length
+        return found
+
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        return places(self._pretokenizer, text, drops=self._model["type"] != "byte_bpe")
 
     def _in_source(self, source: str, text: str, found: list[Token]) -> list[Token]:
         cuts = byte_cuts(source, text, clean_cuts(self._normalizer, source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tokenizer_core.arguments import optional_integer
+from tokenizer_core.arguments import check_unicode, integer_of, optional_integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +29,27 @@ class WordLevel:
         return {"type": "word_level", "unk": self.unk}
 
 
-Model = ByteBpe | WordLevel
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPiece:
+    """The longest entry that a word begins with, and then the longest that goes on.
+
+    Args:
+        unk: the id of a word that is not made of entries, or ``None`` to refuse such a word.
+        prefix: what entries begin with that do not begin a word.
+        max_chars: a word of more characters is unknown.
+    """
+
+    unk: int | None
+    prefix: str = "##"
+    max_chars: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unk", optional_integer(self.unk, "unk"))
+        check_unicode(self.prefix, "prefix")
+        object.__setattr__(self, "max_chars", integer_of(self.max_chars, "max_chars", 0))
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "word_piece", "unk": self.unk, "prefix": self.prefix, "max_chars": self.max_chars}
+
+
+Model = ByteBpe | WordLevel | WordPiece

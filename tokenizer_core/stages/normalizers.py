@@ -8,7 +8,7 @@ from typing import Any, Literal
 from tokenizer_core.arguments import check_choice, check_flag, check_kind, check_unicode
 from tokenizer_core.stages.pattern import Pattern
 
-Rewriting = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents"]
+Rewriting = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "byte_level"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +67,23 @@ class Strip:
         return {"type": "strip", "left": self.left, "right": self.right}
 
 
-NormalizerStage = Rewrite | Replace | Prepend | Strip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bert:
+    """BERT's: controls are dropped, Chinese characters stand alone, accents are dropped, letters are small."""
+
+    clean_text: bool
+    handle_chinese_chars: bool
+    strip_accents: bool
+    lowercase: bool
+
+    def __post_init__(self) -> None:
+        for flag in BERT_FLAGS:
+            check_flag(getattr(self, flag), flag)
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "bert", **{flag: getattr(self, flag) for flag in BERT_FLAGS}}
+
+
+BERT_FLAGS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+
+NormalizerStage = Rewrite | Replace | Prepend | Strip | Bert

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokenizer_core.arguments import check_choice, check_flag, check_kind
+from tokenizer_core.arguments import check_choice, check_flag, check_kind, integer_of
 from tokenizer_core.stages.pattern import Pattern
 
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
-Cutting = Literal["whitespace_split"]
+Cutting = Literal["whitespace_split", "bert", "whitespace", "unicode_scripts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Digits:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A pretokenizer without settings; what it cuts at, white space, is dropped."""
+    """A pretokenizer without settings; white space that it cuts at is dropped."""
 
     type: Cutting
 
@@ -79,4 +79,41 @@ class Cut:
         return {"type": self.type}
 
 
-PretokenizerStage = Split | Digits | Cut
+@dataclass(frozen=True, slots=True)
+class Punctuation:
+    """Cut at punctuation marks."""
+
+    behavior: Behavior = "isolated"
+
+    def __post_init__(self) -> None:
+        check_choice(self.behavior, Behavior, "behavior")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "punctuation", "behavior": self.behavior}
+
+
+@dataclass(frozen=True, slots=True)
+class FixedLength:
+    """Pieces of so many characters."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", integer_of(self.length, "length", 1))
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "fixed_length", "length": self.length}
+
+
+PretokenizerStage = Split | Digits | Cut | Punctuation | FixedLength
+
+
+def keeps_text(stage: PretokenizerStage) -> bool:
+    """Tell whether all text is in pieces as it is; byte-level BPE refuses text that an inverted split leaves out."""
+    match stage:
+        case Split(_, behavior, invert):
+            return behavior != "removed" or invert
+        case Punctuation(behavior):
+            return behavior != "removed"
+        case _:
+            return isinstance(stage, Digits | FixedLength)

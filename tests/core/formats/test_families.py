@@ -9,7 +9,6 @@ from tokenizer_core import TokdError, Tokenizer
 
 FAMILIES = {
     "hf-unigram-metaspace": ("model.type", "Unigram"),
-    "hf-wordpiece-cased": ("model.type", "WordPiece"),
     "hf-bpe-llama2": ("pre_tokenizer", "SentencePiece"),
     "hf-bpe-gemma": ("", "SentencePiece"),
     "hf-bpe-clip": ("model.end_of_word_suffix", "CLIP"),

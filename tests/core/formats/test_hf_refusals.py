@@ -26,12 +26,11 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
     (changed(dropout=True), "model.dropout"),
     (changed(continuing_subword_prefix="##"), "model.continuing_subword_prefix"),
     (changed(end_of_word_suffix="</w>"), "model.end_of_word_suffix"),
-    (changed(type="WordPiece"), "model.type"),
     (changed(type="Unigram", vocab=[["a", -1.0]]), "model.type"),
     (changed(surprise=1), "model.surprise"),
     (document(surprise=1), "surprise"),
     (document(version="2.0"), "version"),
-    (document(normalizer={"type": "BertNormalizer"}), "normalizer.type"),
+    (document(normalizer={"type": "Surprise"}), "normalizer.type"),
     (
         document(normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}),
         "normalizer.normalizers[1].type",

@@ -70,14 +70,30 @@ pub enum ModelConfig {
         /// The id of a piece that is no entry.
         unk: Option<u32>,
     },
+    /// The longest entry that a word begins with, and then the longest that goes on.
+    WordPiece {
+        /// The id of a word that is not made of entries.
+        unk: Option<u32>,
+        /// What entries begin with that do not begin a word.
+        prefix: String,
+        /// A word of more characters is unknown.
+        max_chars: usize,
+    },
 }
 
 /// One step from tokens to text, over the texts of all tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DecoderStage {
     /// Tokens have a space between them: what Hugging Face does where a file names no decoder.
     Spaced,
+    /// As `Spaced`, but a token that begins with the prefix goes on with the word before.
+    WordPiece {
+        /// It is dropped.
+        prefix: String,
+        /// Spaces before punctuation and in contractions are taken away.
+        cleanup: bool,
+    },
 }
 
 /// One rewrite of the text.
@@ -115,6 +131,24 @@ pub enum NormalizerStage {
     },
     /// Combining marks (general category `M`, as in Hugging Face) are dropped.
     StripAccents,
+    /// BERT's.
+    Bert(BertRules),
+    /// Each byte becomes the character that stands for it in the byte alphabet.
+    ByteLevel,
+}
+
+/// What BERT's normalizer does, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BertRules {
+    /// Controls are dropped, and white space becomes spaces.
+    pub clean_text: bool,
+    /// Spaces are put around Chinese characters.
+    pub handle_chinese_chars: bool,
+    /// Characters are decomposed and their marks dropped.
+    pub strip_accents: bool,
+    /// Lower case, character by character.
+    pub lowercase: bool,
 }
 
 /// The pattern of a stage.
@@ -133,7 +167,7 @@ pub enum Pattern {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
-    /// Dropped in Hugging Face; refused here as uncovered text, since no text may be lost.
+    /// Dropped. With byte-level BPE, and where the gaps are what matches, it is refused as uncovered text.
     Removed,
     /// A piece of its own.
     Isolated,
@@ -166,6 +200,22 @@ pub enum PretokenizerStage {
     },
     /// Cut at white space, which is dropped.
     WhitespaceSplit,
+    /// BERT's: as `WhitespaceSplit`, and each punctuation mark is a piece.
+    Bert,
+    /// Runs of word characters, and runs of others; white space is dropped.
+    Whitespace,
+    /// Cut at punctuation marks.
+    Punctuation {
+        /// The treatment of each.
+        behavior: Behavior,
+    },
+    /// Cut where the script changes; what has no script at the beginning is dropped.
+    UnicodeScripts,
+    /// Pieces of so many characters.
+    FixedLength {
+        /// At least one.
+        length: usize,
+    },
 }
 
 /// A literal with an id of its own; the flags are those of Hugging Face.

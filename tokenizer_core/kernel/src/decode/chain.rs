@@ -1,5 +1,6 @@
 //! A chain of stages from the texts of tokens to text, one token at a time.
 
+use super::word_piece;
 use super::{Decoder, LoadId, TokenBytes};
 use crate::capacity::reserve;
 use crate::config::DecoderStage;
@@ -46,14 +47,19 @@ impl Decoder for Chain {
             if skip_special_tokens && tokens.is_special(id) {
                 continue;
             }
-            reserve(bytes, token.len() + 1);
+            let mut text = String::from_utf8_lossy(token).into_owned();
             for stage in &self.stages {
-                match stage {
-                    DecoderStage::Spaced if state.begun => bytes.push(b' '),
-                    DecoderStage::Spaced => state.begun = true,
-                }
+                text = match stage {
+                    DecoderStage::Spaced if state.begun => format!(" {text}"),
+                    DecoderStage::Spaced => text,
+                    DecoderStage::WordPiece { prefix, cleanup } => {
+                        word_piece::decode(prefix, *cleanup, text, !state.begun)
+                    }
+                };
             }
-            bytes.extend_from_slice(token);
+            state.begun = true;
+            reserve(bytes, text.len());
+            bytes.extend_from_slice(text.as_bytes());
         }
         Ok(())
     }

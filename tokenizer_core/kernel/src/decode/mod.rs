@@ -5,6 +5,7 @@ mod chain;
 mod decoder;
 mod stream;
 pub mod token_widths;
+mod word_piece;
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;

@@ -2,17 +2,20 @@
 
 mod agreement;
 mod long_text;
+mod words;
 
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::words::words_of;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::block::{PIECES, Pieces};
-use crate::config::Config;
+use crate::config::{Config, ModelConfig};
 use crate::decode::{AnyDecoder, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
 use crate::model::AnyModel;
+use crate::normalize::bert::Bert;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::output::{Sink, Stretch};
 use crate::piece_cache::CacheStatistics;
@@ -52,6 +55,8 @@ pub struct Pipeline {
     added_tokens: AddedTokens,
     normalizer: Normalizer,
     pretokenizer: Pretokenizer,
+    /// What does the work of normalizer and pretokenizer, where one pass can.
+    words: Option<Box<Bert<true>>>,
     prefix_space: bool,
     prefix_ids: Vec<u32>,
     suffix_ids: Vec<u32>,
@@ -109,7 +114,11 @@ impl Pipeline {
             missing_bytes,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
-            pretokenizer: Pretokenizer::on_level(&config.pretokenizer, level)?,
+            pretokenizer: match config.model {
+                ModelConfig::ByteBpe => Pretokenizer::on_level(&config.pretokenizer, level)?,
+                _ => Pretokenizer::dropping(&config.pretokenizer, level)?,
+            },
+            words: words_of(config),
             prefix_space: config.prefix_space,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
@@ -292,6 +301,9 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
+        if let Some(words) = &self.words {
+            return self.encode_words(words, text, start, scratch, sink);
+        }
         let normalized = self
             .normalizer
             .normalize(text, &mut context.steps)
@@ -366,16 +378,20 @@ impl Pipeline {
         let Recut { text, ends, alignment } = recut;
         let alignment = stretch.spaced.map(|spaced| spaced.then(&alignment)).unwrap_or(alignment);
         let stretch = Stretch { spaced: Some(&alignment), ..stretch };
-        scratch.longest = scratch.longest.max(text.len());
         sink.stretch_begins(&stretch);
+        self.encode_all(&text, &ends, scratch, sink).map_err(|error| error.moved(|range| stretch.source(range)))?;
+        sink.stretch_ended(&stretch, text.len());
+        Ok(())
+    }
+
+    /// Give `sink` the ids of all pieces of a text.
+    fn encode_all(&self, text: &str, ends: &[u32], scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
+        scratch.longest = scratch.longest.max(text.len());
         let mut start = 0;
         for ends in ends.chunks(PIECES) {
             scratch.ends[..ends.len()].copy_from_slice(ends);
-            start = self
-                .encode_pieces(&text, start, 0..ends.len(), scratch, sink)
-                .map_err(|error| error.moved(|range| stretch.source(range)))?;
+            start = self.encode_pieces(text, start, 0..ends.len(), scratch, sink)?;
         }
-        sink.stretch_ended(&stretch, text.len());
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod piece_ids;
 #[cfg(test)]
 mod tests;
 mod word_level;
+mod word_piece;
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use self::bpe::Bpe;
 pub use self::piece_ids::{PieceIds, Token};
 use self::word_level::WordLevel;
+use self::word_piece::WordPiece;
 use crate::config::{Config, ModelConfig};
 use crate::error::{Code, Error, Result};
 pub use crate::model::bpe::boundaries::Cuts;
@@ -99,12 +101,16 @@ pub trait Model: Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub struct Work {
     pub(crate) bpe: bpe::Work,
+    /// Those of one piece.
+    pub(crate) tokens: Vec<Token>,
 }
 
 impl Work {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         self.bpe.shrink(entries);
+        self.tokens.clear();
+        self.tokens.shrink_to(entries);
     }
 }
 
@@ -115,6 +121,8 @@ pub enum AnyModel {
     Bpe(Box<Bpe>),
     /// Whole words.
     WordLevel(Box<WordLevel>),
+    /// Parts of words.
+    WordPiece(Box<WordPiece>),
     /// A model whose tokens do not tile.
     #[cfg(test)]
     Words(Box<tests::Words>),
@@ -126,6 +134,7 @@ macro_rules! each {
         match $any {
             AnyModel::Bpe($model) => $work,
             AnyModel::WordLevel($model) => $work,
+            AnyModel::WordPiece($model) => $work,
             #[cfg(test)]
             AnyModel::Words($model) => $work,
         }
@@ -154,6 +163,9 @@ impl AnyModel {
                 Self::Bpe(Box::new(Bpe::new(vocabulary, table, never, config.ignore_merges, level)?))
             }
             ModelConfig::WordLevel { unk } => Self::WordLevel(Box::new(WordLevel::new(vocabulary, never, *unk))),
+            ModelConfig::WordPiece { unk, prefix, max_chars } => {
+                Self::WordPiece(Box::new(WordPiece::new(vocabulary, never, *unk, prefix, *max_chars)?))
+            }
         })
     }
 

@@ -1,22 +1,19 @@
 //! Rewrites that look at one character at a time, or at the ends of the text.
 
-use unicode_normalization::char::is_combining_mark;
-
 use super::Normalized;
 use super::rewriter::Rewriter;
-use crate::unicode::is_word;
+use crate::byte_level::bytes_to_text;
+use crate::unicode::older::{self, CASED, MARK};
 
 /// Lowercase each character by itself: no rule looks at its neighbours, so a final sigma becomes `σ`.
-///
-/// Every cased character is a word character. One that the pinned tables do not know is left alone, so that no id
-/// depends on the version of Unicode in the standard library.
 pub(super) fn lowercase(text: &str) -> Option<Normalized> {
     let mut rewriter = Rewriter::new(text);
     let mut lower = String::new();
+    let table = older::table();
     for (at, character) in text.char_indices() {
-        if character.is_ascii_uppercase() || (!character.is_ascii() && is_word(character)) {
+        if table.has(character, CASED) {
             lower.clear();
-            lower.extend(character.to_lowercase());
+            lower.extend(older::lowercase(character));
             rewriter.keep(at);
             rewriter.replace(at + character.len_utf8(), &lower);
         }
@@ -24,14 +21,15 @@ pub(super) fn lowercase(text: &str) -> Option<Normalized> {
     rewriter.finish()
 }
 
-/// Drop every combining mark (general category `M`: the spacing and the enclosing ones too).
+/// Drop every combining mark: the spacing and the enclosing ones too.
 pub(super) fn strip_accents(text: &str) -> Option<Normalized> {
     if text.is_ascii() {
         return None;
     }
     let mut rewriter = Rewriter::new(text);
+    let table = older::table();
     for (at, character) in text.char_indices() {
-        if !character.is_ascii() && is_combining_mark(character) {
+        if table.has(character, MARK) {
             rewriter.keep(at);
             rewriter.drop(at + character.len_utf8());
         }
@@ -55,6 +53,17 @@ pub(super) fn prepend(text: &str, prefix: &str) -> Option<Normalized> {
     let mut rewriter = Rewriter::new(text);
     if !text.is_empty() {
         rewriter.insert(prefix);
+    }
+    rewriter.finish()
+}
+
+/// Write every byte as the character that stands for it.
+pub(super) fn byte_level(text: &str) -> Option<Normalized> {
+    let mut rewriter = Rewriter::new(text);
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        rewriter.keep(at);
+        rewriter.replace(end, &bytes_to_text(&text.as_bytes()[at..end]));
     }
     rewriter.finish()
 }

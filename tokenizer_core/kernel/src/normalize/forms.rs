@@ -33,19 +33,19 @@ pub(super) struct FormRewrite {
 
 /// A character of the output and the source range it came from.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
-    character: char,
-    class: u8,
-    start: usize,
-    end: usize,
+pub(super) struct Mark {
+    pub(super) character: char,
+    pub(super) class: u8,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 /// Output characters from `first` on that came from source bytes of their own.
 #[derive(Debug, Clone, Copy)]
-struct Block {
-    first: usize,
-    start: usize,
-    end: usize,
+pub(super) struct Block {
+    pub(super) first: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 /// Buffers that are reused for every region of one text.
@@ -143,12 +143,7 @@ impl FormRewrite {
                 Form::Nfkc | Form::Nfkd => decompose_compatible(character, push),
             }
         }
-        // A stable sort, so that marks of one class keep their order, and a fast one even for a million of them.
-        for run in marks.chunk_by_mut(|left, right| left.class != 0 && right.class != 0) {
-            if !run.is_sorted_by_key(|mark| mark.class) {
-                run.sort_by_key(|mark| mark.class);
-            }
-        }
+        sort_marks(marks);
         let output = match self.form {
             Form::Nfc | Form::Nfkc => {
                 compose_marks(marks, composed);
@@ -189,6 +184,16 @@ impl Form {
     }
 }
 
+/// Put what is decomposed into canonical order.
+pub(super) fn sort_marks(marks: &mut [Mark]) {
+    // A stable sort, so that marks of one class keep their order, and a fast one even for a million of them.
+    for run in marks.chunk_by_mut(|left, right| left.class != 0 && right.class != 0) {
+        if !run.is_sorted_by_key(|mark| mark.class) {
+            run.sort_by_key(|mark| mark.class);
+        }
+    }
+}
+
 /// Compose what is decomposed and in canonical order.
 fn compose_marks(marks: &[Mark], composed: &mut Vec<Mark>) {
     composed.clear();
@@ -214,7 +219,7 @@ fn compose_marks(marks: &[Mark], composed: &mut Vec<Mark>) {
 
 /// Cut the output into the smallest blocks whose source ranges follow each other without an overlap: characters that
 /// changed places, or came from one, share a block.
-fn split_blocks(output: &[Mark], blocks: &mut Vec<Block>) {
+pub(super) fn split_blocks(output: &[Mark], blocks: &mut Vec<Block>) {
     blocks.clear();
     for (first, mark) in output.iter().enumerate() {
         let mut block = Block { first, start: mark.start, end: mark.end };

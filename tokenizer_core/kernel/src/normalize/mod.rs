@@ -1,6 +1,7 @@
 //! Rewrites of the text before it is cut, with the way back to the caller's bytes.
 
 mod alignment;
+pub(crate) mod bert;
 mod characters;
 mod forms;
 mod replace;
@@ -12,6 +13,7 @@ mod tests;
 pub use alignment::Alignment;
 pub(crate) use rewriter::Rewriter;
 
+use self::bert::{Bert, Written};
 use crate::config::NormalizerStage;
 use crate::error::{Error, Result};
 use crate::regex::StepBudget;
@@ -47,6 +49,8 @@ enum Stage {
     Prepend(String),
     Strip { left: bool, right: bool },
     StripAccents,
+    Bert(Box<Bert<false>>),
+    ByteLevel,
 }
 
 impl Normalizer {
@@ -106,6 +110,8 @@ impl Stage {
             NormalizerStage::Prepend { prefix } => Self::Prepend(prefix.clone()),
             NormalizerStage::Strip { left, right } => Self::Strip { left: *left, right: *right },
             NormalizerStage::StripAccents => Self::StripAccents,
+            NormalizerStage::Bert(rules) => Self::Bert(Box::new(Bert::new(*rules))),
+            NormalizerStage::ByteLevel => Self::ByteLevel,
         })
     }
 
@@ -117,6 +123,12 @@ impl Stage {
             Self::Prepend(prefix) => characters::prepend(text, prefix),
             Self::Strip { left, right } => characters::strip(text, *left, *right),
             Self::StripAccents => characters::strip_accents(text),
+            Self::Bert(bert) => {
+                let mut written = Written::<Alignment>::default();
+                bert.run(text, 0, &mut written);
+                Some(Normalized { text: written.text, alignment: written.trace }).filter(|new| new.text != text)
+            }
+            Self::ByteLevel => characters::byte_level(text),
         })
     }
 }

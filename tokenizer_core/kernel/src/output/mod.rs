@@ -38,6 +38,9 @@ impl Stretch<'_> {
     }
 }
 
+/// Ids that are taken from tokens at a time.
+const FEW: usize = 64;
+
 /// A receiver of ids.
 pub trait Sink {
     /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
@@ -46,12 +49,19 @@ pub trait Sink {
     /// Whether the sink is given only [the number](Self::counted) of ids and not the ids of pieces.
     const COUNTS: bool = false;
 
+    /// Whether the sink asks the stretches for places.
+    const SPANS: bool = false;
+
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
 
     /// The tokens of the next pieces, where ids alone do not say which bytes each stands for.
     fn tokens(&mut self, tokens: &[Token]) {
-        tokens.iter().for_each(|token| self.pieces(&[token.id]));
+        for few in tokens.chunks(FEW) {
+            let mut ids = [0; FEW];
+            ids.iter_mut().zip(few).for_each(|(id, token)| *id = token.id);
+            self.pieces(&ids[..few.len()]);
+        }
     }
 
     /// The number of ids of the next pieces, for a sink that counts.

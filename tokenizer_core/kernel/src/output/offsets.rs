@@ -127,6 +127,8 @@ fn tile_pairs(
 }
 
 impl Sink for Offsets<'_> {
+    const SPANS: bool = true;
+
     fn added(&mut self, id: u32, source: Range<usize>) {
         self.ids.push(id);
         let is_next = source.start == self.position;

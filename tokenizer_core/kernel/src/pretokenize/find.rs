@@ -7,6 +7,8 @@ use crate::error::{Code, Error, Result};
 use crate::regex::{Expression, OutOfSteps, StepBudget};
 use crate::simd::level::SimdLevel;
 use crate::unicode::NUMBER;
+use crate::unicode::older::{self, PUNCTUATION};
+use crate::unicode::table::Table;
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub(super) enum Finder {
     Literal(String),
     /// Each character of `\p{N}`.
     Numeric,
+    /// Each punctuation mark.
+    Punctuation(&'static Table<u16>),
 }
 
 /// Where the next search begins.
@@ -38,6 +42,11 @@ impl Finder {
             Pattern::Regex(pattern) => Expression::new(pattern).map(Box::new).map(Self::Regex),
             Pattern::String(literal) => Ok(Self::Literal(literal.clone())),
         }
+    }
+
+    /// Each punctuation mark.
+    pub(super) fn punctuation() -> Self {
+        Self::Punctuation(older::table())
     }
 
     /// The next match. One that is empty and touches the match before it is passed over.
@@ -74,6 +83,11 @@ impl Finder {
                 let start = run(text.as_bytes(), from, |class| class & NUMBER == 0);
                 let (_, length) = peek(text.as_bytes(), start);
                 Ok((length > 0).then_some((start, start + length)))
+            }
+            Self::Punctuation(table) => {
+                let mut found = text[from..].char_indices().map(|(at, mark)| (from + at, mark));
+                let mark = found.find(|(_, mark)| table.has(*mark, PUNCTUATION));
+                Ok(mark.map(|(at, mark)| (at, at + mark.len_utf8())))
             }
             Self::Literal(literal) => {
                 let found = text.get(from..).and_then(|rest| rest.find(literal.as_str()));

@@ -1,6 +1,7 @@
 //! Cuts a text into pieces; merges never cross the border of a piece.
 
 mod char_runs;
+mod classes;
 mod find;
 mod recut;
 mod rules;
@@ -44,8 +45,20 @@ impl Pretokenizer {
     /// # Errors
     /// `invalid_pattern`.
     pub fn on_level(stages: &[PretokenizerStage], level: SimdLevel) -> Result<Self> {
+        Self::compile(stages, false, level)
+    }
+
+    /// As [`Self::on_level`], but the text between the matches of a split is dropped where only matches are pieces.
+    ///
+    /// # Errors
+    /// `invalid_pattern`.
+    pub(crate) fn dropping(stages: &[PretokenizerStage], level: SimdLevel) -> Result<Self> {
+        Self::compile(stages, true, level)
+    }
+
+    fn compile(stages: &[PretokenizerStage], drops: bool, level: SimdLevel) -> Result<Self> {
         let compile = |(index, stage)| {
-            Stage::new(stage, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+            Stage::new(stage, drops, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
         };
         let stages = stages.iter().enumerate().map(compile).collect::<Result<Vec<_>>>()?;
         let cuts = |stage: &Stage| matches!(stage, Stage::Cut(_));

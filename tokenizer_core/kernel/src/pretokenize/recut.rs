@@ -1,11 +1,14 @@
 //! Stages of which one drops or rewrites text: all of them run over the whole stretch, one after the other.
 
+use super::classes;
+use super::find::{Finder, Search};
 use super::split::{Cursor, Split};
-use crate::config::PretokenizerStage;
-use crate::error::Result;
+use crate::config::{Behavior, PretokenizerStage};
+use crate::error::{Code, Error, Result};
 use crate::normalize::{Alignment, Rewriter};
 use crate::regex::StepBudget;
 use crate::simd::level::SimdLevel;
+use crate::unicode::is_whitespace;
 
 /// A stretch of text that has been cut, and of which parts were rewritten or dropped.
 #[derive(Debug)]
@@ -22,7 +25,16 @@ pub struct Recut {
 #[derive(Debug)]
 pub(super) enum Stage {
     Cut(Split),
+    /// Matches are dropped, or, `inverted`, what lies between them.
+    Drop {
+        finder: Finder,
+        inverted: bool,
+    },
     WhitespaceSplit,
+    Bert,
+    Whitespace,
+    UnicodeScripts,
+    FixedLength(usize),
 }
 
 /// The pieces that a stage makes of those of the stage before.
@@ -32,6 +44,17 @@ pub(super) struct Pieces<'t> {
 }
 
 impl Pieces<'_> {
+    /// Take the source up to `end`, where a piece ends.
+    pub(super) fn keep(&mut self, end: usize) {
+        self.text.keep(end);
+        self.end();
+    }
+
+    /// Leave out the source up to `end`.
+    pub(super) fn drop(&mut self, end: usize) {
+        self.text.drop(end);
+    }
+
     /// End a piece here, unless it would be empty.
     fn end(&mut self) {
         let position = self.text.position() as u32;
@@ -42,13 +65,29 @@ impl Pieces<'_> {
 }
 
 impl Stage {
-    pub(super) fn new(stage: &PretokenizerStage, level: SimdLevel) -> Result<Self> {
+    /// Compile a stage. `drops` says whether what a pattern leaves out may be dropped.
+    pub(super) fn new(stage: &PretokenizerStage, drops: bool, level: SimdLevel) -> Result<Self> {
         Ok(match stage {
+            PretokenizerStage::Split { pattern, behavior: Behavior::Removed, invert } if drops || !invert => {
+                let finder = Finder::new(pattern, level)?;
+                Self::Drop { finder, inverted: *invert }
+            }
             PretokenizerStage::Split { pattern, behavior, invert } => {
                 Self::Cut(Split::new(pattern, *behavior, *invert, level)?)
             }
             PretokenizerStage::Digits { individual } => Self::Cut(Split::digits(*individual)),
             PretokenizerStage::WhitespaceSplit => Self::WhitespaceSplit,
+            PretokenizerStage::Bert => Self::Bert,
+            PretokenizerStage::Whitespace => Self::Whitespace,
+            PretokenizerStage::Punctuation { behavior: Behavior::Removed } => {
+                Self::Drop { finder: Finder::punctuation(), inverted: false }
+            }
+            PretokenizerStage::Punctuation { behavior } => Self::Cut(Split::punctuation(*behavior)),
+            PretokenizerStage::UnicodeScripts => Self::UnicodeScripts,
+            PretokenizerStage::FixedLength { length: 0 } => {
+                return Err(Error::new(Code::InvalidOption, "a piece has at least one character"));
+            }
+            PretokenizerStage::FixedLength { length } => Self::FixedLength(*length),
         })
     }
 
@@ -63,20 +102,37 @@ impl Stage {
                     .map_err(|error| error.moved(|range| range.start + start..range.end + start))?
                 {}
                 for end in ends {
-                    out.text.keep(start + end as usize);
-                    out.end();
+                    out.keep(start + end as usize);
+                }
+            }
+            Self::Drop { finder, inverted } => {
+                let mut search = Search::default();
+                let found = |error: Error| error.moved(|range| range.start + start..range.end + start);
+                while let Some((from, to)) = finder.next(piece, &mut search, steps).map_err(found)? {
+                    if *inverted {
+                        out.drop(start + from);
+                        out.keep(start + to);
+                    } else {
+                        out.keep(start + from);
+                        out.drop(start + to);
+                    }
+                }
+                if *inverted {
+                    out.drop(end);
                 }
             }
             Self::WhitespaceSplit => {
-                for (at, character) in piece.char_indices().filter(|(_, character)| character.is_whitespace()) {
-                    out.text.keep(start + at);
-                    out.end();
-                    out.text.drop(start + at + character.len_utf8());
+                for (at, character) in piece.char_indices().filter(|(_, character)| is_whitespace(*character)) {
+                    out.keep(start + at);
+                    out.drop(start + at + character.len_utf8());
                 }
             }
+            Self::Bert => classes::bert(piece, start, out),
+            Self::Whitespace => classes::whitespace(piece, start, out),
+            Self::UnicodeScripts => classes::unicode_scripts(piece, start, out),
+            Self::FixedLength(length) => classes::fixed_length(piece, *length, start, out),
         }
-        out.text.keep(end);
-        out.end();
+        out.keep(end);
         Ok(())
     }
 }

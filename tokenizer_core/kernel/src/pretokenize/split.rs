@@ -39,6 +39,11 @@ impl Split {
         Self { finder: Finder::Numeric, behavior, invert: false }
     }
 
+    /// At punctuation marks.
+    pub(super) fn punctuation(behavior: Behavior) -> Self {
+        Self { finder: Finder::punctuation(), behavior, invert: false }
+    }
+
     /// The scanner, if its matches are the pieces.
     pub(super) fn scanner(&self) -> Option<Scanner> {
         match self.finder {

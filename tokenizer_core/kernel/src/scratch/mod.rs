@@ -12,6 +12,7 @@ use std::thread;
 use crate::block::{PIECES, PieceBlock};
 use crate::error::Result;
 use crate::model::{Cuts, Work};
+use crate::normalize::bert::Written;
 use crate::parallel::{allowed_cores, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
 
@@ -44,6 +45,8 @@ pub struct Scratch {
     /// Where the pieces of a few blocks end: a scanner that starts again looks again at what it had left undecided.
     pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
+    /// Words as a normalizer has rewritten them.
+    pub(crate) written: Written<()>,
     /// The longest text since the buffers were last shrunk, in bytes.
     pub(crate) longest: usize,
 }
@@ -56,6 +59,7 @@ impl Scratch {
             block: Box::default(),
             ends: [0; ENDS],
             cuts: Cuts::default(),
+            written: Written::default(),
             longest: 0,
         }
     }
@@ -68,6 +72,7 @@ impl Scratch {
         self.work.shrink(BUFFER_LIMIT);
         self.block.shrink(BUFFER_LIMIT);
         self.cuts.shrink(BUFFER_LIMIT);
+        self.written.shrink(BUFFER_LIMIT);
     }
 }
 

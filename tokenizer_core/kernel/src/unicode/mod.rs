@@ -3,6 +3,9 @@
 //! A class is a set of bits; `class` finds it in a table of two stages, and `ASCII` holds the first 128.
 
 pub mod from_utf32;
+pub(crate) mod older;
+pub(crate) mod scripts;
+pub(crate) mod table;
 pub(crate) mod utf8;
 
 /// The version of every class table; `regex-syntax` and `unicode-normalization` have the same.

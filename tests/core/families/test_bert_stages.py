@@ -1,0 +1,128 @@
+"""Stages that Hugging Face has for words: every code point, and random text, against its own ``tokenizers``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Regex, normalizers, pre_tokenizers
+
+from tests.support.texts import texts
+from tests.support.vocabularies import from_parts
+from tokenizer_core import Tokenizer
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.reference import bert
+from tokenizer_core.reference.pretokenize import pretokenize
+from tokenizer_core.stages.models import WordLevel
+from tokenizer_core.stages.normalizers import BERT_FLAGS, Bert, Rewrite
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Cut, FixedLength, Punctuation, Split
+
+FLAGS = tuple(product((True, False), repeat=len(BERT_FLAGS)))
+MARKS = st.text(
+    "a\u0301\u0323\u0334\u0345\u302e\u302f\u1b44\u0e31\u16ff\U0001d15e\U0001d165\U0001d16d\U0001e000é한\x00 中"
+)
+BEHAVIORS = ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous")
+
+
+def build(**config: Any) -> Tokenizer:
+    """Build a tokenizer of which only the pieces are looked at."""
+    return from_parts(Vocabulary.from_texts([(0, "[UNK]")], [], []), model=WordLevel(unk=0), **config)
+
+
+def normalized(tokenizer: Tokenizer, text: str) -> str:
+    return "".join(tokenizer.pieces(text))
+
+
+def code_points() -> Iterator[str]:
+    """Yield every code point between letters, some thousands in a text; of planes that are empty or private, a few."""
+    for first in (*range(0, 0x40000, 4096), *range(0x40000, 0x110000, 65536)):
+        codes = (code for code in range(first, first + 4096) if not 0xD800 <= code < 0xE000)
+        yield "".join(f"a{chr(code)}b" for code in codes)
+
+
+def flags_of(flags: tuple[bool, ...]) -> dict[str, bool]:
+    return dict(zip(BERT_FLAGS, flags, strict=True))
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_bert_normalizes_every_code_point_as_hugging_face_does(flags: tuple[bool, ...]) -> None:
+    tokenizer, peer = build(normalizer=(Bert(**flags_of(flags)),)), normalizers.BertNormalizer(**flags_of(flags))
+    for text in code_points():
+        assert normalized(tokenizer, text) == peer.normalize_str(text)
+
+
+@pytest.mark.parametrize(
+    ("stage", "peer"),
+    [
+        (Rewrite("lowercase"), normalizers.Lowercase()),
+        (Rewrite("strip_accents"), normalizers.StripAccents()),
+        (Rewrite("byte_level"), normalizers.ByteLevel()),
+    ],
+)
+def test_every_code_point_is_rewritten_as_by_hugging_face(stage: Rewrite, peer: Any) -> None:
+    tokenizer = build(normalizer=(stage,))
+    for text in code_points():
+        assert normalized(tokenizer, text) == peer.normalize_str(text)
+
+
+def test_the_reference_knows_the_older_tables() -> None:
+    for text in code_points():
+        mine = bert.normalize(text, clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
+        assert mine == normalizers.BertNormalizer().normalize_str(text)
+
+
+@given(text=texts | MARKS, flags=st.sampled_from(FLAGS))
+def test_bert_normalizes_text_as_hugging_face_and_the_reference_do(text: str, flags: tuple[bool, ...]) -> None:
+    tokenizer = build(normalizer=(Bert(**flags_of(flags)),))
+    truth = normalizers.BertNormalizer(**flags_of(flags)).normalize_str(text)
+    assert normalized(tokenizer, text) == truth == bert.normalize(text, **flags_of(flags))
+
+
+PEERS: dict[str, tuple[Any, Any]] = {
+    "bert": (Cut("bert"), pre_tokenizers.BertPreTokenizer()),
+    "whitespace": (Cut("whitespace"), pre_tokenizers.Whitespace()),
+    "whitespace split": (Cut("whitespace_split"), pre_tokenizers.WhitespaceSplit()),
+    "scripts": (Cut("unicode_scripts"), pre_tokenizers.UnicodeScripts()),
+    "three": (FixedLength(3), pre_tokenizers.FixedLength(3)),
+    "delimiter": (Split(Pattern("string", "a"), "removed"), pre_tokenizers.CharDelimiterSplit("a")),
+    **{f"punctuation {name}": (Punctuation(name), pre_tokenizers.Punctuation(name)) for name in BEHAVIORS},
+    **{
+        f"split {name} {invert}": (
+            Split(Pattern("regex", "[b1]+|c?"), name, invert),
+            pre_tokenizers.Split(Regex("[b1]+|c?"), name, invert),
+        )
+        for name in BEHAVIORS
+        for invert in (False, True)
+    },
+}
+
+
+@pytest.mark.parametrize("name", [name for name in PEERS if not name.startswith("split")])
+def test_every_code_point_is_cut_as_by_hugging_face(name: str) -> None:
+    stage, peer = PEERS[name]
+    tokenizer = build(pretokenizer=(stage,))
+    for text in code_points():
+        assert tokenizer.pieces(text) == [piece for piece, _ in peer.pre_tokenize_str(text)]
+
+
+@pytest.mark.parametrize("name", PEERS)
+@given(text=texts | st.text("abc1 .-\u3000中あ"))
+def test_text_is_cut_as_by_hugging_face(name: str, text: str) -> None:
+    stage, peer = PEERS[name]
+    pieces = build(pretokenizer=(stage,)).pieces(text)
+    assert pieces == [piece for piece, _ in peer.pre_tokenize_str(text)]
+    # The reference has no table of scripts, and takes no notice of empty matches.
+    if name != "scripts" and not name.startswith("split contiguous"):
+        assert pieces == pretokenize([stage._json()], text, drops=True)
+
+
+@given(text=texts, names=st.lists(st.sampled_from([*PEERS]), min_size=2, max_size=3))
+def test_stages_cut_what_others_have_left(text: str, names: list[str]) -> None:
+    stages, peers = zip(*(PEERS[name] for name in names), strict=True)
+    truth = pre_tokenizers.Sequence(list(peers)).pre_tokenize_str(text)
+    assert build(pretokenizer=stages).pieces(text) == [piece for piece, _ in truth]

@@ -1,0 +1,260 @@
+//! BERT's normalizer and its pretokenizer, each alone or both in one pass over the text.
+//!
+//! The order of the steps is that of Hugging Face: controls and white space, Chinese characters, decomposition without
+//! marks, lower case. All but the decomposition look at one character at a time, and the decomposition looks at more
+//! only where marks change places.
+
+use std::ops::Range;
+
+use super::Alignment;
+use super::forms::{Mark, sort_marks, split_blocks};
+use crate::config::BertRules;
+use crate::unicode::older::{
+    CASED, CHINESE, CONTROL, DECOMPOSES, NONSPACING, PUNCTUATION, REORDERED, WHITE, lowercase, table,
+};
+use crate::unicode::table::Table;
+use crate::unicode::utf8::decode;
+
+/// Takes the way back of each byte that is written, in order.
+pub(crate) trait Trace {
+    /// The next `len` bytes are the source's from `source` on, perhaps in lower case.
+    fn copied(&mut self, len: usize, source: usize);
+    /// The next `len` bytes came, as a whole, from `source`.
+    fn whole(&mut self, len: usize, source: Range<usize>);
+}
+
+impl Trace for Alignment {
+    fn copied(&mut self, len: usize, source: usize) {
+        self.push_copy(len, source);
+    }
+    fn whole(&mut self, len: usize, source: Range<usize>) {
+        self.push_whole(len, source);
+    }
+}
+
+/// Nobody asks for the way back.
+impl Trace for () {
+    #[inline(always)]
+    fn copied(&mut self, _len: usize, _source: usize) {}
+    #[inline(always)]
+    fn whole(&mut self, _len: usize, _source: Range<usize>) {}
+}
+
+/// What the pass writes.
+#[derive(Debug, Default)]
+pub(crate) struct Written<T> {
+    /// The text; if it is cut, without what lies between the pieces.
+    pub(crate) text: String,
+    /// Where the pieces end, if it is cut.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) trace: T,
+}
+
+impl<T> Written<T> {
+    /// Give back the memory of a long text, down to `entries` entries a buffer.
+    pub(crate) fn shrink(&mut self, entries: usize) {
+        self.text.clear();
+        self.text.shrink_to(entries);
+        self.ends.clear();
+        self.ends.shrink_to(entries);
+    }
+
+    /// End a piece, if one has begun.
+    #[inline(always)]
+    fn cut(&mut self) {
+        let (end, last) = (self.text.len() as u32, self.ends.last().copied().unwrap_or(0));
+        if end > last {
+            self.ends.push(end);
+        }
+    }
+}
+
+/// The compiled pass. It cuts (`CUT`) at white space, which goes, and around each punctuation mark.
+#[derive(Debug)]
+pub(crate) struct Bert<const CUT: bool> {
+    rules: BertRules,
+    table: &'static Table<u16>,
+    /// Characters without any of these bits are copied.
+    touched: u16,
+    /// The bits of each byte that the pass does not copy; those of capital letters are left out, since the copy is put
+    /// into lower case as a whole.
+    ascii: [u16; 128],
+}
+
+impl<const CUT: bool> Bert<CUT> {
+    pub(crate) fn new(rules: BertRules) -> Self {
+        let table = table();
+        let wanted = [
+            (rules.clean_text, CONTROL | WHITE),
+            (rules.handle_chinese_chars, CHINESE),
+            (rules.strip_accents, NONSPACING | DECOMPOSES | REORDERED),
+            (rules.lowercase, CASED),
+            (CUT, PUNCTUATION | WHITE),
+        ];
+        let touched = wanted.iter().filter(|(wanted, _)| *wanted).fold(0, |all, (_, bits)| all | bits);
+        let ascii = std::array::from_fn(|code| {
+            let is_space = !CUT && code == usize::from(b' ');
+            if is_space { 0 } else { table.get(code as u32) & touched & !CASED }
+        });
+        Self { rules, table, touched, ascii }
+    }
+
+    /// Append the rewritten `source`, whose first byte has the place `start` in the trace. Cut, it ends with a piece.
+    pub(crate) fn run<T: Trace>(&self, source: &str, start: usize, out: &mut Written<T>) {
+        let before = out.text.len();
+        out.text.reserve(source.len());
+        let mut at = 0;
+        while at < source.len() {
+            let (end, code, bits) = self.untouched(source.as_bytes(), at);
+            if end > at {
+                out.text.push_str(&source[at..end]);
+                out.trace.copied(end - at, start + at);
+            }
+            at = end;
+            if bits & REORDERED != 0 && !self.is_cleaned(bits) {
+                at = self.reordered(source, at, start, out);
+            } else if let Some(character) = char::from_u32(code).filter(|_| bits != 0) {
+                at += character.len_utf8();
+                self.one(character, bits, start + end..start + at, out);
+            }
+        }
+        if CUT {
+            out.cut();
+        }
+        if self.rules.lowercase {
+            out.text[before..].make_ascii_lowercase();
+        }
+    }
+
+    /// The end of the characters from `at` on that are copied, the character there and its bits; 0 at the end of the
+    /// text.
+    #[inline(always)]
+    fn untouched(&self, source: &[u8], mut at: usize) -> (usize, u32, u16) {
+        while let Some(&first) = source.get(at) {
+            if let Some(bits) = self.ascii.get(usize::from(first)) {
+                if *bits != 0 {
+                    return (at, u32::from(first), *bits);
+                }
+                at += 1;
+            } else {
+                let (code, length) = decode(source, at, first);
+                let bits = self.table.get(code) & self.touched;
+                if bits != 0 {
+                    return (at, code, bits);
+                }
+                at += length;
+            }
+        }
+        (at, 0, 0)
+    }
+
+    /// Whether the cleaning takes a character away or makes it a space.
+    fn is_cleaned(&self, bits: u16) -> bool {
+        self.rules.clean_text && bits & (CONTROL | WHITE) != 0
+    }
+
+    /// Append what one character becomes that has bits, and does not change places with others.
+    #[inline(always)]
+    fn one<T: Trace>(&self, character: char, bits: u16, source: Range<usize>, out: &mut Written<T>) {
+        if self.rules.clean_text && bits & CONTROL != 0 {
+            return;
+        }
+        if CUT && bits & WHITE != 0 {
+            return out.cut();
+        }
+        let is_chinese = self.rules.handle_chinese_chars && bits & CHINESE != 0;
+        if is_chinese {
+            self.space(source.start, out);
+        }
+        let before = out.text.len();
+        if self.is_cleaned(bits) {
+            out.text.push(' ');
+        } else if bits & (DECOMPOSES | NONSPACING) == 0 {
+            self.lowered(character, out);
+        } else {
+            self.table.decompose(character, |part| self.lowered(part, out));
+        }
+        let written = out.text.len() - before;
+        let is_one = out.text[before..].chars().nth(1).is_none();
+        // As in every rewrite, a character that becomes one of the same length keeps the places of its bytes.
+        if written == source.len() && is_one {
+            out.trace.copied(written, source.start);
+        } else {
+            out.trace.whole(written, source.clone());
+        }
+        if is_chinese {
+            self.space(source.end, out);
+        }
+    }
+
+    /// Append the characters from `at` on whose marks may change places, and return where they end.
+    #[cold]
+    fn reordered<T: Trace>(&self, source: &str, at: usize, start: usize, out: &mut Written<T>) -> usize {
+        let mut marks: Vec<Mark> = Vec::new();
+        let mut region = source.len();
+        for (offset, character) in source[at..].char_indices() {
+            let bits = self.table.get(character.into());
+            if self.rules.clean_text && bits & CONTROL != 0 {
+                continue;
+            }
+            let (first, start) = (marks.len(), start + at + offset);
+            let end = start + character.len_utf8();
+            // No white space and no Chinese character has a combining class, or becomes one that has.
+            self.table.decompose(character, |character| {
+                marks.push(Mark { character, class: self.table.combining_class(character), start, end });
+            });
+            if first > 0 && marks[first].class == 0 {
+                marks.truncate(first);
+                region = at + offset;
+                break;
+            }
+        }
+        sort_marks(&mut marks);
+        marks.retain(|mark| !self.table.has(mark.character, NONSPACING));
+        let mut blocks = Vec::new();
+        split_blocks(&marks, &mut blocks);
+        for (index, block) in blocks.iter().enumerate() {
+            let last = blocks.get(index + 1).map_or(marks.len(), |next| next.first);
+            let before = out.text.len();
+            marks[block.first..last].iter().for_each(|mark| self.lowered(mark.character, out));
+            out.trace.whole(out.text.len() - before, block.start..block.end);
+        }
+        region
+    }
+
+    /// Append a part of a character, unless it is a mark that goes.
+    fn lowered<T: Trace>(&self, part: char, out: &mut Written<T>) {
+        if self.rules.strip_accents && self.table.has(part, NONSPACING) {
+            return;
+        }
+        if self.rules.lowercase && !part.is_ascii() {
+            lowercase(part).for_each(|part| self.put(part, out));
+        } else {
+            self.put(part, out);
+        }
+    }
+
+    /// Append a character, or cut around it or instead of it.
+    fn put<T: Trace>(&self, character: char, out: &mut Written<T>) {
+        let bits = if CUT { self.table.get(character.into()) & (WHITE | PUNCTUATION) } else { 0 };
+        if bits != 0 {
+            out.cut();
+        }
+        if bits & WHITE == 0 {
+            out.text.push(character);
+        }
+        if bits != 0 {
+            out.cut();
+        }
+    }
+
+    /// A space that came from nothing.
+    fn space<T: Trace>(&self, place: usize, out: &mut Written<T>) {
+        if CUT {
+            out.cut();
+        } else {
+            out.text.push(' ');
+            out.trace.whole(1, place..place);
+        }
+    }
+}
