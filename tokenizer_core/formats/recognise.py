@@ -12,7 +12,7 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.known_ranks import DIRECTORY_FILES
 
-Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken", "gguf"]
+Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken", "gguf", "vocab_txt"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _START = 4096
@@ -34,7 +34,6 @@ _RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
 
 _FOREIGN = (
     (_SENTENCEPIECE, "a SentencePiece model (Llama 2, Gemma, T5, XLM-R)"),
-    (_WORDPIECE, "a WordPiece vocabulary (BERT)"),
     (_RWKV, "the vocabulary of RWKV World"),
 )
 """Families that are recognised, so that the refusal has a name."""
@@ -85,6 +84,8 @@ def _in_directory(path: Path) -> Source:
         # The files beside them name the special entries: they are not passed over.
         described = any(_is_there(path / name) for name in ("tokenizer_config.json", "special_tokens_map.json"))
         found.append(("vocab.json", Source("huggingface" if described else "vocab_merges", path)))
+    if _is_there(path / "vocab.txt") and _WORDPIECE.search(files.read_start(path / "vocab.txt", _START)):
+        found.append(("vocab.txt", Source("vocab_txt", path / "vocab.txt")))
     if found:
         names = tuple(name for name, _ in found[1:])
         return Source(found[0][1].format, found[0][1].path, names)
@@ -99,7 +100,7 @@ def _in_directory(path: Path) -> Source:
             return Source(_of_file(path / name), path / name)
     raise InvalidArtifact(
         f"{path} holds none of tekken.json, tokenizer.json, a rank file of a known name, vocab.json with merges.txt, "
-        "and a GGUF file; name the file",
+        "vocab.txt, and a GGUF file; name the file",
         code="unknown_format",
         field=path.name,
     )
@@ -123,8 +124,10 @@ def _of_file(path: Path) -> Format:
         return "tekken" if _TEKKEN.search(start) else "huggingface"
     if _RANK_LINE.fullmatch(start.splitlines(keepends=True)[0] if start else b""):
         return "tiktoken"
+    if _WORDPIECE.search(start):
+        return "vocab_txt"
     for sign, family in _FOREIGN:
-        if sign.match(start) or (sign is _WORDPIECE and sign.search(start)):
+        if sign.match(start):
             raise Unsupported(
                 f"{path} is {family}, which is not supported yet; use its tokenizer.json if that is byte-level BPE",
                 field=path.name,

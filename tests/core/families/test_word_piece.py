@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tokenizers.models import WordPiece as PeerModel
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
+from tests.core.encoding.test_hostile_sizes import MILLION
+from tests.core.encoding.test_hostile_sizes import SHAPES as COMMON
 from tests.support import families
 from tests.support.data import CORPORA, corpus, needs_data
 from tests.support.texts import texts
@@ -29,6 +32,15 @@ VOCAB = [
     "the", "##ing", "##tion", "un", "under", "##stand", "日", "本", "语", ".", ",", "'", "[", "]", "##'", "İ", "i", "и",
     "ии", "##и", "##", "x", "##x", "xx", "1", "##1", "\u1112\u1161\u11ab", "\u1112", "##\u1161", "##\u11ab",
 ]  # fmt: skip
+
+
+SHAPES = COMMON | {
+    "reordered marks": lambda size: "a" + "\u302e\u1b44" * (size // 2),
+    "dropped marks between": lambda size: "\u302e\u0e31" * (size // 2),
+    "syllables": lambda size: "한" * size,
+    "one word after another": lambda size: "understanding " * (size // 14),
+    "words of 100": lambda size: ("x" * 100 + " ") * (size // 101),
+}
 
 
 def made(**flags: bool | None) -> Peer:
@@ -162,3 +174,16 @@ def test_an_artifact_comes_back_the_same_and_says_that_text_is_lost(
     ids = peer.encode(text, add_special_tokens=False).ids
     assert written.encode(text, add_special_tokens=False).ids == ids
     assert written.decode(ids) == peer.decode(ids) == again.decode(ids, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_million_characters_take_seconds_and_have_the_right_ids(both: tuple[Peer, Tokenizer], shape: str) -> None:
+    peer, tokenizer = both
+    text = SHAPES[shape](100_000)
+    assert tokenizer.encode(text, special_tokens="parse").tolist() == peer.encode(text, add_special_tokens=False).ids
+    text, before = SHAPES[shape](MILLION), time.process_time()
+    found = tokenizer.offsets(text, special_tokens="parse")
+    assert found.ids.tolist() == tokenizer.encode(text, special_tokens="parse").tolist()
+    assert tokenizer.count(text, special_tokens="parse") == len(found.ids)
+    assert isinstance(tokenizer.decode(found.ids), str)
+    assert time.process_time() - before < 10

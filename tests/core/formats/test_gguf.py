@@ -140,7 +140,7 @@ REFUSED = {
         "invalid_file",
         "made.gguf",
     ),
-    **{model: (gguf(model=model), "unsupported", "tokenizer.ggml.model") for model in ("llama", "bert", "t5", "rwkv")},
+    **{model: (gguf(model=model), "unsupported", "tokenizer.ggml.model") for model in ("llama", "t5", "rwkv")},
 }
 
 
@@ -190,7 +190,7 @@ def test_the_golden_cases_are_those_of_llama_cpp(name):
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["bert-bge", "llama-spm", "phi-3"])
+@pytest.mark.parametrize("name", ["llama-spm", "phi-3"])
 def test_other_families_are_refused_by_name(name):
     with pytest.raises(TokdError) as caught:
         Tokenizer.load(shared(f"gguf/ggml-vocab-{name}.gguf"))

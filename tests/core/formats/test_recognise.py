@@ -66,7 +66,6 @@ def test_the_provenance_says_what_was_passed_over(tmp_path):
 
 FOREIGN = {
     "tokenizer.model": (b"\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\x02", "SentencePiece"),
-    "vocab.txt": (b"[PAD]\n[unused0]\n[UNK]\n", "WordPiece"),
 }
 
 

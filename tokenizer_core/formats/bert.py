@@ -1,0 +1,140 @@
+"""What all files of a BERT that are no ``tokenizer.json`` leave unsaid: the stages, and the tokens around a text.
+
+The reader of ``vocab.txt`` builds what transformers' ``BertTokenizer`` builds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.errors import InvalidArtifact, Unsupported
+from tokenizer_core.formats import files
+from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder, take_literal
+from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.stages.decoders import WordPiece as Decoder
+from tokenizer_core.stages.models import WordPiece
+from tokenizer_core.stages.normalizers import Bert
+from tokenizer_core.stages.pretokenizers import Cut
+
+VOCAB = "vocab.txt"
+_BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
+_CLASSES = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "MobileBert", "RetriBert", "SqueezeBert")
+"""Tokenizers of transformers that are ``BertTokenizer`` by another name."""
+_LITERALS = {role: f"[{role.upper()}]" for role in ("unk", "sep", "pad", "cls", "mask")}
+"""The literal of each role where no file names one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The ids of the tokens that have a role."""
+
+    unk: int | None
+    cls: int | None
+    sep: int | None
+
+
+def read(path: Path) -> TokenizerParts:
+    """Read a ``vocab.txt`` and the files beside it.
+
+    Raises:
+        ArtifactNotFound, InvalidArtifact
+        Unsupported: a class of tokenizer that has other stages.
+    """
+    found = {VOCAB: files.read(path)}
+    for file in _BESIDE:
+        if (content := files.read_optional(path.parent / file)) is not None:
+            found[file] = content
+    parts = parse(found[VOCAB], found)
+    hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
+    provenance = {"imported_from": {"format": "vocab_txt", "files": hashes}}
+    return dataclasses.replace(parts, name=files.name_of_directory(path.parent), provenance=provenance)
+
+
+def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
+    """Read the bytes of a ``vocab.txt``, which has an entry a line, and of the files beside it, by name."""
+    ids = _ids(vocab)
+    config, tokens_map = load(beside, CONFIG), load(beside, TOKENS_MAP)
+    kind = config.optional("tokenizer_class", str)
+    if kind is not None and kind.removesuffix("Fast").removesuffix("Tokenizer") not in _CLASSES:
+        raise Unsupported(
+            f"without a tokenizer.json only BertTokenizer is supported, not {kind[:80]!r}; save one with transformers",
+            field=config.at("tokenizer_class"),
+        )
+    for key, wanted in (("do_basic_tokenize", True), ("never_split", None)):
+        if config.has(key) and config.any(key) != wanted:
+            raise Unsupported(f"{config.at(key)} must be {json.dumps(wanted)}", field=config.at(key))
+    lowercase = config.take("do_lower_case", bool, True)
+    strip_accents = config.optional("strip_accents", bool)
+    normalizer = Bert(
+        clean_text=True,
+        handle_chinese_chars=config.take("tokenize_chinese_chars", bool, True),
+        strip_accents=lowercase if strip_accents is None else strip_accents,
+        lowercase=lowercase,
+    )
+    added = {token.content: token for token, _ in take_decoder(config)}
+    named: dict[str, str] = {}
+    for role, usual in _LITERALS.items():
+        literals = [take_literal(fields, f"{role}_token") for fields in (config, tokens_map)]
+        literal = next((literal for literal in literals if literal is not None), usual)
+        if literal in ids or literal in added:
+            named[role] = literal
+            id = ids.get(literal, 0)
+            added.setdefault(literal, AddedToken(id=id, content=literal, special=True))
+        elif literal != usual or role in ("unk", "cls", "sep"):
+            raise InvalidArtifact(f"{literal[:80]!r}, the {role} token, is not in {VOCAB}", field=f"{role}_token")
+    roles = {role: added[literal].id for role, literal in named.items()}
+    vocabulary = Vocabulary.from_texts([(id, entry) for entry, id in ids.items()], [], [])
+    parts = build(
+        vocabulary, tuple(added.values()), Roles(unk=roles["unk"], cls=roles["cls"], sep=roles["sep"]), normalizer
+    )
+    told = {**files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)}
+    told |= {f"{role}_token": literal for role, literal in named.items() if not told.get(f"{role}_token")}
+    settings = read_settings({**beside, CONFIG: json.dumps(told).encode()}, parts.config, parts.settings)
+    return dataclasses.replace(parts, settings=settings)
+
+
+def build(vocabulary: Vocabulary, added: Sequence[AddedToken], roles: Roles, normalizer: Bert) -> TokenizerParts:
+    """Put the parts of a BERT together."""
+    frame = None
+    if roles.cls is not None and roles.sep is not None:
+        frame = ((roles.cls, 0), ("A", 0), (roles.sep, 0), ("B", 1), (roles.sep, 1))
+    config = PipelineConfig(
+        normalizer=(normalizer,),
+        pretokenizer=(Cut("bert"),),
+        model=WordPiece(unk=roles.unk),
+        decoder=(Decoder(),),
+        added_tokens=tuple(added),
+        prefix_ids=() if roles.cls is None else (roles.cls,),
+        suffix_ids=() if roles.sep is None else (roles.sep,),
+    )
+    settings = Settings(pair_template=frame)  # type: ignore[arg-type]
+    return TokenizerParts(reserve(vocabulary, config.added_tokens), config, settings)
+
+
+def _ids(vocab: bytes) -> dict[str, int]:
+    """Number the lines; an empty one is nobody's.
+
+    Raises:
+        InvalidArtifact: the file is not UTF-8, or an entry stands twice.
+    """
+    try:
+        text = vocab.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidArtifact(f"{VOCAB} is not UTF-8 at byte {error.start}", field=VOCAB) from None
+    ids: dict[str, int] = {}
+    for id, entry in enumerate(text.removesuffix("\n").split("\n")):
+        if entry in ids:
+            raise InvalidArtifact(
+                f"{entry[:80]!r} stands in the lines {ids[entry] + 1} and {id + 1}",
+                code="duplicate_token",
+                field=f"{VOCAB} line {id + 1}",
+            )
+        if entry:
+            ids[entry] = id
+    return ids

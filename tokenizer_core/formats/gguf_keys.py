@@ -1,0 +1,91 @@
+"""The keys of a GGUF file that all families of tokenizers have: tokens, their types, roles, chat templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from tokenizer_core.config import AddedToken, Settings
+from tokenizer_core.errors import InvalidArtifact
+
+T = TypeVar("T")
+
+MODEL = "tokenizer.ggml.model"
+TOKENS, MERGES, TYPES = ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type")
+UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5
+"""Values of ``tokenizer.ggml.token_type``; 1 is normal, 6 a byte."""
+
+ROLES = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
+
+
+class Keys:
+    """The keys of the file that speak of its tokenizer; each is of the type that it must have, or refused."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+
+    def take(self, key: str, kind: type[T], default: T | None = None) -> T:
+        value = self.values.get(key, default)
+        if value is None:
+            raise InvalidArtifact(f"{key} is missing", field=key)
+        if type(value) is not kind:
+            raise InvalidArtifact(f"{key} is of another type than {kind.__name__}", field=key)
+        return value
+
+    def strings(self, key: str) -> list[str]:
+        values = self.take(key, list)
+        if values and not isinstance(values[0], str):
+            raise InvalidArtifact(f"{key} is not an array of strings", field=key)
+        return values
+
+
+def kinds(keys: Keys, count: int) -> list[int]:
+    """Return the type of every token; a file without types has normal tokens alone."""
+    values = keys.take(TYPES, list, [1] * count)
+    if len(values) != count or (values and type(values[0]) is not int):
+        raise InvalidArtifact(f"{TYPES} has {len(values)} values for {count} tokens", field=TYPES)
+    return values
+
+
+def added_tokens(keys: Keys, tokens: list[str]) -> tuple[AddedToken, ...]:
+    """Take the control and user-defined tokens; rows that a converter filled with ``[PAD7]`` are nobody's."""
+    special = {UNKNOWN: True, CONTROL: True, USER_DEFINED: False}
+    return tuple(
+        AddedToken(id=id, content=token, special=special[kind])
+        for id, (token, kind) in enumerate(zip(tokens, kinds(keys, len(tokens)), strict=True))
+        if kind in special and token != f"[PAD{id}]"
+    )
+
+
+def role_id(keys: Keys, name: str, count: int) -> int | None:
+    """Return the id of the token that has a role, by llama.cpp's name of it."""
+    key = f"tokenizer.ggml.{name}_token_id"
+    if key not in keys.values:
+        return None
+    id = keys.take(key, int)
+    if not 0 <= id < count:
+        raise InvalidArtifact(f"{key} is {id}, and there are {count} tokens", code="id_out_of_range", field=key)
+    return id
+
+
+def templates(keys: Keys) -> dict[str, str]:
+    """Return the chat templates by name."""
+    first = "tokenizer.chat_template"
+    named = [key for key in keys.values if key.startswith(f"{first}.")]
+    others = {key.removeprefix(f"{first}."): keys.take(key, str) for key in named}
+    return others | ({"default": keys.take(first, str)} if first in keys.values else {})
+
+
+def settings(keys: Keys, roles: Mapping[str, int | None], added: tuple[AddedToken, ...]) -> Settings:
+    """Return the literals of the roles and the chat templates."""
+    literals = {token.id: token.content for token in added}
+    bos, eos, pad, unk = (None if (id := roles[role]) is None else literals.get(id) for role in ROLES)
+    named = templates(keys)
+    return Settings(
+        bos=bos,
+        eos=eos,
+        pad=pad,
+        unk=unk,
+        chat_template=named.pop("default", None),
+        named_templates=tuple(sorted(named.items())),
+    )
