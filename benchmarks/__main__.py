@@ -1,14 +1,20 @@
-"""``python -m benchmarks encode|http|train|beside|memory [--short]``; ``encode`` also on texts of one's own."""
+"""``python -m benchmarks encode|http|train|beside|memory|families [--short]``; ``encode`` also on one's own texts."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, encode, memory, serving, train
+from benchmarks import beside, encode, families, memory, serving, train
 from benchmarks.corpora import missing
 
-RUNS = {"http": serving.main, "train": train.main, "beside": beside.main, "memory": memory.main}
+RUNS = {
+    "http": serving.main,
+    "train": train.main,
+    "beside": beside.main,
+    "memory": memory.main,
+    "families": families.main,
+}
 
 
 def main() -> int:

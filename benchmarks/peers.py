@@ -8,6 +8,7 @@ import sys
 
 from benchmarks.contenders import CONTENDERS
 from benchmarks.corpora import ROOT
+from benchmarks.family_openers import LIBRARIES
 from benchmarks.trainers import TRAINERS
 
 PEERS = ROOT / "benchmarks" / ".peers"
@@ -24,7 +25,9 @@ def pip_install(*packages: str) -> bool:
 
 def prepare() -> None:
     """Make the environment; a peer that does not install is left out and named."""
-    packages = {one.package for table in (CONTENDERS, TRAINERS) for one in table.values() if one.package is not None}
+    packages = {
+        one.package for table in (CONTENDERS, TRAINERS, LIBRARIES) for one in table.values() if one.package is not None
+    }
     wanted = sorted({*packages, *SERVERS})
     done = PEERS / "installed"
     if done.exists() and done.read_text(encoding="utf-8").split() == wanted:

@@ -1,0 +1,118 @@
+"""``python -m benchmarks families``: tokenizers that are not byte-level BPE, line by line on one core.
+
+Every library opens the same file and encodes the same lines, a call a line, and all lines in one call where it has one.
+Ids are proven equal first; a library with other ids gets no speed.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from typing import Any
+
+from benchmarks import machine, peers, report
+from benchmarks.corpora import LANGUAGES, data_dir
+from benchmarks.family_openers import FAMILIES
+
+TEXTS = ("english", "ja", "ru")
+ROUNDS, SHORT_ROUNDS = 5, 2
+REGIMES = {"cold": "first pass", "warm": "again", "one call": "one call"}
+"""What is measured, and its name in the table."""
+
+Rounds = dict[str, list[dict[str, Any]]]
+"""By library: the answers of its processes."""
+
+
+def ask(library: str, family: str, text: str) -> dict[str, Any] | str:
+    """Measure a library in a fresh process; return the last line of what went wrong instead."""
+    path, lines = data_dir() / FAMILIES[family].file, data_dir() / "corpora" / f"{text}.txt"
+    command = [str(peers.PYTHON), "-m", "benchmarks.family_worker", library, str(path), str(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
+    if done.returncode != 0:
+        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def judge(truth: str, rounds: Rounds) -> dict[str, dict[str, Any]]:
+    """Turn rounds into medians; a library whose ids are not those of ``truth`` gets no speed."""
+    expected = {one["proof"] for one in rounds[truth]}
+    judged: dict[str, dict[str, Any]] = {}
+    for name, answers in rounds.items():
+        if {one["proof"] for one in answers} != expected or len(expected) != 1:
+            judged[name] = {"unequal": True}
+            continue
+        regimes = {regime for one in answers for regime in one["seconds"]}
+        judged[name] = {
+            regime: statistics.median(one["bytes"] / one["seconds"][regime] / 1e6 for one in answers)
+            for regime in REGIMES
+            if regime in regimes
+        }
+    return judged
+
+
+def measure(family: str, text: str, count: int, failures: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Measure all libraries that open a family on one text, in turn."""
+    rounds: Rounds = {}
+    for _ in range(count):
+        for name in FAMILIES[family].libraries:
+            key = f"{name}, {family}"
+            if key in failures:
+                continue
+            answer = ask(name, family, text)
+            if isinstance(answer, str):
+                failures[key] = answer
+            else:
+                rounds.setdefault(name, []).append(answer)
+    truth = FAMILIES[family].truth
+    if truth not in rounds:
+        raise SystemExit(f"{truth} failed, and without it nothing is proven: {failures[f'{truth}, {family}']}")
+    return judge(truth, rounds)
+
+
+def ratio(cells: dict[str, dict[str, Any]], regime: str) -> float | None:
+    """Divide our speed by that of the best peer in the same regime; a peer without the regime counts by its calls."""
+    ours = cells.get(report.OURS, {}).get(regime)
+    peers_of = [cell for name, cell in cells.items() if name != report.OURS and not cell.get("unequal")]
+    others: list[float] = [cell[regime] if regime in cell else cell["warm"] for cell in peers_of]
+    return ours / max(others) if ours and others else None
+
+
+def table(family: str, by_text: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """Write the table of one family: MB/s, and how many times the best peer we are."""
+    heads = [f"{LANGUAGES[text]}, {name}" for text in by_text for name in REGIMES.values()]
+    lines = [f"## {family}", "", report.row(["MB/s", *heads]), report.row(["---"] * (len(heads) + 1))]
+    for name in FAMILIES[family].libraries:
+        cells = [by_text[text].get(name, {}) for text in by_text]
+        shown = [
+            "other ids" if cell.get("unequal") else f"{cell[regime]:.1f}" if regime in cell else ""
+            for cell in cells
+            for regime in REGIMES
+        ]
+        lines.append(report.row([name, *shown]))
+    ratios = [ratio(cells, regime) for cells in by_text.values() for regime in REGIMES]
+    lines.append(report.row(["tokd / best peer", *("" if one is None else f"{one:.1f}" for one in ratios)]))
+    return "\n".join(lines)
+
+
+def main(*, short: bool) -> int:
+    """Measure, write results and print the tables; fail if tokd itself is unequal."""
+    peers.prepare()
+    texts = TEXTS[:1] if short else TEXTS
+    failures: dict[str, str] = {}
+    results: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+    for family in FAMILIES:
+        results[family] = {}
+        for text in texts:
+            print(f"measuring {family} on {LANGUAGES[text]}", file=sys.stderr)
+            results[family][text] = measure(family, text, SHORT_ROUNDS if short else ROUNDS, failures)
+    document = {"machine": machine.describe(), "results": results, "failures": failures}
+    text = "\n\n".join(table(family, by_text) for family, by_text in results.items())
+    left_out = "".join(f"\n{name} is left out: {why}" for name, why in failures.items())
+    if not short:
+        report.write("families", document, text + left_out)
+    print(text + left_out)
+    ours = [by_text.get(report.OURS, {}) for texts in results.values() for by_text in texts.values()]
+    return int(any(not cell or cell.get("unequal") for cell in ours))

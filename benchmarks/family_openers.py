@@ -1,0 +1,95 @@
+"""How each library opens a tokenizer of another family, from one file at hand.
+
+Nothing heavy is imported before a library is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """What one library does.
+
+    Attributes:
+        encode: ids of one text, in whatever the library gives.
+        ids_of: turns an answer of ``encode`` into integers; not timed.
+        encode_all: ids of many texts in one call, if the library has one.
+        rows_of: turns an answer of ``encode_all`` into the integers of all rows; not timed.
+    """
+
+    encode: Callable[[str], Any]
+    ids_of: Callable[[Any], Iterable[int]] = iter
+    encode_all: Callable[[Sequence[str]], Any] | None = None
+    rows_of: Callable[[Any], Iterable[int]] = iter
+
+
+def _tokd(path: Path) -> Encoder:
+    from tokenizer_core import Tokenizer
+
+    tok = Tokenizer.load(path)
+    return Encoder(
+        encode=lambda text: tok.encode(text, special_tokens="parse"),
+        encode_all=lambda texts: tok.encode_batch(texts, special_tokens="parse", threads=1),
+        rows_of=lambda answer: answer.ids,
+    )
+
+
+def _tokenizers(path: Path) -> Encoder:
+    import tokenizers
+
+    tok = tokenizers.Tokenizer.from_file(str(path))
+    return Encoder(
+        encode=lambda text: tok.encode(text, add_special_tokens=False),
+        ids_of=lambda answer: answer.ids,
+        encode_all=lambda texts: tok.encode_batch(texts, add_special_tokens=False),
+        rows_of=lambda answer: (id for row in answer for id in row.ids),
+    )
+
+
+def _kitoken(path: Path) -> Encoder:
+    import kitoken
+
+    tok = kitoken.Kitoken.from_tokenizers_file(str(path))
+    return Encoder(
+        encode=lambda text: tok.encode(text, True),
+        encode_all=lambda texts: tok.encode_all(texts, True),
+        rows_of=lambda answer: (id for row in answer for id in row),
+    )
+
+
+@dataclass(frozen=True)
+class Library:
+    """One library: what pip calls it, and how it opens a file."""
+
+    package: str | None
+    open: Callable[[Path], Encoder]
+
+
+LIBRARIES = {
+    "tokd": Library(None, _tokd),
+    "tokenizers": Library("tokenizers", _tokenizers),
+    "kitoken": Library("kitoken", _kitoken),
+}
+"""Every library, by its name in the table."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One tokenizer: its file in the folder of data, who opens it, and whose ids are right."""
+
+    file: str
+    libraries: tuple[str, ...]
+    truth: str
+
+
+FAMILIES = {
+    "WordPiece": Family(
+        "families/hf-wordpiece-uncased/tokenizer.json", ("tokd", "tokenizers", "kitoken"), "tokenizers"
+    ),
+}
+"""What is measured."""
