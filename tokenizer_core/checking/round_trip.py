@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unicodedata
 from typing import Any
 
-from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
+from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, not_applicable, passed
 from tokenizer_core.checking.texts import covered, every_character, hard, prose
+from tokenizer_core.stages.normalizers import Rewrite
 from tokenizer_core.tokenizer import Tokenizer
+
+_EQUIVALENT = (Rewrite("nfc"), Rewrite("nfd"))
+"""Normalizers that change a text into one that means the same."""
 
 CONTEXT = 24
 """Characters shown around the first difference."""
@@ -18,8 +23,12 @@ def round_trip(tokenizer: Tokenizer) -> Finding:
 
     Characters that need a byte without a token are left out, and these bytes named.
 
-    A tokenizer that normalizes may return a canonically equivalent text (``é`` for ``e`` and an accent), nothing else.
+    A tokenizer that normalizes may return a canonically equivalent text (``é`` for ``e`` and an accent), nothing else;
+    one that drops or rewrites text promises nothing.
     """
+    others = tuple(stage for stage in tokenizer.config.normalizer if stage not in _EQUIVALENT)
+    if not dataclasses.replace(tokenizer.config, normalizer=others).lossless:
+        return not_applicable("the pipeline drops or rewrites text, as its manifest says (lossless: false)")
     texts = {**hard(tokenizer), **prose(tokenizer), "every character": covered(every_character(), tokenizer)}
     equivalent: list[str] = []
     broken: list[dict[str, Any]] = []
