@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokenizer_core.checking.every_special import every_special
+from tokenizer_core.checking.every_special import every_special, protocol_ids
 from tokenizer_core.checking.report import Finding, excerpt
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -22,9 +22,7 @@ def _problem(tokenizer: Tokenizer, literal: str, id: int) -> str | None:
     if parsed != [id]:
         return f"is encoded to {excerpt(str(parsed))} under parse"
     as_text = tokenizer.encode(literal, special_tokens="text").tolist()
-    # What a model does not know becomes its unknown token, which is a special one.
-    unknown = getattr(tokenizer.config.model, "unk", None)
-    if set(tokenizer.special_tokens.values()).difference([unknown]).intersection(as_text):
+    if protocol_ids(tokenizer).intersection(as_text):
         return f"is encoded to {excerpt(str(as_text))} under text"
     if tokenizer.decode([id]) != literal:
         return f"is decoded to {excerpt(repr(tokenizer.decode([id])))}"

@@ -33,3 +33,8 @@ def every_special(
             broken=broken[:MAX_EXAMPLES],
         )
     return passed(f"each of {len(specials)} {right}", special_tokens=len(specials))
+
+
+def protocol_ids(tokenizer: Tokenizer) -> set[int]:
+    """Return the ids of special tokens but the unknown one, which is what a model makes of text it does not know."""
+    return set(tokenizer.special_tokens.values()) - {getattr(tokenizer.config.model, "unk", None)}

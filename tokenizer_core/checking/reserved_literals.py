@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokenizer_core.checking.every_special import every_special
+from tokenizer_core.checking.every_special import every_special, protocol_ids
 from tokenizer_core.checking.report import Finding
 from tokenizer_core.errors import ReservedLiteral
 from tokenizer_core.tokenizer import Tokenizer
@@ -32,9 +32,9 @@ def _problem(tokenizer: Tokenizer, literal: str, id: int) -> str | None:
     else:
         return "is not refused by default"
     as_text = tokenizer.encode(text, special_tokens="text").tolist()
-    if set(tokenizer.special_tokens.values()).intersection(as_text):
+    if protocol_ids(tokenizer).intersection(as_text):
         return "becomes a control token under text"
     parsed = tokenizer.encode(text, special_tokens="parse").tolist()
-    if parsed.count(id) != 1:
+    if parsed.count(id) != 1 and (id in protocol_ids(tokenizer) or id not in parsed):
         return f"becomes its id {parsed.count(id)} times under parse"
     return None

@@ -21,7 +21,8 @@ from tests.core.encoding.test_hostile_sizes import SHAPES as COMMON
 from tests.support import families
 from tests.support.data import CORPORA, corpus, needs_data
 from tests.support.texts import texts
-from tokenizer_core import Tokenizer
+from tokenizer_core import Tokenizer, check
+from tokenizer_core.checking.report import Status
 from tokenizer_core.reference import bert
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
 
@@ -187,3 +188,16 @@ def test_a_million_characters_take_seconds_and_have_the_right_ids(both: tuple[Pe
     assert tokenizer.count(text, special_tokens="parse") == len(found.ids)
     assert isinstance(tokenizer.decode(found.ids), str)
     assert time.process_time() - before < 10
+
+
+def test_the_audit_promises_only_what_is_true(both: tuple[Peer, Tokenizer]) -> None:
+    report = check(both[1])
+    assert report.ok, report.failures
+    assert {point.name for point in report.points if point.status is Status.PASSED} == {
+        "atomic specials",
+        "fertility",
+        "reserved literals",
+        "offsets",
+        "throughput",
+        "determinism",
+    }
