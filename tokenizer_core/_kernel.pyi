@@ -44,6 +44,10 @@ class Vocabulary:
         """Read ``model.vocab`` and ``model.merges``; the rest of the document comes back as JSON text."""
 
     @staticmethod
+    def from_sentencepiece(data: bytes) -> tuple[Vocabulary, str]:
+        """Read a SentencePiece model: its pieces with their scores, and all else of it that changes an id, as JSON."""
+
+    @staticmethod
     def from_vocab_merges(vocab: bytes, merges: bytes) -> Vocabulary:
         """Read GPT-2's ``vocab.json`` and ``merges.txt``."""
 

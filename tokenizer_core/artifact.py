@@ -23,7 +23,7 @@ from tokenizer_core.errors import (
     InvalidArtifact,
     Unsupported,
 )
-from tokenizer_core.formats import files, hf_json, pair_table
+from tokenizer_core.formats import files, hf_json, pair_table, sentencepiece
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.stages.pretokenizers import PretokenizerStage, Split
 
@@ -31,7 +31,9 @@ SCHEMA = 1
 """The version of the manifest; another one is refused."""
 
 MANIFEST = "manifest.json"
-FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
+TOKENIZERS = ("tokenizer.json", sentencepiece.MODEL)
+"""Files that hold the tokenizer; an artifact has one of them."""
+FILES = (*TOKENIZERS, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
 """Files of an artifact beside its manifest."""
 
 BASE_ARTIFACT = "artifacts/base"
@@ -81,16 +83,19 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
 
     path = place_of(path)
     name = files.name_of_directory(path) if name is None else files.check_name(name)
-    rendered = hf_write.render(parts)
+    if parts.sentencepiece is None:
+        rendered = hf_write.render(parts)
+    else:
+        rendered = {sentencepiece.MODEL: parts.sentencepiece, **hf_write.render_beside(parts)}
     if pair_table.wanted(parts):
         rendered[pair_table.NAME] = pair_table.render(parts)
     # With its metadata: a role that no token has would be refused by whoever opens the artifact.
-    again = hf_json.parse(rendered["tokenizer.json"], rendered)
+    again = _parse(rendered)
     if tokenizer_hash(again) != tokenizer_hash(parts):
         raise Unsupported(
-            "tokenizer.json cannot say this tokenizer: what is read from it is another one; where pieces are taken "
-            "whole, an added token that is not special needs the first id behind the others",
-            field="tokenizer.json",
+            f"{next(iter(rendered))} cannot say this tokenizer: what is read from it is another one; where pieces are "
+            "taken whole, an added token that is not special needs the first id behind the others",
+            field=next(iter(rendered)),
         )
     manifest = _manifest(parts, name, {file: files.sha256(data) for file, data in rendered.items()})
     text = json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False)
@@ -167,13 +172,19 @@ def _read(directory: int) -> TokenizerParts:
             field=f"{MANIFEST}.unicode_version",
         )
     contents = _read_files(Fields(fields.take("files", dict), f"{MANIFEST}.files"), directory)
-    parts = hf_json.parse(contents["tokenizer.json"], contents)
+    parts = _parse(contents)
     name = files.check_name(fields.take("name", str))
     parts = dataclasses.replace(parts, name=name, provenance=fields.take("provenance", dict))
     _check_derived(manifest, _manifest(parts, name, manifest["files"]))
     if pair_table.NAME in contents:
         pair_table.check(parts, contents[pair_table.NAME])
     return parts
+
+
+def _parse(contents: Mapping[str, bytes]) -> TokenizerParts:
+    if (model := contents.get(sentencepiece.MODEL)) is not None:
+        return sentencepiece.parse(model, contents)
+    return hf_json.parse(contents["tokenizer.json"], contents)
 
 
 def _read_file(name: str, directory: int) -> bytes:
@@ -184,8 +195,8 @@ def _pinned(expected: Fields, directory: int) -> dict[str, str]:
     """Return the hash of every file that the manifest lists; any other that a program would read is refused."""
     hashes = {file: expected.take(file, str) for file in FILES if expected.has(file)}
     expected.finish()
-    if "tokenizer.json" not in hashes:
-        raise InvalidArtifact("the manifest does not list tokenizer.json", field=expected.path)
+    if sum(file in hashes for file in TOKENIZERS) != 1:
+        raise InvalidArtifact(f"the manifest does not list one of {' and '.join(TOKENIZERS)}", field=expected.path)
     present = set(os.listdir(directory))
     for file in (*FILES, *_UNPINNED):
         if file in present and file not in hashes:

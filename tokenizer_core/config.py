@@ -199,13 +199,18 @@ def _check_json(text: str, field: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerParts:
-    """The parts of a tokenizer: the result of every reader, the input of the facade."""
+    """The parts of a tokenizer: the result of every reader, the input of the facade.
+
+    Attributes:
+        sentencepiece: the model's file, from which an artifact is read again.
+    """
 
     vocabulary: Vocabulary
     config: PipelineConfig
     settings: Settings = field(default_factory=Settings)
     name: str = "tokenizer"
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    sentencepiece: bytes | None = None
 
     def __post_init__(self) -> None:
         check_kind(self.vocabulary, Vocabulary, "vocabulary")
@@ -213,3 +218,4 @@ class TokenizerParts:
         check_kind(self.settings, Settings, "settings")
         check_unicode(self.name, "name")
         check_kind(self.provenance, Mapping, "provenance")
+        check_kind(self.sentencepiece, bytes | None, "sentencepiece")

@@ -10,7 +10,17 @@ from tokenizer_core import artifact, hub
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.formats import bert, files, gguf, hf_json, known_ranks, tekken, tiktoken, vocab_merges
+from tokenizer_core.formats import (
+    bert,
+    files,
+    gguf,
+    hf_json,
+    known_ranks,
+    sentencepiece,
+    tekken,
+    tiktoken,
+    vocab_merges,
+)
 from tokenizer_core.formats.recognise import Format, Source, recognise
 
 
@@ -74,6 +84,8 @@ def _read(source: Source, pattern: str | None, special_tokens: Mapping[str, int]
             return hf_json.read(path)
         case "tekken":
             return tekken.read(path)
+        case "sentencepiece":
+            return sentencepiece.read(path)
         case "gguf":
             return gguf.read(path)
         case "vocab_txt":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, TypeVar
 
 from tokenizer_core.errors import InvalidArtifact, Unsupported
@@ -86,6 +87,13 @@ class Fields:
         if not 0 <= value < 1 << 32:
             raise InvalidArtifact(f"{self.at(key)} must be from 0 to 2^32 - 1", field=self.at(key))
         return value
+
+    def base64(self, key: str) -> bytes:
+        """Take bytes that are written in base64."""
+        try:
+            return base64.b64decode(self.take(key, str), validate=True)
+        except ValueError:
+            raise InvalidArtifact(f"{self.at(key)} is not base64", field=self.at(key)) from None
 
     def rest(self) -> dict[str, object]:
         """Take all that is left."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats.fields import Fields, unsupported
-from tokenizer_core.stages.models import ByteBpe, Model, WordLevel, WordPiece
+from tokenizer_core.errors import InvalidArtifact, Unsupported
+from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.stages.models import ByteBpe, Model, Symbols, Unigram, WordLevel, WordPiece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,17 @@ def _word_piece(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
     return ModelPart(model=model, unk=unk)
 
 
+def _unigram(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
+    unk = fields.any("unk_id")
+    if unk is not None:
+        unk = identifier(unk, fields.at("unk_id"))
+        if unk >= vocabulary.id_limit:
+            raise InvalidArtifact(f"no entry has the id {unk}", code="unknown_token_id", field=fields.at("unk_id"))
+    byte_fallback = fields.take("byte_fallback", bool, False)
+    entry = None if unk is None else (vocabulary.token_bytes(unk) or b"").decode()
+    return ModelPart(model=Unigram(unk=unk, byte_fallback=byte_fallback), unk=entry)
+
+
 def _not_yet(family: str) -> Callable[[Fields, Vocabulary], ModelPart]:
     def refuse(_fields: Fields, _vocabulary: Vocabulary) -> ModelPart:
         raise Unsupported(f"model.type: {family}, which is not supported yet", field="model.type")
@@ -77,7 +88,7 @@ def _not_yet(family: str) -> Callable[[Fields, Vocabulary], ModelPart]:
 _READERS: dict[str, Callable[[Fields, Vocabulary], ModelPart]] = {
     "BPE": _bpe,
     "WordLevel": _word_level,
-    "Unigram": _not_yet("Unigram (T5, XLM-R, ALBERT)"),
+    "Unigram": _unigram,
     "WordPiece": _word_piece,
 }
 
@@ -88,6 +99,7 @@ def write_model(
     merges: list[Any],
     texts: dict[int, str],
     *,
+    scores: list[float],
     ignore_merges: bool,
     unk: str | None,
 ) -> dict[str, Any]:
@@ -96,6 +108,7 @@ def write_model(
     Args:
         vocab: ids by entry.
         texts: entries and literals of added tokens by id.
+        scores: of entries, by id.
         unk: the literal of the unknown token.
     """
     match model:
@@ -109,6 +122,22 @@ def write_model(
                 "max_input_chars_per_word": model.max_chars,
                 "vocab": vocab,
             }
+        case Unigram():
+            if (
+                model.sums != "double"
+                or model.reserved
+                or model.user_defined
+                or not texts.keys() >= set(range(len(scores)))
+            ):
+                raise Unsupported("tokenizer.json cannot say this Unigram model of SentencePiece", field="model")
+            return {
+                "type": "Unigram",
+                "unk_id": model.unk,
+                "vocab": [[texts[id], score] for id, score in enumerate(scores)],
+                "byte_fallback": model.byte_fallback,
+            }
+        case Symbols():
+            raise Unsupported(f"tokenizer.json has no model over each {model.unit}", field="model")
         case ByteBpe():
             return {
                 "type": "BPE",

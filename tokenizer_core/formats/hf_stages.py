@@ -9,7 +9,7 @@ from typing import Literal
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
-from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Prepend, Replace, Rewrite, Strip
+from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Precompiled, Prepend, Replace, Rewrite, Strip
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import (
     Behavior,
@@ -31,6 +31,7 @@ REWRITES: dict[str, Rewrite] = {
     "Lowercase": Rewrite("lowercase"),
     "StripAccents": Rewrite("strip_accents"),
     "ByteLevel": Rewrite("byte_level"),
+    "Nmt": Rewrite("nmt"),
 }
 CUTS: dict[str, Cut] = {
     "WhitespaceSplit": Cut("whitespace_split"),
@@ -87,6 +88,8 @@ def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
                 stages.append(Strip(left=fields.take("strip_left", bool), right=fields.take("strip_right", bool)))
             case "BertNormalizer":
                 stages.append(_bert(fields))
+            case "Precompiled":
+                stages.append(Precompiled(fields.base64("precompiled_charsmap")))
             case _ if kind in REWRITES:
                 stages.append(REWRITES[kind])
             case _:

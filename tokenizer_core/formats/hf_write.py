@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -14,7 +15,16 @@ from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, default_
 from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
 from tokenizer_core.stages.models import ByteBpe
-from tokenizer_core.stages.normalizers import BERT_FLAGS, Bert, NormalizerStage, Prepend, Replace, Strip
+from tokenizer_core.stages.normalizers import (
+    BERT_FLAGS,
+    Bert,
+    NormalizerStage,
+    Precompiled,
+    Prepend,
+    Replace,
+    SentencePieceRules,
+    Strip,
+)
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Cut, Digits, FixedLength, PretokenizerStage, Punctuation, Split
 
@@ -30,9 +40,13 @@ def render(parts: TokenizerParts) -> dict[str, bytes]:
     Raises:
         Unsupported: a pipeline that the layout cannot say.
     """
+    return {"tokenizer.json": _compact(_tokenizer(parts)), **render_beside(parts)}
+
+
+def render_beside(parts: TokenizerParts) -> dict[str, bytes]:
+    """Write the files of the layout beside the one that holds the tokenizer."""
     settings = parts.settings
     rendered = {
-        "tokenizer.json": _compact(_tokenizer(parts)),
         "tokenizer_config.json": _pretty(_tokenizer_config(parts)),
         "special_tokens_map.json": _pretty(_tokens_map(settings)),
     }
@@ -68,7 +82,13 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
         "post_processor": _post_processor(config, parts.settings, texts),
         "decoder": _decoder(config),
         "model": write_model(
-            config.model, vocab, merges, texts, ignore_merges=config.ignore_merges, unk=parts.settings.unk
+            config.model,
+            vocab,
+            merges,
+            texts,
+            scores=parts.vocabulary.scores(),
+            ignore_merges=config.ignore_merges,
+            unk=parts.settings.unk,
         ),
     }
 
@@ -82,7 +102,8 @@ def _decoder(config: PipelineConfig) -> dict[str, Any] | None:
 def _join(stage: DecoderStage) -> dict[str, Any]:
     if isinstance(stage, WordPiece):
         return {"type": "WordPiece", "prefix": stage.prefix, "cleanup": stage.cleanup}
-    raise Unsupported(f"tokenizer.json cannot say the decoder {stage.type!r}", field="decoder")
+    kind = stage._json()["type"]
+    raise Unsupported(f"tokenizer.json cannot say the decoder {kind!r}", field="decoder")
 
 
 def _added(token: AddedToken) -> dict[str, Any]:
@@ -105,6 +126,13 @@ def _normalizer(stage: NormalizerStage) -> dict[str, Any]:
             return {"type": "Strip", "strip_left": stage.left, "strip_right": stage.right}
         case Bert():
             return {"type": "BertNormalizer", **{flag: getattr(stage, flag) for flag in BERT_FLAGS}}
+        case Precompiled(charsmap):
+            return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
+        case SentencePieceRules():
+            message = (
+                "tokenizer.json cannot say how SentencePiece normalizes; the artifact holds tokenizer.model itself"
+            )
+            raise Unsupported(message, field="normalizer")
         case _:
             return {"type": _REWRITE_NAMES[stage]}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tokenizer_core.errors import InvalidArtifact, Unsupported
-from tokenizer_core.formats import files
+from tokenizer_core.formats import files, sentencepiece
 from tokenizer_core.formats.known_ranks import DIRECTORY_FILES
 
-Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken", "gguf", "vocab_txt"]
+Format = Literal["huggingface", "tiktoken", "vocab_merges", "tekken", "sentencepiece", "gguf", "vocab_txt"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _START = 4096
@@ -26,19 +26,13 @@ _TEKKEN = re.compile(rb'"(?:default_vocab_size|token_bytes)"\s*:')
 
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n?")
 
-_SENTENCEPIECE = re.compile(rb"\x0a.\x0a.", re.DOTALL)
-"""A message whose first field is a message whose first field is text: the first piece of a SentencePiece model."""
-
 _WORDPIECE = re.compile(rb"(?:^|\n)\[(?:UNK|PAD)\]\r?\n")
 _RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
 
-_FOREIGN = (
-    (_SENTENCEPIECE, "a SentencePiece model (Llama 2, Gemma, T5, XLM-R)"),
-    (_RWKV, "the vocabulary of RWKV World"),
-)
+_FOREIGN = ((_RWKV, "the vocabulary of RWKV World"),)
 """Families that are recognised, so that the refusal has a name."""
 
-_FOREIGN_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt")
+_FOREIGN_FILES = ("vocab.txt",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +74,9 @@ def _in_directory(path: Path) -> Source:
     for name in DIRECTORY_FILES:
         if _is_there(path / name) and _RANK_LINE.match(files.read_start(path / name, _START)):
             found.append((name, Source("tiktoken", path / name)))
+    for name in sentencepiece.NAMES:
+        if _is_there(path / name) and _is_sentencepiece(files.read_start(path / name, _START)):
+            found.append((name, Source("sentencepiece", path / name)))
     if _is_there(path / "vocab.json") and _is_there(path / "merges.txt"):
         # The files beside them name the special entries: they are not passed over.
         described = any(_is_there(path / name) for name in ("tokenizer_config.json", "special_tokens_map.json"))
@@ -99,8 +96,8 @@ def _in_directory(path: Path) -> Source:
         if _is_there(path / name):
             return Source(_of_file(path / name), path / name)
     raise InvalidArtifact(
-        f"{path} holds none of tekken.json, tokenizer.json, a rank file of a known name, vocab.json with merges.txt, "
-        "vocab.txt, and a GGUF file; name the file",
+        f"{path} holds none of tekken.json, tokenizer.json, a SentencePiece model or rank file of a known name, "
+        "vocab.json with merges.txt, vocab.txt, and a GGUF file; name the file",
         code="unknown_format",
         field=path.name,
     )
@@ -108,6 +105,11 @@ def _in_directory(path: Path) -> Source:
 
 def _is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110  Path.exists raises where a directory cannot be searched
+
+
+def _is_sentencepiece(start: bytes) -> bool:
+    """Tell whether the first field is a message whose first field is a text in it: the first piece of a model."""
+    return len(start) > 4 and start[0] == start[2] == 0x0A and 0 < start[3] <= start[1] - 2 < 0x80
 
 
 def _of_file(path: Path) -> Format:
@@ -122,6 +124,8 @@ def _of_file(path: Path) -> Format:
         )
     if start.lstrip().startswith(b"{"):
         return "tekken" if _TEKKEN.search(start) else "huggingface"
+    if _is_sentencepiece(start):
+        return "sentencepiece"
     if _RANK_LINE.fullmatch(start.splitlines(keepends=True)[0] if start else b""):
         return "tiktoken"
     if _WORDPIECE.search(start):
@@ -133,7 +137,8 @@ def _of_file(path: Path) -> Format:
                 field=path.name,
             )
     raise InvalidArtifact(
-        f"{path} is neither JSON nor a rank file; say what it is with --format {'|'.join(FORMATS)}",
+        f"{path} is neither JSON, a SentencePiece model nor a rank file; say what it is with --format "
+        f"{'|'.join(FORMATS)}",
         code="unknown_format",
         field=path.name,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokenizer_core.arguments import check_choice, check_flag, check_unicode
+from tokenizer_core.arguments import check_choice, check_flag, check_unicode, integer_of, optional_integer, tuple_of
 
 Joining = Literal["spaced"]
 
@@ -41,4 +41,44 @@ class WordPiece:
         return {"type": "word_piece", "prefix": self.prefix, "cleanup": self.cleanup}
 
 
-DecoderStage = Join | WordPiece
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentencePieceText:
+    """Decode as SentencePiece does; the only stage.
+
+    Args:
+        unk, unk_surface: the unknown token, and what it becomes.
+        control: tokens that become nothing.
+        byte_fallback: entries ``<0x00>`` to ``<0xFF>`` stand for bytes.
+        dummy_prefix: a first ``▁`` is not text.
+        fold: no ``▁`` at the beginning is.
+    """
+
+    unk: int | None
+    unk_surface: str = " ⁇ "
+    control: tuple[int, ...] = ()
+    byte_fallback: bool = False
+    dummy_prefix: bool = True
+    fold: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unk", optional_integer(self.unk, "unk"))
+        check_unicode(self.unk_surface, "unk_surface")
+        control = tuple_of(self.control, "control")
+        control = tuple(integer_of(id, f"control[{index}]", 0) for index, id in enumerate(control))
+        object.__setattr__(self, "control", control)
+        for flag in ("byte_fallback", "dummy_prefix", "fold"):
+            check_flag(getattr(self, flag), flag)
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "type": "sentence_piece",
+            "unk": self.unk,
+            "unk_surface": self.unk_surface,
+            "control": list(self.control),
+            "byte_fallback": self.byte_fallback,
+            "dummy_prefix": self.dummy_prefix,
+            "fold": self.fold,
+        }
+
+
+DecoderStage = Join | WordPiece | SentencePieceText

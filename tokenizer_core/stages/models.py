@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from tokenizer_core.arguments import check_unicode, integer_of, optional_integer
+from tokenizer_core.arguments import check_choice, check_flag, check_unicode, integer_of, optional_integer, tuple_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +52,71 @@ class WordPiece:
         return {"type": "word_piece", "unk": self.unk, "prefix": self.prefix, "max_chars": self.max_chars}
 
 
-Model = ByteBpe | WordLevel | WordPiece
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unigram:
+    """The entries whose scores have the highest sum.
+
+    Args:
+        unk: what unknown characters become; ``None``: they are refused.
+        byte_fallback: they become the entries of their bytes.
+        sums: ``double`` adds as Hugging Face within a piece, ``float`` as SentencePiece over the whole text.
+        reserved: entries that no text becomes.
+        user_defined: entries whose score is made of their length.
+    """
+
+    unk: int | None
+    byte_fallback: bool = False
+    sums: Literal["double", "float"] = "double"
+    reserved: tuple[int, ...] = ()
+    user_defined: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_pieces(self)
+        check_choice(self.sums, Literal["double", "float"], "sums")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "unigram", "sums": self.sums, **_pieces_json(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symbols:
+    """SentencePiece's models: each character, or each word and the ``▁`` before it, is an entry or unknown.
+
+    Args:
+        unk, byte_fallback, reserved: as in ``Unigram``.
+        user_defined: entries of many characters that are found before single ones.
+    """
+
+    unit: Literal["char", "word"]
+    unk: int | None
+    byte_fallback: bool = False
+    reserved: tuple[int, ...] = ()
+    user_defined: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_pieces(self)
+        check_choice(self.unit, Literal["char", "word"], "unit")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "symbols", "unit": self.unit, **_pieces_json(self)}
+
+
+def _check_pieces(model: Unigram | Symbols) -> None:
+    object.__setattr__(model, "unk", optional_integer(model.unk, "unk"))
+    check_flag(model.byte_fallback, "byte_fallback")
+    for name in ("reserved", "user_defined"):
+        ids = tuple_of(getattr(model, name), name)
+        ids = tuple(integer_of(id, f"{name}[{index}]", 0) for index, id in enumerate(ids))
+        object.__setattr__(model, name, ids)
+
+
+def _pieces_json(model: Unigram | Symbols) -> dict[str, Any]:
+    return {
+        "unk": model.unk,
+        "byte_fallback": model.byte_fallback,
+        "reserved": list(model.reserved),
+        "user_defined": list(model.user_defined),
+    }
+
+
+Model = ByteBpe | WordLevel | WordPiece | Unigram | Symbols

@@ -2,6 +2,8 @@
 //!
 //! Everything that can change an id is here or in the vocabulary, so a tokenizer's hash covers these two.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use crate::error::{Code, Error, Result};
@@ -79,6 +81,68 @@ pub enum ModelConfig {
         /// A word of more characters is unknown.
         max_chars: usize,
     },
+    /// The entries whose scores have the highest sum.
+    Unigram(UnigramConfig),
+    /// SentencePiece's models over whole words or characters.
+    Symbols(SymbolsConfig),
+}
+
+/// What Unigram has beside entries and scores.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnigramConfig {
+    /// What unknown characters become.
+    pub unk: Option<u32>,
+    /// Unknown characters become the entries of their bytes.
+    #[serde(default)]
+    pub byte_fallback: bool,
+    /// The library whose sums decide.
+    pub sums: UnigramSums,
+    /// Entries that no text becomes.
+    #[serde(default)]
+    pub reserved: Vec<u32>,
+    /// Entries whose score is made of their length.
+    #[serde(default)]
+    pub user_defined: Vec<u32>,
+}
+
+/// How scores are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnigramSums {
+    /// As doubles within a piece: Hugging Face.
+    Double,
+    /// As floats over the whole text: SentencePiece.
+    Float,
+}
+
+/// What a model over words or characters has beside entries.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SymbolsConfig {
+    /// What becomes an entry.
+    pub unit: SymbolUnit,
+    /// What unknown text becomes.
+    pub unk: Option<u32>,
+    /// Unknown text becomes the entries of its bytes.
+    #[serde(default)]
+    pub byte_fallback: bool,
+    /// Entries that no text becomes.
+    #[serde(default)]
+    pub reserved: Vec<u32>,
+    /// Entries of many characters that are found before single ones.
+    #[serde(default)]
+    pub user_defined: Vec<u32>,
+}
+
+/// What becomes an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SymbolUnit {
+    /// A character.
+    Char,
+    /// A `▁` and all up to the next.
+    Word,
 }
 
 /// One step from tokens to text, over the texts of all tokens.
@@ -94,6 +158,26 @@ pub enum DecoderStage {
         /// Spaces before punctuation and in contractions are taken away.
         cleanup: bool,
     },
+    /// As SentencePiece decodes; the only stage.
+    SentencePiece(SentencePieceDecoding),
+}
+
+/// What SentencePiece has to know to decode.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentencePieceDecoding {
+    /// The unknown token, and what it becomes.
+    pub unk: Option<u32>,
+    /// See there.
+    pub unk_surface: String,
+    /// Tokens that become nothing.
+    pub control: Vec<u32>,
+    /// Entries `<0x00>` to `<0xFF>` stand for bytes.
+    pub byte_fallback: bool,
+    /// A first `▁` is not text.
+    pub dummy_prefix: bool,
+    /// No `▁` at the beginning is text.
+    pub fold: bool,
 }
 
 /// One rewrite of the text.
@@ -135,6 +219,15 @@ pub enum NormalizerStage {
     Bert(BertRules),
     /// Each byte becomes the character that stands for it in the byte alphabet.
     ByteLevel,
+    /// SentencePiece's charsmap as Hugging Face applies it.
+    Precompiled {
+        /// The map.
+        charsmap: Base64,
+    },
+    /// White space and control characters as in `nmt_nfkc`, after Hugging Face.
+    Nmt,
+    /// All that SentencePiece does to a text before its model.
+    SentencePiece(SentencePieceRules),
 }
 
 /// What BERT's normalizer does, in this order.
@@ -149,6 +242,37 @@ pub struct BertRules {
     pub strip_accents: bool,
     /// Lower case, character by character.
     pub lowercase: bool,
+}
+
+/// The rules of a SentencePiece model's normalizer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentencePieceRules {
+    /// The map; empty for none.
+    pub charsmap: Base64,
+    /// Texts that no rule changes.
+    pub symbols: Vec<String>,
+    /// A space is put before the text.
+    pub dummy_prefix: bool,
+    /// The space is put behind the text instead.
+    pub suffix: bool,
+    /// Spaces at both ends are dropped, and of others next to each other all but one.
+    pub fold: bool,
+    /// A space becomes `▁`.
+    pub escape: bool,
+}
+
+/// Bytes that JSON has in base64.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Base64(pub Vec<u8>);
+
+impl TryFrom<String> for Base64 {
+    type Error = base64::DecodeError;
+
+    fn try_from(text: String) -> std::result::Result<Self, Self::Error> {
+        STANDARD.decode(text).map(Self)
+    }
 }
 
 /// The pattern of a stage.

@@ -7,7 +7,7 @@ mod fuzz_targets;
 use fuzz_targets::{
     added_tokens::added_tokens, body::body, chats::chats, counting::counting, decode::decode, encode::encode,
     expressions::expressions, from_utf32::from_utf32, load::load, normalizers::normalizers, paths::paths,
-    templates::templates,
+    sentencepiece::sentencepiece, templates::templates,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -105,6 +105,12 @@ proptest! {
         texts in vec(prop_oneof![0..7_u8, 0..29_u8], 0..800),
     ) {
         expressions(&[parts, texts].concat());
+    }
+
+    #[test]
+    fn any_sentencepiece_model_is_read_or_refused(data in vec(any::<u8>(), 4..3000), text in HARD_TEXT) {
+        sentencepiece(&[&data[..4], text.as_bytes()].concat());
+        sentencepiece(&data);
     }
 
     #[test]

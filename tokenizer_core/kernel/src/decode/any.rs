@@ -1,7 +1,8 @@
 //! The decoder of a tokenizer.
 
 use super::chain::Chain;
-use super::{Decoder, Join, LoadId, TokenBytes, chain};
+use super::sentencepiece::SentencePiece;
+use super::{Decoder, Join, LoadId, TokenBytes, chain, sentencepiece};
 use crate::config::DecoderStage;
 use crate::error::Result;
 
@@ -12,17 +13,30 @@ pub enum AnyDecoder {
     Join(Join),
     /// Stages over the texts of tokens.
     Chain(Chain),
+    /// As SentencePiece does.
+    SentencePiece(Box<SentencePiece>),
+}
+
+/// The state of whichever it is.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    chain: chain::State,
+    sentencepiece: sentencepiece::State,
 }
 
 impl AnyDecoder {
     /// The decoder of these stages.
     pub fn new(stages: &[DecoderStage]) -> Self {
-        if stages.is_empty() { Self::Join(Join) } else { Self::Chain(Chain::new(stages)) }
+        match stages {
+            [] => Self::Join(Join),
+            [DecoderStage::SentencePiece(settings)] => Self::SentencePiece(Box::new(SentencePiece::new(settings))),
+            _ => Self::Chain(Chain::new(stages)),
+        }
     }
 }
 
 impl Decoder for AnyDecoder {
-    type State = chain::State;
+    type State = State;
 
     #[inline]
     fn push(
@@ -30,19 +44,23 @@ impl Decoder for AnyDecoder {
         tokens: &TokenBytes,
         ids: &[impl LoadId],
         skip_special_tokens: bool,
-        state: &mut chain::State,
+        state: &mut State,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         match self {
             Self::Join(join) => join.push(tokens, ids, skip_special_tokens, &mut (), bytes),
-            Self::Chain(chain) => chain.push(tokens, ids, skip_special_tokens, state, bytes),
+            Self::Chain(chain) => chain.push(tokens, ids, skip_special_tokens, &mut state.chain, bytes),
+            Self::SentencePiece(decoder) => {
+                decoder.push(tokens, ids, skip_special_tokens, &mut state.sentencepiece, bytes)
+            }
         }
     }
 
-    fn finish(&self, state: &mut chain::State, bytes: &mut Vec<u8>) {
+    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) {
         match self {
             Self::Join(join) => join.finish(&mut (), bytes),
-            Self::Chain(chain) => chain.finish(state, bytes),
+            Self::Chain(chain) => chain.finish(&mut state.chain, bytes),
+            Self::SentencePiece(decoder) => decoder.finish(&mut state.sentencepiece, bytes),
         }
     }
 }

@@ -55,6 +55,8 @@ impl Decoder for Chain {
                     DecoderStage::WordPiece { prefix, cleanup } => {
                         word_piece::decode(prefix, *cleanup, text, !state.begun)
                     }
+                    // Stands alone.
+                    DecoderStage::SentencePiece(_) => text,
                 };
             }
             state.begun = true;

@@ -3,6 +3,7 @@
 mod any;
 mod chain;
 mod decoder;
+mod sentencepiece;
 mod stream;
 pub mod token_widths;
 mod word_piece;

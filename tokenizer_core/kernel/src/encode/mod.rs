@@ -2,6 +2,7 @@
 
 mod agreement;
 mod long_text;
+mod summed;
 mod words;
 
 use std::collections::HashSet;
@@ -358,9 +359,14 @@ impl Pipeline {
             return self.encode_recut(recut, stretch, scratch, sink);
         }
         sink.stretch_begins(&stretch);
-        let encoded = match self.encode_in_shares(text, context.threads, scratch, sink) {
-            Ok(false) => self.encode_cut(text, &mut context.steps, scratch, sink),
-            done => done.map(|_| ()),
+        let encoded = match &self.model {
+            AnyModel::Unigram(model) if model.sums_over_text() => {
+                self.encode_summed(model, text, &mut context.steps, scratch, sink)
+            }
+            _ => match self.encode_in_shares(text, context.threads, scratch, sink) {
+                Ok(false) => self.encode_cut(text, &mut context.steps, scratch, sink),
+                done => done.map(|_| ()),
+            },
         };
         encoded.map_err(|error| error.moved(|range| stretch.source(range)))?;
         sink.stretch_ended(&stretch, text.len());

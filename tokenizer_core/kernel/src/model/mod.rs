@@ -4,9 +4,12 @@
 //! output, and what is above it knows no model.
 
 pub mod bpe;
+pub(crate) mod byte_pieces;
 mod piece_ids;
+mod symbols;
 #[cfg(test)]
 mod tests;
+pub mod unigram;
 mod word_level;
 mod word_piece;
 
@@ -17,6 +20,8 @@ use std::sync::Arc;
 
 use self::bpe::Bpe;
 pub use self::piece_ids::{PieceIds, Token};
+use self::symbols::Symbols;
+use self::unigram::Unigram;
 use self::word_level::WordLevel;
 use self::word_piece::WordPiece;
 use crate::config::{Config, ModelConfig};
@@ -103,6 +108,7 @@ pub struct Work {
     pub(crate) bpe: bpe::Work,
     /// Those of one piece.
     pub(crate) tokens: Vec<Token>,
+    pub(crate) unigram: unigram::Work,
 }
 
 impl Work {
@@ -111,6 +117,7 @@ impl Work {
         self.bpe.shrink(entries);
         self.tokens.clear();
         self.tokens.shrink_to(entries);
+        self.unigram.shrink(entries);
     }
 }
 
@@ -123,6 +130,10 @@ pub enum AnyModel {
     WordLevel(Box<WordLevel>),
     /// Parts of words.
     WordPiece(Box<WordPiece>),
+    /// Unigram.
+    Unigram(Box<Unigram>),
+    /// SentencePiece's words or characters.
+    Symbols(Box<Symbols>),
     /// A model whose tokens do not tile.
     #[cfg(test)]
     Words(Box<tests::Words>),
@@ -135,6 +146,8 @@ macro_rules! each {
             AnyModel::Bpe($model) => $work,
             AnyModel::WordLevel($model) => $work,
             AnyModel::WordPiece($model) => $work,
+            AnyModel::Unigram($model) => $work,
+            AnyModel::Symbols($model) => $work,
             #[cfg(test)]
             AnyModel::Words($model) => $work,
         }
@@ -166,6 +179,8 @@ impl AnyModel {
             ModelConfig::WordPiece { unk, prefix, max_chars } => {
                 Self::WordPiece(Box::new(WordPiece::new(vocabulary, never, *unk, prefix, *max_chars)?))
             }
+            ModelConfig::Unigram(config) => Self::Unigram(Box::new(Unigram::new(vocabulary, config, never)?)),
+            ModelConfig::Symbols(config) => Self::Symbols(Box::new(Symbols::new(vocabulary, config, never))),
         })
     }
 

@@ -48,6 +48,26 @@ pub(super) fn strip(text: &str, left: bool, right: bool) -> Option<Normalized> {
     rewriter.finish()
 }
 
+/// Drop control characters, and put a space for every other white space and for marks of direction.
+pub(super) fn nmt(text: &str) -> Option<Normalized> {
+    let mut rewriter = Rewriter::new(text);
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        match character as u32 {
+            0x01..=0x08 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => {
+                rewriter.keep(at);
+                rewriter.drop(end);
+            }
+            0x09 | 0x0A | 0x0C | 0x0D | 0x1680 | 0x200B..=0x200F | 0x2028 | 0x2029 | 0x2581 | 0xFEFF | 0xFFFD => {
+                rewriter.keep(at);
+                rewriter.replace(end, " ");
+            }
+            _ => {}
+        }
+    }
+    rewriter.finish()
+}
+
 /// Put `prefix` before a text that is not empty.
 pub(super) fn prepend(text: &str, prefix: &str) -> Option<Normalized> {
     let mut rewriter = Rewriter::new(text);

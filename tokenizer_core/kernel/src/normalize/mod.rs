@@ -3,9 +3,12 @@
 mod alignment;
 pub(crate) mod bert;
 mod characters;
+mod charsmap;
 mod forms;
+mod precompiled;
 mod replace;
 mod rewriter;
+mod sentencepiece;
 #[cfg(test)]
 #[path = "../../tests/unit/normalize.rs"]
 mod tests;
@@ -18,7 +21,9 @@ use crate::config::NormalizerStage;
 use crate::error::{Error, Result};
 use crate::regex::StepBudget;
 use forms::{Form, FormRewrite};
+use precompiled::Precompiled;
 use replace::Replace;
+use sentencepiece::SentencePiece;
 
 /// Replacements may make a text this many times as long, and [`GROWTH_GRACE`] bytes more: a chain of them could fill
 /// any memory.
@@ -51,16 +56,21 @@ enum Stage {
     StripAccents,
     Bert(Box<Bert<false>>),
     ByteLevel,
+    Precompiled(Precompiled),
+    Nmt,
+    SentencePiece(SentencePiece),
 }
 
 impl Normalizer {
     /// Compile the stages.
     ///
     /// # Errors
-    /// `invalid_pattern` for a regular expression that does not compile, at `normalizer[i].pattern`.
+    /// `invalid_pattern` for a regular expression that does not compile, at `normalizer[i].pattern`; `invalid_file` for
+    /// a charsmap that leads nowhere.
     pub fn new(stages: &[NormalizerStage]) -> Result<Self> {
         let compile = |(index, stage): (usize, &NormalizerStage)| {
-            Stage::new(stage).map_err(|error| error.at_field(format!("normalizer[{index}].pattern")))
+            let field = if matches!(stage, NormalizerStage::Replace { .. }) { "pattern" } else { "charsmap" };
+            Stage::new(stage).map_err(|error| error.at_field(format!("normalizer[{index}].{field}")))
         };
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
@@ -112,6 +122,9 @@ impl Stage {
             NormalizerStage::StripAccents => Self::StripAccents,
             NormalizerStage::Bert(rules) => Self::Bert(Box::new(Bert::new(*rules))),
             NormalizerStage::ByteLevel => Self::ByteLevel,
+            NormalizerStage::Precompiled { charsmap } => Self::Precompiled(Precompiled::new(&charsmap.0)?),
+            NormalizerStage::Nmt => Self::Nmt,
+            NormalizerStage::SentencePiece(rules) => Self::SentencePiece(SentencePiece::new(rules)?),
         })
     }
 
@@ -129,6 +142,9 @@ impl Stage {
                 Some(Normalized { text: written.text, alignment: written.trace }).filter(|new| new.text != text)
             }
             Self::ByteLevel => characters::byte_level(text),
+            Self::Precompiled(precompiled) => precompiled.rewrite(text),
+            Self::Nmt => characters::nmt(text),
+            Self::SentencePiece(rules) => rules.rewrite(text),
         })
     }
 }

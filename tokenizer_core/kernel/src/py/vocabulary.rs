@@ -38,6 +38,12 @@ impl PyVocabulary {
     }
 
     #[staticmethod]
+    fn from_sentencepiece(py: Python<'_>, data: &[u8]) -> PyResult<(Self, String)> {
+        let (vocabulary, rest) = load(py, data.len(), || formats::from_sentencepiece(data))?;
+        Ok((wrap(vocabulary), rest))
+    }
+
+    #[staticmethod]
     fn from_vocab_merges(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
         load(py, vocab.len(), || formats::from_vocab_merges(vocab, merges)).map(wrap)
     }

@@ -1,5 +1,6 @@
 //! The vocabulary as the source has it: bytes by id, with holes, and the merges in rank order.
 
+pub mod byte_entry;
 pub mod token_table;
 
 use std::collections::{HashMap, HashSet};

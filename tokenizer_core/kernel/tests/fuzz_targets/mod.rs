@@ -13,6 +13,7 @@ pub mod from_utf32;
 pub mod load;
 pub mod normalizers;
 pub mod paths;
+pub mod sentencepiece;
 pub mod templates;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use tokd_kernel::vocabulary::Vocabulary;
 pub const PATTERNS: [&str; 4] = ["gpt2", "cl100k_base", "o200k_base", "qwen2"];
 
 /// Reads small numbers off the front of the fuzzer's bytes; 0 when there are no more.
+#[derive(Clone)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -31,6 +31,19 @@ impl Cuts {
         &mut self.ends
     }
 
+    /// Forget all parts, of which nobody asks which they are.
+    pub(crate) fn clear(&mut self) {
+        self.ends.clear();
+        (self.count, self.told) = (0, false);
+    }
+
+    /// Append where a part ends.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, end: u32) {
+        self.ends.push(end);
+        self.count += 1;
+    }
+
     /// Make room for `most` ends, and to tell which of them are parts.
     pub(crate) fn reserve(&mut self, most: usize, tell: bool) {
         if self.ends.len() < most {

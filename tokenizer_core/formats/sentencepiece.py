@@ -1,0 +1,174 @@
+"""Read a SentencePiece model: ``tokenizer.model``, ``spiece.model``, ``sentencepiece.bpe.model``.
+
+The file says everything that changes an id, so an artifact keeps it as it is and reads it again. The files beside it
+give names to special tokens, further added tokens, templates, and whether bos and eos are put round a text.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.errors import InvalidArtifact, Unsupported
+from tokenizer_core.formats import files
+from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
+from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.stages.decoders import SentencePieceText
+from tokenizer_core.stages.models import Model, Symbols, Unigram
+from tokenizer_core.stages.normalizers import SentencePieceRules
+
+MODEL = "tokenizer.model"
+"""The name in an artifact."""
+
+NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model")
+"""The names in the directories of models."""
+
+BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE)
+
+_SHIFTED = ("XLMRoberta", "MBart", "Camembert", "Nllb", "Barthez", "XGLM", "Pegasus", "M2M100", "SpeechToText")
+"""Tokenizers of transformers, by the beginning of their class, whose ids are not those of the model."""
+
+_FRAMES = {"Llama": ("bos",), "CodeLlama": ("bos",), "Gemma": ("bos",), "T5": ("eos",), "MT5": ("eos",)}
+"""What tokenizers of transformers, by their class, put round a text where nothing else is said."""
+
+
+def read(path: Path) -> TokenizerParts:
+    """Read a model; the files that go with it lie in the same directory.
+
+    Raises:
+        ArtifactNotFound, InvalidArtifact, Unsupported: with the piece or the field.
+    """
+    model = files.read(path)
+    beside = {}
+    if path.name in NAMES:
+        found = {name: files.read_optional(path.parent / name) for name in BESIDE}
+        beside = {name: data for name, data in found.items() if data is not None}
+    _check_class(beside, path)
+    parts = parse(model, beside)
+    hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **beside}.items())}
+    provenance = {"imported_from": {"format": "sentencepiece", "files": hashes}}
+    return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)
+
+
+def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
+    """Read the bytes of a model and of the files beside it, by name."""
+    vocabulary, text = Vocabulary.from_sentencepiece(model)
+    rest = json.loads(text)
+    if rest["denormalizer_charsmap"]:
+        raise Unsupported("the model rewrites what it decodes (denormalizer_spec), which is not supported", field=MODEL)
+    added = _added_tokens(vocabulary, rest, beside)
+    ids = {token.content: token.id for token in added}
+    roles = {
+        role: literal if (literal := rest[f"{role}_piece"]) in ids else None for role in ("bos", "eos", "pad", "unk")
+    }
+    config = PipelineConfig(
+        normalizer=(_rules(vocabulary, rest),),
+        model=_model(rest),
+        decoder=(_decoder(rest),),
+        added_tokens=added,
+        prefix_ids=_around("bos", roles, ids, beside),
+        suffix_ids=_around("eos", roles, ids, beside),
+    )
+    settings = read_settings(beside, config, Settings())
+    settings = dataclasses.replace(
+        settings,
+        bos=settings.bos or roles["bos"],
+        eos=settings.eos or roles["eos"],
+        pad=settings.pad or roles["pad"],
+        unk=settings.unk or roles["unk"],
+    )
+    vocabulary = reserve(vocabulary, added)
+    return TokenizerParts(vocabulary, config, settings, sentencepiece=model)
+
+
+def _text(vocabulary: Vocabulary, id: int) -> str:
+    return (vocabulary.token_bytes(id) or b"").decode()
+
+
+def _rules(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> SentencePieceRules:
+    rules = rest["normalizer"]
+    return SentencePieceRules(
+        charsmap=base64.b64decode(rules["charsmap"]),
+        symbols=tuple(sorted(_text(vocabulary, id) for id in rest["user_defined"])),
+        dummy_prefix=rules["add_dummy_prefix"],
+        suffix=rest["treat_whitespace_as_suffix"],
+        fold=rules["remove_extra_whitespaces"],
+        escape=rules["escape_whitespaces"],
+    )
+
+
+def _model(rest: Mapping[str, Any]) -> Model:
+    kind = rest["model_type"]
+    unk = next(iter(rest["unknown"]), None)
+    fallback = rest["byte_fallback"]
+    reserved = tuple(sorted(rest["unknown"] + rest["control"] + rest["unused"] + rest["byte"]))
+    user_defined = tuple(rest["user_defined"])
+    match kind:
+        case "unigram":
+            return Unigram(unk=unk, byte_fallback=fallback, sums="float", reserved=reserved, user_defined=user_defined)
+        case "char" | "word":
+            return Symbols(unit=kind, unk=unk, byte_fallback=fallback, reserved=reserved, user_defined=user_defined)
+        case _:
+            raise Unsupported(
+                "SentencePiece BPE (Llama 2, Gemma) is not supported yet", field="trainer_spec.model_type"
+            )
+
+
+def _decoder(rest: Mapping[str, Any]) -> SentencePieceText:
+    return SentencePieceText(
+        unk=next(iter(rest["unknown"]), None),
+        unk_surface=rest["unk_surface"],
+        control=tuple(rest["control"]),
+        byte_fallback=rest["byte_fallback"],
+        dummy_prefix=rest["normalizer"]["add_dummy_prefix"],
+        fold=rest["normalizer"]["remove_extra_whitespaces"],
+    )
+
+
+def _added_tokens(
+    vocabulary: Vocabulary, rest: Mapping[str, Any], beside: Mapping[str, bytes]
+) -> tuple[AddedToken, ...]:
+    """Take the tokens that no text becomes by itself, and those that the files beside the model add."""
+    own = (*rest["unknown"], *rest["control"])
+    added = {id: AddedToken(id=id, content=_text(vocabulary, id), special=True) for id in own}
+    for token, place in _listed(beside):
+        piece = _text(vocabulary, token.id)
+        if piece and piece != token.content:
+            raise InvalidArtifact(
+                f"the id {token.id} of {token.content[:80]!r} is {piece[:80]!r} in the model",
+                code="id_conflict",
+                field=place,
+            )
+        added[token.id] = token
+    return tuple(added.values())
+
+
+def _listed(beside: Mapping[str, bytes]) -> Iterator[tuple[AddedToken, str]]:
+    yield from take_decoder(load(beside, CONFIG))
+
+
+def _around(
+    role: str, roles: Mapping[str, str | None], ids: Mapping[str, int], beside: Mapping[str, bytes]
+) -> tuple[int, ...]:
+    """Return the id that is put round a text, if the files beside the model ask for one."""
+    config = load(beside, CONFIG)
+    kind = str(config.peek("tokenizer_class")).removesuffix("Fast").removesuffix("Tokenizer")
+    asked = config.peek(f"add_{role}_token")
+    wanted = role in _FRAMES.get(kind, ()) if asked is None else asked is True
+    literal = roles[role]
+    return (ids[literal],) if wanted and literal is not None else ()
+
+
+def _check_class(beside: Mapping[str, bytes], path: Path) -> None:
+    named = load(beside, CONFIG).peek("tokenizer_class")
+    if isinstance(named, str) and named.startswith(_SHIFTED):
+        raise Unsupported(
+            f"{named} gives the pieces of {path.name} other ids than the model; use its tokenizer.json", field=path.name
+        )
