@@ -9,6 +9,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 
 from service.registry.served import ServedTokenizer
 from service.routes.json_route import PROBLEM_RESPONSES, when_opened
+from service.routes.server import Server
 from service.schemas.answers import TokenizerInfo, TokenizerList
 from service.state import State
 
@@ -39,19 +40,21 @@ async def find(state: State, reference: str) -> ServedTokenizer:
     return await when_opened(state.limits, get)
 
 
-def mount(app: FastAPI, state: State) -> None:
+async def tokenizers(server: Server) -> Any:
+    """List the tokenizers that are loaded."""
+    return {"tokenizers": [_info(server, loaded) for loaded in server.registry.loaded]}
+
+
+async def tokenizer(server: Server, ref: Reference) -> Any:
+    """Describe one tokenizer."""
+    return _info(server, await find(server, ref))
+
+
+def _info(server: State, loaded: ServedTokenizer) -> dict[str, Any]:
+    return loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
+
+
+def mount(app: FastAPI, _: State) -> None:
     """Declare the routes."""
-    registry = state.registry
-
-    def info(loaded: ServedTokenizer) -> dict[str, Any]:
-        return loaded.info(default=loaded is registry.default, models=registry.models.of(loaded))
-
-    @app.get("/tokenizers", response_model=TokenizerList, responses=PROBLEM_RESPONSES)
-    async def tokenizers() -> Any:
-        """List the tokenizers that are loaded."""
-        return {"tokenizers": [info(loaded) for loaded in registry.loaded]}
-
-    @app.get("/tokenizers/{ref:reference}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)
-    async def tokenizer(ref: Reference) -> Any:
-        """Describe one tokenizer."""
-        return info(await find(state, ref))
+    app.get("/tokenizers", response_model=TokenizerList, responses=PROBLEM_RESPONSES)(tokenizers)
+    app.get("/tokenizers/{ref:reference}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)(tokenizer)

@@ -14,6 +14,6 @@ __all__ = ["mount", "schemas"]
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    access = JobAccess(state)
+    app.state.job_access = JobAccess(state)
     for module in (submit, jobs, events, archive):
-        module.mount(app, state, access)
+        module.mount(app, state)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+from fastapi import Depends
 from starlette.requests import Request
 
 from service.admission.threads import Threads
@@ -66,6 +67,14 @@ class JobAccess:
         if origin is not None and self._is_local and not is_own_page(origin, self._host):
             detail = "pages of other sites may not change jobs; behind a proxy, give the server --keys or --no-auth"
             raise ServiceError("page_not_allowed", detail, "header origin")
+
+
+async def _access(request: Request) -> JobAccess:
+    access: JobAccess = request.app.state.job_access
+    return access
+
+
+Access = Annotated[JobAccess, Depends(_access)]
 
 
 def caller(request: Request) -> Identity:

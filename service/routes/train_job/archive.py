@@ -18,7 +18,8 @@ from service.jobs import Artifact, JobStatus
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
 from service.registry.trained_tokenizers import trained_directory
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job.access import JobAccess, caller
+from service.routes.server import Server
+from service.routes.train_job.access import Access, caller
 from service.routes.train_job.jobs import JobId
 from service.schemas.training import JobReport
 from service.state import State
@@ -32,38 +33,36 @@ _GZIP = 16 + zlib.MAX_WBITS
 _CONTENT = {"application/gzip": {"schema": {"type": "string", "format": "binary"}}}
 
 
-def mount(app: FastAPI, state: State, access: JobAccess) -> None:
-    """Declare the route."""
-    target = trained_directory(state.settings)
+async def job_artifact(request: Request, server: Server, access: Access, id: JobId) -> Response:
+    """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
+    job = await access.run(access.jobs.status, id, caller(request).owner)
+    artifact = published(job)
+    place = trained_directory(server.settings) / artifact.directory
+    blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
+    first = await access.run(next, blocks)
 
-    @app.get(
-        "/train-job/{id}/artifact",
-        response_class=Response,
-        responses=PROBLEM_RESPONSES | {200: {"description": "A `tar.gz` of the artifact.", "content": _CONTENT}},
-    )
-    async def job_artifact(request: Request, id: JobId) -> Response:
-        """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
-        job = await access.run(access.jobs.status, id, caller(request).owner)
-        artifact = published(job)
-        place = target / artifact.directory
-        blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
-        first = await access.run(next, blocks)
+    async def sent() -> AsyncIterator[bytes]:
+        yield first
+        while block := await access.run(next, blocks, b""):
+            yield block
 
-        async def sent() -> AsyncIterator[bytes]:
-            yield first
-            while block := await access.run(next, blocks, b""):
-                yield block
+    headers = {
+        "content-disposition": f'attachment; filename="{artifact.directory}.tar.gz"',
+        "etag": f'"{artifact.hash}"',
+    }
+    return StreamingResponse(sent(), 200, headers, "application/gzip")
 
-        headers = {
-            "content-disposition": f'attachment; filename="{artifact.directory}.tar.gz"',
-            "etag": f'"{artifact.hash}"',
-        }
-        return StreamingResponse(sent(), 200, headers, "application/gzip")
 
-    @app.get("/train-job/{id}/report", response_model=JobReport, responses=PROBLEM_RESPONSES)
-    async def job_report(request: Request, id: JobId) -> Any:
-        """Tell what the run of a job that has succeeded counted and learned."""
-        return published(await access.run(access.jobs.status, id, caller(request).owner)).report
+async def job_report(request: Request, access: Access, id: JobId) -> Any:
+    """Tell what the run of a job that has succeeded counted and learned."""
+    return published(await access.run(access.jobs.status, id, caller(request).owner)).report
+
+
+def mount(app: FastAPI, _: State) -> None:
+    """Declare the routes."""
+    responses = PROBLEM_RESPONSES | {200: {"description": "A `tar.gz` of the artifact.", "content": _CONTENT}}
+    app.get("/train-job/{id}/artifact", response_class=Response, responses=responses)(job_artifact)
+    app.get("/train-job/{id}/report", response_model=JobReport, responses=PROBLEM_RESPONSES)(job_report)
 
 
 def published(job: JobStatus) -> Artifact:

@@ -17,7 +17,7 @@ from service.admission.threads import saturated
 from service.errors import ServiceError
 from service.jobs import JobStatus, UnknownJob
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job.access import JobAccess, caller
+from service.routes.train_job.access import Access, JobAccess, caller
 from service.routes.train_job.answers import job_summary
 from service.routes.train_job.jobs import JobId
 from service.state import State
@@ -31,29 +31,6 @@ KEEP_ALIVE_SECONDS = 15.0
 _DESCRIPTION = "One event a change, each with an `id`; its data is a job as in the list. The stream ends with the job."
 _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 LastEventId = Annotated[str | None, Header(description="The `id` of the last event that was seen.")]
-
-
-def mount(app: FastAPI, _: State, access: JobAccess) -> None:
-    """Declare the route."""
-    open_streams: set[EventStream] = set()
-
-    @app.get(
-        "/train-job/{id}/events",
-        response_class=Response,
-        responses=PROBLEM_RESPONSES
-        | {
-            200: {"description": _DESCRIPTION, "content": _STREAM},
-            204: {"description": "All was seen, and the job has ended: do not come again."},
-        },
-    )
-    async def job_events(request: Request, id: JobId, last_event_id: LastEventId = None) -> Response:
-        """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
-        owner = caller(request).owner
-        job = await access.run(access.jobs.status, id, owner)
-        seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
-        if seen == job.version and job.has_ended:
-            return Response(status_code=204)
-        return EventStream(access, open_streams, owner, job, seen if seen <= job.version else 0)
 
 
 class EventStream(Response):
@@ -124,3 +101,23 @@ class EventStream(Response):
                     job = await self._access.run(self._access.jobs.status, job.id, self._owner)
                 except UnknownJob:
                     return
+
+
+async def job_events(request: Request, access: Access, id: JobId, last_event_id: LastEventId = None) -> Response:
+    """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
+    owner = caller(request).owner
+    job = await access.run(access.jobs.status, id, owner)
+    seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
+    if seen == job.version and job.has_ended:
+        return Response(status_code=204)
+    return EventStream(access, request.app.state.event_streams, owner, job, seen if seen <= job.version else 0)
+
+
+def mount(app: FastAPI, _: State) -> None:
+    """Declare the route."""
+    app.state.event_streams = set()
+    responses = PROBLEM_RESPONSES | {
+        200: {"description": _DESCRIPTION, "content": _STREAM},
+        204: {"description": "All was seen, and the job has ended: do not come again."},
+    }
+    app.get("/train-job/{id}/events", response_class=Response, responses=responses)(job_events)

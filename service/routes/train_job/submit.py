@@ -23,7 +23,7 @@ from service.jobs import Job, JobRequest, Prepared
 from service.request_log import LogEntry
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.train_job import corpora
-from service.routes.train_job.access import JobAccess, caller
+from service.routes.train_job.access import Access, JobAccess, caller
 from service.routes.train_job.answers import job_answer, job_path
 from service.routes.train_job.documented import REQUEST_BODY
 from service.routes.train_job.recipes import Recipes
@@ -38,27 +38,30 @@ MAX_UPLOADS = 8
 _KEY = re.compile(r"[!-~]{1,200}")
 
 
-def mount(app: FastAPI, state: State, access: JobAccess) -> None:
-    """Declare the route."""
-    submission, root = Submission(state, access), access.link_root
+async def submit_job(request: Request, access: Access) -> Response:
+    """Queue a training job, from JSON or from a form with a corpus file; `Location` says where it is.
 
-    @app.post(
+    With the header `Idempotency-Key` the same request can be sent again and is one job.
+    """
+    submission: Submission = request.app.state.submission
+    try:
+        job = await submission.take(request, request.scope["log_entry"], request.receive)
+    except Disconnected:
+        return Response(status_code=499)
+    root = access.link_root
+    return JSONResponse(job_answer(job, root), 202, {"location": job_path(job.id, root)})
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    app.state.submission = Submission(state, app.state.job_access)
+    app.post(
         "/train-job",
         status_code=202,
         response_model=JobAnswer,
         responses=PROBLEM_RESPONSES,
         openapi_extra={"requestBody": REQUEST_BODY},
-    )
-    async def submit_job(request: Request) -> Response:
-        """Queue a training job, from JSON or from a form with a corpus file; `Location` says where it is.
-
-        With the header `Idempotency-Key` the same request can be sent again and is one job.
-        """
-        try:
-            job = await submission.take(request, request.scope["log_entry"], request.receive)
-        except Disconnected:
-            return Response(status_code=499)
-        return JSONResponse(job_answer(job, root), 202, {"location": job_path(job.id, root)})
+    )(submit_job)
 
 
 class Submission:
