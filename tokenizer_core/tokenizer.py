@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from tokenizer_core import artifact, loading
-from tokenizer_core._kernel import CACHE_BYTES, UNICODE_VERSION, Codec, Pipeline, StreamDecoder
+from tokenizer_core._kernel import CACHE_BYTES, Pipeline, StreamDecoder
 from tokenizer_core.arguments import check_kind, check_unicode
-from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts, Unit
+from tokenizer_core.config import TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 from tokenizer_core.formats.added import reserved
 from tokenizer_core.formats.recognise import Format
-from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
+from tokenizer_core.results import EncodedBatch, Offsets
+from tokenizer_core.tokenizer_facts import TokenizerFacts
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -35,7 +35,7 @@ SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 matches at all, special or not."""
 
 
-class Tokenizer(Codec):
+class Tokenizer(TokenizerFacts):
     """Turn text into token ids and back, exactly as the model's own tokenizer does.
 
     Immutable and safe to share between threads; heavy calls release the GIL. Equal hashes mean equal ids.
@@ -46,7 +46,7 @@ class Tokenizer(Codec):
     'Hello, world'
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_cache_bytes", "_parts", "_pipeline")
+    __slots__ = ("_cache_bytes",)
 
     def __init__(self, parts: TokenizerParts, *, cache_bytes: int = CACHE_BYTES) -> None:
         """Build from what a reader returned; the class methods read files.
@@ -59,8 +59,8 @@ class Tokenizer(Codec):
         self._begin(parts, Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes), cache_bytes)
 
     def _begin(self, parts: TokenizerParts, pipeline: Pipeline, cache_bytes: int) -> None:
-        Codec.__init__(self, pipeline)
-        self._parts, self._pipeline, self._cache_bytes = parts, pipeline, cache_bytes
+        TokenizerFacts.__init__(self, parts, pipeline)
+        self._cache_bytes = cache_bytes
 
     @classmethod
     def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Self:
@@ -155,93 +155,6 @@ class Tokenizer(Codec):
         """
         artifact.write(self._parts, path, name=name)
 
-    @property
-    def parts(self) -> TokenizerParts:
-        """The vocabulary, the configuration and what accompanies them: what the writers of formats take."""
-        return self._parts
-
-    @property
-    def name(self) -> str:
-        """The name in the manifest, or one derived from the source."""
-        return self._parts.name
-
-    @property
-    def config(self) -> PipelineConfig:
-        """The frozen description of the pipeline."""
-        return self._parts.config
-
-    @property
-    def settings(self) -> Settings:
-        """Roles of special tokens, sides, template: what goes with a tokenizer and changes no id."""
-        return self._parts.settings
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """The origin of the tokenizer."""
-        return MappingProxyType(dict(self._parts.provenance))
-
-    @property
-    def hash(self) -> str:
-        """``sha256:`` and 64 hexadecimal digits over everything that can change an id."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> str:
-        # Behind a property, because a cached one can be assigned to.
-        return artifact.tokenizer_hash(self._parts)
-
-    @property
-    def template_hash(self) -> str | None:
-        """The hash of the chat template, or ``None`` without one."""
-        return artifact.template_hash(self._parts.settings)
-
-    @cached_property
-    def templates(self) -> Mapping[str, str]:
-        """Compile all chat templates: their hashes by name; the one that has no name is ``default``.
-
-        Raises:
-            TemplateFailed: one of them is not a Jinja template.
-            TemplateUnsupported: one of them uses a construct that is not supported.
-        """
-        sources = self.settings.templates
-        if not sources:
-            return MappingProxyType({})
-
-        from tokenizer_core.chat.templates import compiled
-
-        return MappingProxyType({name: compiled(source).hash for name, source in sources.items()})
-
-    @property
-    def unicode_version(self) -> str:
-        """The version of Unicode that every character class follows."""
-        return UNICODE_VERSION
-
-    @property
-    def vocab_size(self) -> int:
-        """One more than the highest id: the rows that an embedding needs. Holes count."""
-        return self._pipeline.id_limit
-
-    @property
-    def added_tokens(self) -> tuple[AddedToken, ...]:
-        """The literals that are matched before everything else."""
-        return self.config.added_tokens
-
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """The ids of the special tokens by literal, as a new dict every time."""
-        return {token.content: token.id for token in self.added_tokens if token.special}
-
-    @property
-    def pad_id(self) -> int | None:
-        """The id that fills padding, or ``None`` where the tokenizer names none."""
-        literal = self.settings.pad
-        return next((token.id for token in self.added_tokens if token.content == literal), None)
-
-    @property
-    def merges(self) -> list[tuple[bytes, bytes]]:
-        """The two parts of every merge, lowest rank first."""
-        return self._parts.vocabulary.merges()
-
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes of one token; those of an added token are its literal.
 
@@ -249,11 +162,6 @@ class Tokenizer(Codec):
             UnknownTokenId
         """
         return self.decode_bytes([id])
-
-    @property
-    def cache_statistics(self) -> CacheStatistics:
-        """Counters of the piece caches, without unfinished calls."""
-        return CacheStatistics(*self._pipeline.cache_statistics)
 
     def encode_batch(
         self,
@@ -409,10 +317,6 @@ class Tokenizer(Codec):
         if options:
             raise InvalidOption("a chat that is rendered takes no options of its rendering", field=next(iter(options)))
         return messages
-
-    @cached_property
-    def _special_ids(self) -> frozenset[int]:
-        return frozenset(self.special_tokens.values())
 
     def stream_decoder(self, *, skip_special_tokens: bool = False) -> StreamDecoder:
         """Begin to decode ids as they come: the pushes and the finish together are the whole decode."""

@@ -1,0 +1,119 @@
+"""What a tokenizer tells of itself: its name, hashes, sizes and special tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from tokenizer_core import artifact
+from tokenizer_core._kernel import UNICODE_VERSION, Codec, Pipeline
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.results import CacheStatistics
+
+
+class TokenizerFacts(Codec):
+    """The parts of a tokenizer and its pipeline, and what can be read off them."""
+
+    __slots__ = ("__dict__", "__weakref__", "_parts", "_pipeline")
+
+    def __init__(self, parts: TokenizerParts, pipeline: Pipeline) -> None:
+        Codec.__init__(self, pipeline)
+        self._parts, self._pipeline = parts, pipeline
+
+    @property
+    def parts(self) -> TokenizerParts:
+        """The vocabulary, the configuration and what accompanies them: what the writers of formats take."""
+        return self._parts
+
+    @property
+    def name(self) -> str:
+        """The name in the manifest, or one derived from the source."""
+        return self._parts.name
+
+    @property
+    def config(self) -> PipelineConfig:
+        """The frozen description of the pipeline."""
+        return self._parts.config
+
+    @property
+    def settings(self) -> Settings:
+        """Roles of special tokens, sides, template: what goes with a tokenizer and changes no id."""
+        return self._parts.settings
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """The origin of the tokenizer."""
+        return MappingProxyType(dict(self._parts.provenance))
+
+    @property
+    def hash(self) -> str:
+        """``sha256:`` and 64 hexadecimal digits over everything that can change an id."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> str:
+        # Behind a property, because a cached one can be assigned to.
+        return artifact.tokenizer_hash(self._parts)
+
+    @property
+    def template_hash(self) -> str | None:
+        """The hash of the chat template, or ``None`` without one."""
+        return artifact.template_hash(self._parts.settings)
+
+    @cached_property
+    def templates(self) -> Mapping[str, str]:
+        """Compile all chat templates: their hashes by name; the one that has no name is ``default``.
+
+        Raises:
+            TemplateFailed: one of them is not a Jinja template.
+            TemplateUnsupported: one of them uses a construct that is not supported.
+        """
+        sources = self.settings.templates
+        if not sources:
+            return MappingProxyType({})
+
+        from tokenizer_core.chat.templates import compiled
+
+        return MappingProxyType({name: compiled(source).hash for name, source in sources.items()})
+
+    @property
+    def unicode_version(self) -> str:
+        """The version of Unicode that every character class follows."""
+        return UNICODE_VERSION
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id: the rows that an embedding needs. Holes count."""
+        return self._pipeline.id_limit
+
+    @property
+    def added_tokens(self) -> tuple[AddedToken, ...]:
+        """The literals that are matched before everything else."""
+        return self.config.added_tokens
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The ids of the special tokens by literal, as a new dict every time."""
+        return {token.content: token.id for token in self.added_tokens if token.special}
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self.special_tokens.values())
+
+    @property
+    def pad_id(self) -> int | None:
+        """The id that fills padding, or ``None`` where the tokenizer names none."""
+        literal = self.settings.pad
+        return next((token.id for token in self.added_tokens if token.content == literal), None)
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The two parts of every merge, lowest rank first."""
+        return self._parts.vocabulary.merges()
+
+    @property
+    def cache_statistics(self) -> CacheStatistics:
+        """Counters of the piece caches, without unfinished calls."""
+        return CacheStatistics(*self._pipeline.cache_statistics)
