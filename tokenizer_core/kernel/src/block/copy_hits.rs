@@ -38,11 +38,11 @@ pub(super) trait ReadBucket: Copy {
     unsafe fn copy(self, from: *const u32, to: *mut u32);
 }
 
-/// Append the known ids of the pieces at `places`; see [`LookUp::copy_hits`](super::look_up::LookUp::copy_hits).
+/// Append the ids that the buckets have of the pieces at `places`; or only add their number, if the sink counts.
 ///
 /// # Safety
-/// What `LookUp::copy_hits` demands: each of the pieces has its place in
-/// `caches.buckets`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and `found.miss_count + places.len() <= PIECES`.
+/// Each of the pieces has its place in `caches.buckets`, `found.end + IDS_LIMIT * places.len() <= KNOWN`, and
+/// `found.miss_count + places.len() <= PIECES`.
 #[inline(always)]
 pub(super) unsafe fn copy_hits<R: ReadBucket, S: Sink>(
     simd: R,

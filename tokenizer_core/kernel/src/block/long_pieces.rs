@@ -4,16 +4,15 @@
 
 use std::ops::Range;
 
-use super::look_up::LookUp;
-use super::{Found, GROUP, MORE, PIECES, Pieces, Room};
+use super::{Found, MORE, PIECES, Pieces, Room};
 use crate::output::Sink;
-use crate::piece_cache::{Caches, Key, LongHash, WIDE_LIMIT, WideIds, WideKey};
+use crate::piece_cache::{Caches, Key, LongHash, WideIds, WideKey};
 
 /// The long pieces of a block.
 #[derive(Debug)]
 pub(super) struct LongPieces {
     /// Their indices in the block, and how many they are.
-    pub(super) places: [u32; PIECES + GROUP],
+    pub(super) places: [u32; PIECES],
     pub(super) count: usize,
     /// The ids of each, as far as they are known.
     known: [Known; PIECES],
@@ -51,7 +50,7 @@ impl Default for LongPieces {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            places: [0; PIECES + GROUP],
+            places: [0; PIECES],
             count: 0,
             known: [Known::Nothing; PIECES],
             wide: Vec::with_capacity(PIECES),
@@ -73,14 +72,12 @@ impl LongPieces {
     }
 
     /// Prefetch what is remembered of them.
-    #[inline(always)]
-    pub(super) fn prefetch(&mut self, simd: impl LookUp, pieces: &Pieces<'_>, caches: &Caches) {
+    #[inline(never)]
+    pub(super) fn prefetch(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
-            let length = range.len();
             self.known[number] = Known::Nothing;
-            if length <= WIDE_LIMIT {
-                let key = simd.wide_key(pieces.text, range, pieces.is_part(*place as usize));
+            if let Some(key) = WideKey::new(pieces.text, range.start, range.end, pieces.is_part(*place as usize)) {
                 let place = caches.buckets.wide_place(key);
                 caches.buckets.prefetch_wide(place);
                 self.wide.push(WidePiece { key, place: place as u32, number: number as u16 });

@@ -9,15 +9,15 @@ mod avx2;
 mod copy_hits;
 mod keys;
 mod long_pieces;
-mod look_up;
 mod misses;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
+use self::copy_hits::{ReadBucket, copy_hits};
+use self::keys::MakeKeys;
 use self::long_pieces::LongPieces;
-use self::look_up::LookUp;
 use self::misses::Misses;
 use crate::error::Result;
 use crate::model::{AnyModel, Token, Work};
@@ -29,9 +29,6 @@ use crate::simd::words::padded;
 /// Pieces looked up together: enough that those to be merged fill the lanes, and few enough that prefetched buckets are
 /// still in cache when they are read.
 pub const PIECES: usize = 512;
-
-/// Pieces that a level may work on together.
-const GROUP: usize = 8;
 
 /// The most known ids of a block that do not come from a bucket, but from the `LongCache`.
 const MORE: usize = 16 * PIECES;
@@ -171,7 +168,7 @@ struct Encode<'a, S> {
     sink: &'a mut S,
 }
 
-impl<L: LookUp, S: Sink> OnLevel<L> for Encode<'_, S> {
+impl<L: MakeKeys + ReadBucket, S: Sink> OnLevel<L> for Encode<'_, S> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -232,9 +229,10 @@ impl PieceBlock {
 impl Keys {
     /// Make the keys of all pieces, and find the longer ones.
     #[inline(always)]
-    fn make(&mut self, simd: impl LookUp, pieces: &Pieces<'_>, caches: &Caches) {
-        simd.keys(pieces, caches, self);
+    fn make(&mut self, simd: impl MakeKeys, pieces: &Pieces<'_>, caches: &Caches) {
+        simd.all(pieces, caches, self);
         if self.long_pieces.count > 0 {
+            self.long_pieces.prefetch(pieces, caches);
             self.long_pieces.find(pieces, caches, &mut self.keys, &mut self.places);
         }
     }
@@ -243,13 +241,13 @@ impl Keys {
 impl Found {
     /// Write the ids of all pieces that are known to `ids`; or only count them, if the sink does. List the others.
     #[inline(always)]
-    fn find<L: LookUp, S: Sink>(&mut self, simd: L, looked_up: &LookedUp<'_>, ids: &mut Room) {
+    fn find<L: ReadBucket, S: Sink>(&mut self, simd: L, looked_up: &LookedUp<'_>, ids: &mut Room) {
         let LookedUp { pieces, keys, caches } = looked_up;
         (self.end, self.miss_count) = (0, 0);
         if keys.long_pieces.are_in_buckets() {
             // As in most short texts. SAFETY: the keys have just been made for these caches. Nothing has been
             // written yet, and `ids` and `misses` have room for all pieces of a block.
-            return unsafe { simd.copy_hits::<S>(0..pieces.count(), caches, keys, self, ids) };
+            return unsafe { copy_hits::<L, S>(simd, 0..pieces.count(), caches, keys, self, ids) };
         }
         let mut known = keys.long_pieces.known();
         let mut from = 0;
@@ -259,7 +257,7 @@ impl Found {
             // SAFETY: as above. Each piece before `from` has taken one miss at the most, and either at most `IDS_LIMIT`
             // ids or its share of `MORE`, which `LongPieces` has counted. So there is room for `IDS_LIMIT` ids and a
             // miss of each piece from `from` on.
-            unsafe { simd.copy_hits::<S>(from..to, caches, keys, self, ids) };
+            unsafe { copy_hits::<L, S>(simd, from..to, caches, keys, self, ids) };
             let Some((_, kept)) = next else { return };
             self.append_long_piece::<S>(kept, caches, ids);
             from = to + 1;

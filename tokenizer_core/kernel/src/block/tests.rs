@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::look_up::LookUp;
+use super::copy_hits::ReadBucket;
+use super::keys::MakeKeys;
 use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, PieceBlock, Pieces};
 use crate::output::count::Count;
 use crate::piece_cache::{Buckets, Caches, IdChunk, LongHash, WideIds, WideKey};
@@ -42,7 +43,7 @@ struct Find<'a> {
     caches: &'a Caches,
 }
 
-impl<L: LookUp> OnLevel<L> for Find<'_> {
+impl<L: MakeKeys + ReadBucket> OnLevel<L> for Find<'_> {
     type Output = [Findings; 2];
 
     #[inline(always)]

@@ -137,13 +137,6 @@ impl WideKey {
         length as u8 | u8::from(part) << WIDE_PART_BIT
     }
 
-    /// From its words.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(crate) fn of_words(words: [u128; 2]) -> Self {
-        Self(words)
-    }
-
     /// Its first sixteen bytes, by which a bucket that has it is found.
     #[inline(always)]
     pub(crate) fn first(self) -> Key {

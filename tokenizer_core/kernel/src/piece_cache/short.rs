@@ -30,7 +30,6 @@ impl Bucket {
 
 impl Buckets {
     /// The number of upper bits of a hash that are the place of a short piece.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn bits(&self) -> u32 {
         self.short_bits
