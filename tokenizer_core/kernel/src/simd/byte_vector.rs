@@ -1,5 +1,17 @@
 //! Vectors of bytes that are compared all at once: the few operations that scanners need, on each level.
 
+/// Operations on two vectors, each of which is an instruction.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! operations {
+    ($($name:ident: $instruction:ident),*) => {$(
+        #[inline(always)]
+        fn $name(self, other: Self) -> Self {
+            // SAFETY: who has a vector has the instructions of its level.
+            Self(unsafe { $instruction(self.0, other.0) })
+        }
+    )*};
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "aarch64")]

@@ -16,33 +16,11 @@ pub(crate) struct Bytes(__m256i);
 impl ByteVector for Bytes {
     const BYTES: usize = 32;
 
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        // SAFETY: who has a vector has AVX2, as for all of these.
-        Self(unsafe { _mm256_or_si256(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm256_add_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn is(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm256_cmpeq_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn exceeds(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm256_cmpgt_epi8(self.0, other.0) })
-    }
+    operations! { or: _mm256_or_si256, plus: _mm256_add_epi8, is: _mm256_cmpeq_epi8, exceeds: _mm256_cmpgt_epi8 }
 
     #[inline(always)]
     fn high_bits(self) -> u64 {
-        // SAFETY: as above.
+        // SAFETY: who has a vector has AVX2.
         u64::from(unsafe { _mm256_movemask_epi8(self.0) } as u32)
     }
 }

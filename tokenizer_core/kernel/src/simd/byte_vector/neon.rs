@@ -24,7 +24,7 @@ impl Bytes {
     /// The same byte everywhere.
     #[inline(always)]
     pub(super) fn all(byte: u8) -> Self {
-        // SAFETY: every machine of this kind has NEON, as for all of these.
+        // SAFETY: every machine of this kind has NEON, as for those below.
         Self(unsafe { vdupq_n_u8(byte) })
     }
 }
@@ -32,23 +32,7 @@ impl Bytes {
 impl ByteVector for Bytes {
     const BYTES: usize = 16;
 
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { vorrq_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { vaddq_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn is(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { vceqq_u8(self.0, other.0) })
-    }
+    operations! { or: vorrq_u8, plus: vaddq_u8, is: vceqq_u8 }
 
     #[inline(always)]
     fn exceeds(self, other: Self) -> Self {

@@ -21,7 +21,7 @@ impl Bytes {
     /// The same byte everywhere.
     #[inline(always)]
     pub(super) fn all(byte: u8) -> Self {
-        // SAFETY: every machine of this kind has SSE2, as for all of these.
+        // SAFETY: every machine of this kind has SSE2.
         Self(unsafe { _mm_set1_epi8(byte as i8) })
     }
 }
@@ -29,33 +29,11 @@ impl Bytes {
 impl ByteVector for Bytes {
     const BYTES: usize = 16;
 
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm_or_si128(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm_add_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn is(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm_cmpeq_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    fn exceeds(self, other: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm_cmpgt_epi8(self.0, other.0) })
-    }
+    operations! { or: _mm_or_si128, plus: _mm_add_epi8, is: _mm_cmpeq_epi8, exceeds: _mm_cmpgt_epi8 }
 
     #[inline(always)]
     fn high_bits(self) -> u64 {
-        // SAFETY: as above.
+        // SAFETY: every machine of this kind has SSE2.
         u64::from(unsafe { _mm_movemask_epi8(self.0) } as u16)
     }
 }
