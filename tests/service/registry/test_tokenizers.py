@@ -24,7 +24,8 @@ from service.settings import InvalidSetting, Settings
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 from tests.support.damages import DAMAGES
-from tokenizer_core import ArtifactNotFound, InvalidArtifact, Tokenizer, template, train
+from tokenizer_core import ArtifactNotFound, InvalidArtifact, Tokenizer, train
+from tokenizer_core.chat import templates
 
 
 def test_list_names_every_tokenizer_and_one_default(client: TestClient, framed: Tokenizer, bare: Tokenizer) -> None:
@@ -326,14 +327,14 @@ def test_the_templates_of_a_trained_tokenizer_are_compiled_beside_the_event_loop
 ) -> None:
     threads: list[str] = []
 
-    def noted(source: str) -> template.Template:
+    def noted(source: str) -> templates.Template:
         threads.append(threading.current_thread().name)
         return compiled(source)
 
-    compiled = template.compiled
+    compiled = templates.compiled
     client = make_client(trained=str(tmp_path))
     hash = published(trained_on("low " * 9).with_template("{{ messages[0].content }}!"), tmp_path, "mine")
-    monkeypatch.setattr(template, "compiled", noted)
+    monkeypatch.setattr(templates, "compiled", noted)
     assert client.post("/count", json={"text": "low", "tokenizer": hash}).status_code == 200
     assert client.get(f"/tokenizers/{hash}").json()["templates"].keys() == {"default"}
     assert len(threads) == 1
