@@ -73,7 +73,7 @@ fn word(number: u32) -> (u64, usize) {
 
 /// The number that eight bytes of text begin with, and how many digits it has there.
 #[inline]
-pub(super) fn leading_number(text: [u8; 8]) -> (u32, usize) {
+pub(crate) fn leading_number(text: [u8; 8]) -> (u32, usize) {
     let digits = u64::from_le_bytes(text) ^ ZEROS;
     // What is above nine carries into the highest bit of its byte.
     let others = (((digits & !HIGHS) + ONES * (0x80 - 10)) | digits) & HIGHS;

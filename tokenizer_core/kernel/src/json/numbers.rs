@@ -58,7 +58,7 @@ fn write_list<T>(items: &[T], json: &mut Vec<u8>, write: impl Fn(&T, &mut [u8], 
 
 /// Read numbers that a comma follows, and perhaps a blank, as long as they have up to seven digits, some bytes lie
 /// after them, and there are not many more than `most` in the end. Returns how many bytes they are.
-pub(super) fn read_numbers(text: &[u8], numbers: &mut Vec<u32>, most: usize) -> usize {
+pub(crate) fn read_numbers(text: &[u8], numbers: &mut Vec<u32>, most: usize) -> usize {
     let mut at = 0;
     while let Some(seen) = text[at..].first_chunk().filter(|_| numbers.len() <= most) {
         let (mut block, mut count) = ([0; WINDOW], 0);

@@ -18,7 +18,7 @@ pub(super) fn specials(window: &[u8; WINDOW]) -> u64 {
 }
 
 /// The number of bytes before the first special one.
-pub(super) fn plain_run(bytes: &[u8]) -> usize {
+pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     let (windows, rest) = bytes.as_chunks();
     for (number, window) in windows.iter().enumerate() {
         let found = specials(window);

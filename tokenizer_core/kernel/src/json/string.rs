@@ -50,7 +50,7 @@ static SHORT: [u8; 256] = {
 
 /// Read a string from `start` on to its quotation mark, and append what it stands for to `text`. Returns where it ends,
 /// after the mark; `None` if it does not, or is not a string. Then `text` may end within a character.
-pub(super) fn unescape(body: &str, start: usize, text: &mut Vec<u8>) -> Option<usize> {
+pub(crate) fn unescape(body: &str, start: usize, text: &mut Vec<u8>) -> Option<usize> {
     let body = body.as_bytes();
     let mut at = start;
     while at < body.len() {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::decimal::leading_number;
-use super::numbers::read_numbers;
-use super::special::plain_run;
-use super::string::unescape;
 use crate::capacity::reserve;
+use crate::json::decimal::leading_number;
+use crate::json::numbers::read_numbers;
+use crate::json::special::plain_run;
+use crate::json::string::unescape;
 use crate::simd::byte_vector::WINDOW;
 use crate::simd::words::padded;
 
