@@ -59,7 +59,7 @@ impl Charsmap {
         let (size, rest) = bytes.split_first_chunk().ok_or_else(|| broken("it has no size"))?;
         let size = u32::from_le_bytes(*size) as usize;
         let (trie, texts) = rest.split_at_checked(size).ok_or_else(|| broken("its trie is longer than the map"))?;
-        if size == 0 || size % (4 * BLOCK) != 0 {
+        if size == 0 || !size.is_multiple_of(4 * BLOCK) {
             return Err(broken("the size of its trie is not a multiple of 1024"));
         }
         let units: Vec<Unit> = trie.as_chunks().0.iter().map(|unit| Unit(u32::from_le_bytes(*unit))).collect();

@@ -42,7 +42,8 @@ type Read = (String, Option<String>);
 
 /// Whether a template loops over the content of a message, looked for where vLLM looks.
 pub fn loops_over_parts(body: &mut [Stmt]) -> bool {
-    let (mut loops, mut sets): (Vec<(Read, Option<String>)>, Vec<(Read, String)>) = Default::default();
+    let mut loops: Vec<(Read, Option<String>)> = Vec::new();
+    let mut sets: Vec<(Read, String)> = Vec::new();
     each_statement(body, &mut |statement| match &statement.kind {
         StmtKind::For(each) => loops.extend(read(&each.iter).map(|read| (read, name(&each.target)))),
         StmtKind::Set(target, value) => sets.extend(read(value).zip(name(target))),
