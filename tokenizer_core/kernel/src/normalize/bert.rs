@@ -10,7 +10,7 @@ use super::Alignment;
 use super::forms::{Mark, sort_marks, split_blocks};
 use crate::config::BertRules;
 use crate::unicode::older::{
-    CASED, CHINESE, CONTROL, DECOMPOSES, NONSPACING, PUNCTUATION, REORDERED, WHITE, lowercase, table,
+    CASED, CHINESE, CONTROL, DECOMPOSES, NONSPACING, PUNCTUATION, REORDERED, WHITE, lowercase, simple, table,
 };
 use crate::unicode::table::Table;
 use crate::unicode::utf8::decode;
@@ -21,6 +21,16 @@ pub(crate) trait Trace {
     fn copied(&mut self, len: usize, source: usize);
     /// The next `len` bytes came, as a whole, from `source`.
     fn whole(&mut self, len: usize, source: Range<usize>);
+    /// The next `len` bytes are what one character became. As in every rewrite, one that becomes one of the same length
+    /// keeps the places of its bytes.
+    #[inline(always)]
+    fn replaced(&mut self, len: usize, source: Range<usize>, is_one: bool) {
+        if is_one && len == source.len() {
+            self.copied(len, source.start);
+        } else {
+            self.whole(len, source);
+        }
+    }
 }
 
 impl Trace for Alignment {
@@ -74,6 +84,8 @@ impl<T> Written<T> {
 pub(crate) struct Bert<const CUT: bool> {
     rules: BertRules,
     table: &'static Table<u16>,
+    /// What most of those become that are decomposed or put into lower case.
+    simple: &'static Table<u32>,
     /// Characters without any of these bits are copied.
     touched: u16,
     /// The bits of each byte that the pass does not copy; those of capital letters are left out, since the copy is put
@@ -96,7 +108,7 @@ impl<const CUT: bool> Bert<CUT> {
             let is_space = !CUT && code == usize::from(b' ');
             if is_space { 0 } else { table.get(code as u32) & touched & !CASED }
         });
-        Self { rules, table, touched, ascii }
+        Self { rules, table, simple: simple(rules.strip_accents, rules.lowercase), touched, ascii }
     }
 
     /// Append the rewritten `source`, whose first byte has the place `start` in the trace. Cut, it ends with a piece.
@@ -110,12 +122,16 @@ impl<const CUT: bool> Bert<CUT> {
                 out.text.push_str(&source[at..end]);
                 out.trace.copied(end - at, start + at);
             }
-            at = end;
-            if bits & REORDERED != 0 && !self.is_cleaned(bits) {
-                at = self.reordered(source, at, start, out);
-            } else if let Some(character) = char::from_u32(code).filter(|_| bits != 0) {
-                at += character.len_utf8();
-                self.one(character, bits, start + end..start + at, out);
+            if code < 0x80 {
+                self.ascii(code as u8, bits, start + end, out);
+                at = end + 1;
+            } else if let Some(simple) = char::from_u32(self.simple.get(code)).filter(|simple| *simple != '\0') {
+                let length = source[end..].chars().next().map_or(1, char::len_utf8);
+                out.text.push(simple);
+                out.trace.replaced(simple.len_utf8(), start + end..start + end + length, true);
+                at = end + length;
+            } else {
+                at = self.rare(source, end, start, bits, out);
             }
         }
         if CUT {
@@ -124,6 +140,38 @@ impl<const CUT: bool> Bert<CUT> {
         if self.rules.lowercase {
             out.text[before..].make_ascii_lowercase();
         }
+    }
+
+    /// Append what an ASCII character becomes that has bits.
+    #[inline(always)]
+    fn ascii<T: Trace>(&self, byte: u8, bits: u16, place: usize, out: &mut Written<T>) {
+        if bits == 0 || self.rules.clean_text && bits & CONTROL != 0 {
+            return;
+        }
+        if CUT {
+            out.cut();
+            if bits & WHITE != 0 {
+                return;
+            }
+        }
+        out.text.push(if bits & WHITE != 0 { ' ' } else { char::from(byte) });
+        out.trace.copied(1, place);
+        if CUT {
+            out.cut();
+        }
+    }
+
+    /// Append the character at `at`, which has bits and does not simply become another one; return where it ends, or
+    /// where those end that change places with it.
+    #[inline(never)]
+    fn rare<T: Trace>(&self, source: &str, at: usize, start: usize, bits: u16, out: &mut Written<T>) -> usize {
+        if bits & REORDERED != 0 && !self.is_cleaned(bits) {
+            return self.reordered(source, at, start, out);
+        }
+        let Some(character) = source[at..].chars().next() else { return source.len() };
+        let end = at + character.len_utf8();
+        self.one(character, bits, start + at..start + end, out);
+        end
     }
 
     /// The end of the characters from `at` on that are copied, the character there and its bits; 0 at the end of the
@@ -154,7 +202,6 @@ impl<const CUT: bool> Bert<CUT> {
     }
 
     /// Append what one character becomes that has bits, and does not change places with others.
-    #[inline(always)]
     fn one<T: Trace>(&self, character: char, bits: u16, source: Range<usize>, out: &mut Written<T>) {
         if self.rules.clean_text && bits & CONTROL != 0 {
             return;
@@ -174,14 +221,8 @@ impl<const CUT: bool> Bert<CUT> {
         } else {
             self.table.decompose(character, |part| self.lowered(part, out));
         }
-        let written = out.text.len() - before;
         let is_one = out.text[before..].chars().nth(1).is_none();
-        // As in every rewrite, a character that becomes one of the same length keeps the places of its bytes.
-        if written == source.len() && is_one {
-            out.trace.copied(written, source.start);
-        } else {
-            out.trace.whole(written, source.clone());
-        }
+        out.trace.replaced(out.text.len() - before, source.clone(), is_one);
         if is_chinese {
             self.space(source.end, out);
         }

@@ -112,6 +112,36 @@ fn bits() -> Vec<u16> {
     bits
 }
 
+/// What characters become that are decomposed without their marks, or put into lower case, or both: one character each,
+/// or 0 where that is not so simple.
+pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static Table<u32> {
+    static TABLES: [OnceBox<Table<u32>>; 4] = [const { OnceBox::new() }; 4];
+    TABLES[2 * usize::from(decomposed) + usize::from(lowered)].get_or_init(|| {
+        let (table, mut simple) = (table(), vec![0; CODES]);
+        let (mut parts, mut written): (Vec<char>, Vec<char>) = (Vec::new(), Vec::new());
+        for character in '\u{80}'..=char::MAX {
+            if !table.has(character, DECOMPOSES | CASED) || table.has(character, REORDERED | CHINESE) {
+                continue;
+            }
+            (parts.clear(), written.clear());
+            if decomposed {
+                table.decompose(character, |part| parts.push(part));
+                parts.retain(|part| !table.has(*part, NONSPACING));
+            } else {
+                parts.push(character);
+            }
+            parts.iter().for_each(|part| if lowered { written.extend(lowercase(*part)) } else { written.push(*part) });
+            // What is cut around is not simple either.
+            if let [only] = written.as_slice()
+                && !table.has(*only, WHITE | PUNCTUATION)
+            {
+                simple[character as usize] = u32::from(*only);
+            }
+        }
+        Box::new(Table::of(&simple))
+    })
+}
+
 /// The small letter or letters of a character. No id depends on the version of Unicode in the standard library.
 pub(crate) fn lowercase(character: char) -> impl Iterator<Item = char> {
     let behind = |(capitals, by): &(RangeInclusive<char>, u32)| {
