@@ -9,6 +9,7 @@ mod piece_ids;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod trie;
 pub mod unigram;
 mod word_level;
 mod word_piece;

@@ -4,27 +4,21 @@
 
 use std::collections::HashSet;
 
-use rustc_hash::FxHashMap;
-
+use super::trie::Trie;
 use super::{Model, Piece, PieceIds, Token, Uncovered, Work};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
 
-/// Where entries begin that begin a word, and where those begin that go on.
-const ROOTS: [u32; 2] = [0, 1];
-
 /// An entry longer than this could be walked at every byte of a word, for nothing.
 const MAX_ENTRY: usize = 4096;
-
-const NO_ENTRY: u32 = u32::MAX;
 
 /// The compiled model.
 #[derive(Debug)]
 pub struct WordPiece {
-    /// By node and next byte.
-    edges: FxHashMap<(u32, u8), u32>,
-    /// By node: the entry that ends there, or [`NO_ENTRY`].
-    entries: Vec<u32>,
+    /// What a word may begin with.
+    first: Trie,
+    /// What may go on, without the prefix.
+    later: Trie,
     unk: Option<u32>,
     max_chars: usize,
 }
@@ -34,7 +28,7 @@ impl WordPiece {
     /// more than `max_chars` characters is unknown, as `unk` if there is one.
     ///
     /// # Errors
-    /// `unsupported` for an entry that is too long.
+    /// `unsupported` for an entry that is too long, `duplicate_token`.
     pub fn new(
         vocabulary: &Vocabulary,
         never: &HashSet<u32>,
@@ -42,50 +36,25 @@ impl WordPiece {
         prefix: &str,
         max_chars: usize,
     ) -> Result<Self> {
-        let (edges, entries) = (FxHashMap::default(), vec![NO_ENTRY; ROOTS.len()]);
-        let mut model = Self { edges, entries, unk, max_chars };
+        let (mut first, mut later) = (Vec::new(), Vec::new());
         for (id, bytes) in vocabulary.tokens().filter(|(id, _)| !never.contains(id)) {
             if bytes.len().min(max_chars.saturating_mul(4)) > MAX_ENTRY {
                 let message = format!("the entry with the id {id} has {} bytes; at most {MAX_ENTRY} are", bytes.len());
                 return Err(Error::new(Code::Unsupported, message).at_field("model.vocab"));
             }
-            model.put(ROOTS[0], bytes, id);
-            if let Some(rest) = bytes.strip_prefix(prefix.as_bytes()) {
-                model.put(ROOTS[1], rest, id);
-            }
+            first.push((bytes, id));
+            later.extend(bytes.strip_prefix(prefix.as_bytes()).filter(|rest| !rest.is_empty()).map(|rest| (rest, id)));
         }
-        Ok(model)
-    }
-
-    fn put(&mut self, mut node: u32, bytes: &[u8], id: u32) {
-        for byte in bytes {
-            let fresh = self.entries.len() as u32;
-            node = *self.edges.entry((node, *byte)).or_insert(fresh);
-            if node == fresh {
-                self.entries.push(NO_ENTRY);
-            }
-        }
-        // Of two with the same bytes the first counts, and no entry is empty.
-        let entry = &mut self.entries[node as usize];
-        if *entry == NO_ENTRY && !bytes.is_empty() {
-            *entry = id;
-        }
+        Ok(Self { first: Trie::new(first)?, later: Trie::new(later)?, unk, max_chars })
     }
 
     /// Append the tokens of a word; `None` if it has a part that is no entry.
     fn append(&self, word: &[u8], tokens: &mut Vec<Token>) -> Option<()> {
         let mut at = 0;
         while at < word.len() {
-            let mut node = ROOTS[usize::from(at > 0)];
             let mut longest = None;
-            for (length, byte) in (1..).zip(&word[at..]) {
-                let Some(next) = self.edges.get(&(node, *byte)) else { break };
-                node = *next;
-                let id = self.entries[node as usize];
-                if id != NO_ENTRY {
-                    longest = Some(Token { id, bytes: length });
-                }
-            }
+            let trie = if at == 0 { &self.first } else { &self.later };
+            trie.entries(&word[at..], |length, id| longest = Some(Token { id, bytes: length as u32 }));
             let token = longest?;
             at += token.bytes as usize;
             tokens.push(token);

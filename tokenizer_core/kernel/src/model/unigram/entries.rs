@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::trie::Trie;
 use crate::config::{UnigramConfig, UnigramSums};
 use crate::error::{Code, Error, Result};
+use crate::model::trie::Trie;
 use crate::vocabulary::Vocabulary;
 
 /// The length of the character that begins with a byte of UTF-8.

@@ -12,7 +12,6 @@ mod sums;
 #[cfg(test)]
 #[path = "../../../tests/unit/unigram.rs"]
 mod tests;
-mod trie;
 
 use std::collections::HashSet;
 
