@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::summed::rules_of;
 use self::words::words_of;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::block::{PIECES, Pieces};
@@ -17,6 +18,7 @@ use crate::decode::{AnyDecoder, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
 use crate::model::AnyModel;
 use crate::normalize::bert::Bert;
+use crate::normalize::sentencepiece::SentencePiece;
 use crate::normalize::{Normalizer, prefix_space};
 use crate::output::{Sink, Stretch};
 use crate::piece_cache::CacheStatistics;
@@ -58,6 +60,8 @@ pub struct Pipeline {
     pretokenizer: Pretokenizer,
     /// What does the work of normalizer and pretokenizer, where one pass can.
     words: Option<Box<Bert<true>>>,
+    /// SentencePiece's rules, where they are all that is before the model.
+    rules: Option<Box<SentencePiece>>,
     prefix_space: bool,
     prefix_ids: Vec<u32>,
     suffix_ids: Vec<u32>,
@@ -120,6 +124,7 @@ impl Pipeline {
                 _ => Pretokenizer::dropping(&config.pretokenizer, level)?,
             },
             words: words_of(config),
+            rules: rules_of(config)?,
             prefix_space: config.prefix_space,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
@@ -305,6 +310,11 @@ impl Pipeline {
         if let Some(words) = &self.words {
             return self.encode_words(words, text, start, scratch, sink);
         }
+        if let Some(rules) = &self.rules
+            && self.encode_rewritten(rules, text, context, scratch, sink)
+        {
+            return Ok(());
+        }
         let normalized = self
             .normalizer
             .normalize(text, &mut context.steps)
@@ -359,15 +369,7 @@ impl Pipeline {
             return self.encode_recut(recut, stretch, scratch, sink);
         }
         sink.stretch_begins(&stretch);
-        let encoded = match &self.model {
-            AnyModel::Unigram(model) if model.sums_over_text() => {
-                self.encode_summed(model, text, &mut context.steps, scratch, sink)
-            }
-            _ => match self.encode_in_shares(text, context.threads, scratch, sink) {
-                Ok(false) => self.encode_cut(text, &mut context.steps, scratch, sink),
-                done => done.map(|_| ()),
-            },
-        };
+        let encoded = self.encode_whole(text, context, scratch, sink);
         encoded.map_err(|error| error.moved(|range| stretch.source(range)))?;
         sink.stretch_ended(&stretch, text.len());
         Ok(())

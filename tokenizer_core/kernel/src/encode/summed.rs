@@ -1,12 +1,15 @@
-//! Text of a model whose words may depend on the sum of all before.
+//! SentencePiece's way: the text is rewritten and not cut, and of Unigram words may depend on the sum of all before.
 
 use std::ops::Range;
 
 use super::Pipeline;
+use crate::config::{Config, NormalizerStage};
 use crate::error::Result;
-use crate::model::Token;
 use crate::model::unigram::{Sums, Unigram};
+use crate::model::{AnyModel, Token};
+use crate::normalize::sentencepiece::SentencePiece;
 use crate::output::Sink;
+use crate::provenance::EncodeContext;
 use crate::regex::StepBudget;
 use crate::scratch::Scratch;
 
@@ -23,9 +26,57 @@ impl Sink for Words<'_> {
     }
 }
 
+/// The only rewrite, if there is nothing else before the model.
+pub(super) fn rules_of(config: &Config) -> Result<Option<Box<SentencePiece>>> {
+    let is_plain = !config.prefix_space && config.added_tokens.iter().all(|token| !token.normalized);
+    match (config.normalizer.as_slice(), config.pretokenizer.as_slice()) {
+        ([NormalizerStage::SentencePiece(rules)], []) if is_plain => SentencePiece::new(rules).map(Box::new).map(Some),
+        _ => Ok(None),
+    }
+}
+
 impl Pipeline {
+    /// Encode text without added tokens, and without the way back; return whether no place is asked for.
+    pub(super) fn encode_rewritten<S: Sink>(
+        &self,
+        rules: &SentencePiece,
+        text: &str,
+        context: &mut EncodeContext<'_>,
+        scratch: &mut Scratch,
+        sink: &mut S,
+    ) -> bool {
+        if S::SPANS {
+            return false;
+        }
+        let mut written = std::mem::take(&mut scratch.written);
+        written.text.clear();
+        rules.run(text, &mut written);
+        let encoded = self.encode_whole(&written.text, context, scratch, sink);
+        scratch.written = written;
+        encoded.is_ok()
+    }
+
+    /// Encode what is not cut before the model.
+    pub(super) fn encode_whole(
+        &self,
+        text: &str,
+        context: &mut EncodeContext<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        match &self.model {
+            AnyModel::Unigram(model) if model.sums_over_text() => {
+                self.encode_summed(model, text, &mut context.steps, scratch, sink)
+            }
+            _ => match self.encode_in_shares(text, context.threads, scratch, sink)? {
+                true => Ok(()),
+                false => self.encode_cut(text, &mut context.steps, scratch, sink),
+            },
+        }
+    }
+
     /// Encode a text, on one thread.
-    pub(super) fn encode_summed<S: Sink>(
+    fn encode_summed<S: Sink>(
         &self,
         model: &Unigram,
         text: &str,

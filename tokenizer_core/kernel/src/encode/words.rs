@@ -5,7 +5,8 @@ use super::Pipeline;
 use crate::config::{Config, NormalizerStage, PretokenizerStage};
 use crate::error::Result;
 use crate::normalize::Alignment;
-use crate::normalize::bert::{Bert, Written};
+use crate::normalize::bert::Bert;
+use crate::normalize::written::Written;
 use crate::output::{Sink, Stretch};
 use crate::scratch::Scratch;
 

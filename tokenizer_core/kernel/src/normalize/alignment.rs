@@ -95,6 +95,12 @@ impl Alignment {
         self.len += len;
     }
 
+    /// Forget what is behind the first `len` bytes.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.runs.truncate(self.runs.partition_point(|run| run.output < len));
+        self.len = self.len.min(len);
+    }
+
     /// Compose with a later rewrite: a map from its text to this one's source.
     pub(crate) fn then(&self, later: &Self) -> Self {
         let mut whole = Self::default();

@@ -6,78 +6,14 @@
 
 use std::ops::Range;
 
-use super::Alignment;
 use super::forms::{Mark, sort_marks, split_blocks};
+use super::written::{Trace, Written};
 use crate::config::BertRules;
 use crate::unicode::older::{
     CASED, CHINESE, CONTROL, DECOMPOSES, NONSPACING, PUNCTUATION, REORDERED, WHITE, lowercase, simple, table,
 };
 use crate::unicode::table::Table;
 use crate::unicode::utf8::decode;
-
-/// Takes the way back of each byte that is written, in order.
-pub(crate) trait Trace {
-    /// The next `len` bytes are the source's from `source` on, perhaps in lower case.
-    fn copied(&mut self, len: usize, source: usize);
-    /// The next `len` bytes came, as a whole, from `source`.
-    fn whole(&mut self, len: usize, source: Range<usize>);
-    /// The next `len` bytes are what one character became. As in every rewrite, one that becomes one of the same length
-    /// keeps the places of its bytes.
-    #[inline(always)]
-    fn replaced(&mut self, len: usize, source: Range<usize>, is_one: bool) {
-        if is_one && len == source.len() {
-            self.copied(len, source.start);
-        } else {
-            self.whole(len, source);
-        }
-    }
-}
-
-impl Trace for Alignment {
-    fn copied(&mut self, len: usize, source: usize) {
-        self.push_copy(len, source);
-    }
-    fn whole(&mut self, len: usize, source: Range<usize>) {
-        self.push_whole(len, source);
-    }
-}
-
-/// Nobody asks for the way back.
-impl Trace for () {
-    #[inline(always)]
-    fn copied(&mut self, _len: usize, _source: usize) {}
-    #[inline(always)]
-    fn whole(&mut self, _len: usize, _source: Range<usize>) {}
-}
-
-/// What the pass writes.
-#[derive(Debug, Default)]
-pub(crate) struct Written<T> {
-    /// The text; if it is cut, without what lies between the pieces.
-    pub(crate) text: String,
-    /// Where the pieces end, if it is cut.
-    pub(crate) ends: Vec<u32>,
-    pub(crate) trace: T,
-}
-
-impl<T> Written<T> {
-    /// Give back the memory of a long text, down to `entries` entries a buffer.
-    pub(crate) fn shrink(&mut self, entries: usize) {
-        self.text.clear();
-        self.text.shrink_to(entries);
-        self.ends.clear();
-        self.ends.shrink_to(entries);
-    }
-
-    /// End a piece, if one has begun.
-    #[inline(always)]
-    fn cut(&mut self) {
-        let (end, last) = (self.text.len() as u32, self.ends.last().copied().unwrap_or(0));
-        if end > last {
-            self.ends.push(end);
-        }
-    }
-}
 
 /// The compiled pass. It cuts (`CUT`) at white space, which goes, and around each punctuation mark.
 #[derive(Debug)]

@@ -149,6 +149,15 @@ impl Charsmap {
         shortest.map(|value| self.text(value))
     }
 
+    /// Whether a key begins with these bytes, none of them 0.
+    pub(super) fn has_key_from(&self, bytes: &[u8]) -> bool {
+        let mut node = 0;
+        bytes.iter().all(|byte| {
+            node ^= self.units[node].offset() ^ usize::from(*byte);
+            self.units[node].label() == u32::from(*byte)
+        })
+    }
+
     /// Whether no key begins with this byte of ASCII and ends there, or goes on in ASCII.
     pub(super) fn keeps_before_ascii(&self, byte: u8) -> bool {
         let node = self.units[0].offset() ^ usize::from(byte);

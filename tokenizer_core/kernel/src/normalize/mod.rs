@@ -8,15 +8,17 @@ mod forms;
 mod precompiled;
 mod replace;
 mod rewriter;
-mod sentencepiece;
+pub(crate) mod sentencepiece;
 #[cfg(test)]
 #[path = "../../tests/unit/normalize.rs"]
 mod tests;
+pub(crate) mod written;
 
 pub use alignment::Alignment;
 pub(crate) use rewriter::Rewriter;
 
-use self::bert::{Bert, Written};
+use self::bert::Bert;
+use self::written::Written;
 use crate::config::NormalizerStage;
 use crate::error::{Error, Result};
 use crate::regex::StepBudget;

@@ -1,19 +1,24 @@
 //! SentencePiece's own normalization: a charsmap, the white space around and between words, and what stands for it.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use super::Normalized;
 use super::charsmap::Charsmap;
-use super::rewriter::Rewriter;
+use super::written::{Trace, Written};
+use super::{Alignment, Normalized};
 use crate::config::SentencePieceRules;
 use crate::error::Result;
+use crate::unicode::utf8::decode;
+
+/// Characters for which it is known whether they are plain.
+const PLANE: usize = 1 << 16;
 
 /// What stands for a space.
 const ESCAPED: &str = "▁";
 
 /// The rules of a model, compiled.
 #[derive(Debug)]
-pub(super) struct SentencePiece {
+pub(crate) struct SentencePiece {
     charsmap: Option<Charsmap>,
     symbols: Symbols,
     /// What a space becomes.
@@ -21,8 +26,12 @@ pub(super) struct SentencePiece {
     prefix: bool,
     suffix: bool,
     folds: bool,
-    /// Whether a byte of ASCII before another one is neither rewritten nor the beginning of a symbol.
+    /// Whether a byte of ASCII before another one is neither rewritten nor the beginning of a symbol, nor a space.
     plain: [bool; 128],
+    /// Whether a space before a byte of ASCII is neither.
+    plain_space: bool,
+    /// By character beyond ASCII: whether no rule and no symbol begins with it, nor has it in the middle.
+    others: Vec<u64>,
 }
 
 /// Texts that are kept as they are.
@@ -60,18 +69,20 @@ impl SentencePiece {
     ///
     /// # Errors
     /// `invalid_file` for a broken charsmap.
-    pub(super) fn new(rules: &SentencePieceRules) -> Result<Self> {
+    pub(crate) fn new(rules: &SentencePieceRules) -> Result<Self> {
         let charsmap = rules.charsmap.0.as_slice();
         let charsmap = (!charsmap.is_empty()).then(|| Charsmap::new(charsmap)).transpose()?;
         let symbols = Symbols::new(&rules.symbols);
-        let mut plain = [false; 128];
-        for (byte, plain) in (0_u8..).zip(&mut plain) {
-            let is_kept = charsmap.as_ref().is_none_or(|map| map.keeps_before_ascii(byte));
-            *plain = byte != b' ' && is_kept && !symbols.lengths.contains_key(&byte);
-        }
+        let is_kept = |byte: u8| {
+            charsmap.as_ref().is_none_or(|map| map.keeps_before_ascii(byte)) && !symbols.lengths.contains_key(&byte)
+        };
+        let plain = std::array::from_fn(|byte| byte != usize::from(b' ') && is_kept(byte as u8));
+        let plain_space = is_kept(b' ');
         Ok(Self {
+            others: plain_others(charsmap.as_ref(), &symbols),
             charsmap,
             symbols,
+            plain_space,
             space: if rules.escape { ESCAPED } else { " " },
             prefix: rules.dummy_prefix && !rules.suffix,
             suffix: rules.dummy_prefix && rules.suffix,
@@ -82,61 +93,109 @@ impl SentencePiece {
 
     /// Rewrite a text; `None` when nothing changes.
     pub(super) fn rewrite(&self, text: &str) -> Option<Normalized> {
-        let mut output =
-            Output { rewriter: Rewriter::new(text), held: Vec::new(), space: self.space, holds: self.folds };
+        let mut written = Written::<Alignment>::default();
+        self.run(text, &mut written);
+        Some(Normalized { text: written.text, alignment: written.trace }).filter(|new| new.text != text)
+    }
+
+    /// Write the text as the model sees it.
+    pub(crate) fn run<T: Trace>(&self, text: &str, written: &mut Written<T>) {
         let mut at = 0;
         while self.folds && at < text.len() {
+            if self.is_plain_space(&text.as_bytes()[at..]) {
+                at += 1;
+                continue;
+            }
             let (length, with) = self.next(&text[at..]);
             if with != " " {
                 break;
             }
             at += length;
         }
-        output.rewriter.drop(at);
         if at == text.len() {
-            return output.rewriter.finish();
+            return;
         }
+        written.text.reserve(text.len() + text.len() / 2);
+        let put = |with: &str, source: Range<usize>, written: &mut Written<T>| {
+            written.text.push_str(with);
+            written.trace.whole(with.len(), source);
+        };
         if self.prefix {
-            output.put(at, at, self.space);
+            put(self.space, at..at, written);
         }
         let mut after_space = self.folds;
-        let mut escaped = String::new();
         while at < text.len() {
-            let plain = self.plain_run(&text.as_bytes()[at..]);
-            if plain > 0 {
-                at += plain;
-                output.keep(at);
+            let run = self.plain_run(&text.as_bytes()[at..]);
+            if run > 0 {
+                written.text.push_str(&text[at..at + run]);
+                written.trace.copied(run, at);
+                at += run;
                 after_space = false;
-                continue;
-            }
-            let (length, with) = self.next(&text[at..]);
-            let kept = if after_space { with.trim_start_matches(' ') } else { with };
-            after_space = if kept.is_empty() { after_space } else { self.folds && kept.ends_with(' ') };
-            let start = at;
-            at += length;
-            if kept == " " {
-                output.put(start, at, self.space);
-            } else if kept.contains(' ') {
-                escaped.clear();
-                escaped.extend(kept.split_inclusive(' ').flat_map(|word| match word.strip_suffix(' ') {
-                    Some(word) => [word, self.space],
-                    None => [word, ""],
-                }));
-                output.put(start, at, &escaped);
+            } else if self.is_plain_space(&text.as_bytes()[at..]) {
+                if !after_space {
+                    put(self.space, at..at + 1, written);
+                }
+                at += 1;
+                after_space = self.folds;
             } else {
-                output.put(start, at, kept);
+                let (length, with) = self.next(&text[at..]);
+                let kept = if after_space { with.trim_start_matches(' ') } else { with };
+                after_space = if kept.is_empty() { after_space } else { self.folds && kept.ends_with(' ') };
+                let source = at..at + length;
+                at += length;
+                if kept.len() == length && !kept.contains(' ') && text[source.clone()] == *kept {
+                    written.text.push_str(kept);
+                    written.trace.copied(length, source.start);
+                    continue;
+                }
+                let mut words = kept.split(' ');
+                put(words.next().unwrap_or_default(), source.clone(), written);
+                for word in words {
+                    put(self.space, source.clone(), written);
+                    put(word, source.clone(), written);
+                }
             }
         }
-        output.finish(if self.suffix { self.space } else { "" })
+        if self.folds {
+            let end = written.text.trim_end_matches(self.space).len();
+            written.text.truncate(end);
+            written.trace.truncate(end);
+        }
+        if self.suffix {
+            let end = written.trace.end();
+            put(self.space, end..end, written);
+        }
     }
 
-    /// How many bytes of ASCII stay as they are, whatever follows.
+    /// How many bytes stay as they are, whatever follows.
     #[inline]
     fn plain_run(&self, bytes: &[u8]) -> usize {
-        let is_plain = |byte: &u8| self.plain.get(usize::from(*byte)).is_some_and(|plain| *plain);
-        let run = bytes.iter().position(|byte| !is_plain(byte)).unwrap_or(bytes.len());
-        // A character beyond ASCII may be rewritten with the one before it.
-        if bytes.get(run).is_some_and(|byte| !byte.is_ascii()) { run.saturating_sub(1) } else { run }
+        let mut at = 0;
+        loop {
+            while bytes.get(at).is_some_and(|byte| byte.is_ascii() && self.plain[usize::from(*byte)]) {
+                at += 1;
+            }
+            match bytes.get(at) {
+                Some(first) if !first.is_ascii() => {
+                    let (character, length) = decode(bytes, at, *first);
+                    let is_plain =
+                        self.others.get(character as usize / 64).is_some_and(|bits| bits >> (character % 64) & 1 == 1);
+                    if !is_plain {
+                        // It may be rewritten with the character of ASCII before it.
+                        let before = at.checked_sub(1).filter(|before| bytes[*before].is_ascii());
+                        return before.unwrap_or(at);
+                    }
+                    at += length;
+                }
+                _ => return at,
+            }
+        }
+    }
+
+    /// Whether the text begins with a space that no rule rewrites with what follows.
+    #[inline]
+    fn is_plain_space(&self, bytes: &[u8]) -> bool {
+        self.plain_space && bytes[0] == b' ' && bytes.get(1).is_none_or(u8::is_ascii)
     }
 
     /// What the text begins with, as one unit: its length, and what it becomes.
@@ -152,57 +211,22 @@ impl SentencePiece {
     }
 }
 
-/// The output, of which spaces at the end are held back: at the end of the text they are dropped.
-struct Output<'t> {
-    rewriter: Rewriter<'t>,
-    /// Where each begins and ends in the source, and what it becomes.
-    held: Vec<(usize, usize, String)>,
-    space: &'static str,
-    holds: bool,
-}
-
-impl Output<'_> {
-    /// Take the source up to `end` as it is; it does not end with a space.
-    #[inline]
-    fn keep(&mut self, end: usize) {
-        self.release();
-        self.rewriter.keep(end);
+/// By character of the first plane beyond ASCII: whether no rule and no symbol begins with it, nor with it behind a
+/// character of ASCII.
+fn plain_others(charsmap: Option<&Charsmap>, symbols: &Symbols) -> Vec<u64> {
+    let begins = |bytes: &[u8]| charsmap.is_some_and(|map| map.has_key_from(bytes));
+    let follows: Vec<u8> = (1..0x80).filter(|first| (0x80..=0xFF).any(|lead| begins(&[*first, lead]))).collect();
+    let mut plain = vec![0; PLANE / 64];
+    for character in (0x80..PLANE as u32).filter_map(char::from_u32) {
+        let mut bytes = [0; 5];
+        let length = 1 + character.encode_utf8(&mut bytes[1..]).len();
+        let is_touched = symbols.lengths.contains_key(&bytes[1])
+            || begins(&bytes[1..length])
+            || follows.iter().any(|first| {
+                bytes[0] = *first;
+                begins(&bytes[..length])
+            });
+        plain[character as usize / 64] |= u64::from(!is_touched) << (character as usize % 64);
     }
-
-    /// Put `with` in the place of the source from `start` to `end`; these are equal for what is inserted.
-    fn put(&mut self, start: usize, end: usize, with: &str) {
-        let held = if self.holds { with.trim_end_matches(self.space).len() } else { with.len() };
-        if held > 0 || with.is_empty() && self.held.is_empty() {
-            self.release();
-            Self::write(&mut self.rewriter, start, end, &with[..held]);
-        }
-        if held < with.len() {
-            let start = if held > 0 { end } else { start };
-            self.held.push((start, end, with[held..].to_owned()));
-        } else if with.is_empty() && !self.held.is_empty() {
-            self.held.push((start, end, String::new()));
-        }
-    }
-
-    #[inline]
-    fn release(&mut self) {
-        if !self.held.is_empty() {
-            for (start, end, with) in self.held.drain(..) {
-                Self::write(&mut self.rewriter, start, end, &with);
-            }
-        }
-    }
-
-    fn write(rewriter: &mut Rewriter<'_>, start: usize, end: usize, with: &str) {
-        if start == end { rewriter.insert(with) } else { rewriter.replace(end, with) }
-    }
-
-    /// Drop the spaces at the end, and put a last one there.
-    fn finish(mut self, suffix: &str) -> Option<Normalized> {
-        self.rewriter.insert(suffix);
-        if let Some((_, end, _)) = self.held.last() {
-            self.rewriter.drop(*end);
-        }
-        self.rewriter.finish()
-    }
+    plain
 }

@@ -12,7 +12,7 @@ use std::thread;
 use crate::block::{PIECES, PieceBlock};
 use crate::error::Result;
 use crate::model::{Cuts, Work};
-use crate::normalize::bert::Written;
+use crate::normalize::written::Written;
 use crate::parallel::{allowed_cores, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
 

@@ -9,12 +9,18 @@ use crate::vocabulary::Vocabulary;
 /// Bits for each pair of characters: fewer would take more pairs for spanned that are not.
 const BITS_PER_PAIR: usize = 16;
 
+/// What words begin with in nearly every vocabulary.
+const SPACE: u32 = '▁' as u32;
+
 /// The pairs of characters that some entry has next to each other, and a few more.
 #[derive(Debug)]
 pub struct Borders {
-    /// By two characters of ASCII.
-    ascii: Box<[u128; 128]>,
-    /// By the hash of a pair of which one is beyond ASCII.
+    /// By two characters of ASCII: whether there is a border between them.
+    ascii: Box<[[bool; 128]; 128]>,
+    /// By a character of ASCII: whether there is one between it and `▁`, and between `▁` and it.
+    before_space: [bool; 128],
+    after_space: [bool; 128],
+    /// By the hash of a pair of which one is beyond ASCII: whether an entry spans it.
     others: Vec<u64>,
     shift: u32,
     /// Whether two unknown characters next to each other are one token: then only a known one is cut from another.
@@ -26,26 +32,36 @@ pub struct Borders {
 impl Borders {
     /// Collect the pairs of all entries.
     pub fn new(vocabulary: &Vocabulary, entries: &Entries, fuses: bool) -> Self {
-        let (mut ascii, mut pairs) = (Box::new([0_u128; 128]), FxHashSet::default());
+        let (mut ascii, mut pairs) = (Box::new([[true; 128]; 128]), FxHashSet::default());
         for (_, bytes) in vocabulary.tokens() {
             let Ok(text) = std::str::from_utf8(bytes) else { continue };
             for (left, right) in text.chars().zip(text.chars().skip(1)) {
                 if left.is_ascii() && right.is_ascii() {
-                    ascii[left as usize] |= 1 << right as u32;
+                    ascii[left as usize][right as usize] = false;
                 } else {
                     pairs.insert((left as u32, right as u32));
                 }
             }
         }
         let bits = (BITS_PER_PAIR * pairs.len()).next_power_of_two().max(64);
-        let mut borders =
-            Self { ascii, others: vec![0; bits / 64], shift: 64 - bits.trailing_zeros(), fuses, known: 0 };
+        let (others, shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
+        let (before_space, after_space) = ([false; 128], [false; 128]);
+        let mut borders = Self { ascii, before_space, after_space, others, shift, fuses, known: 0 };
         for (left, right) in pairs {
             let bit = borders.bit(left, right);
             borders.others[bit / 64] |= 1 << (bit % 64);
         }
         for byte in 0..128_u8 {
             borders.known |= u128::from(entries.get(&[byte]).is_some()) << byte;
+        }
+        for left in 0..128 {
+            for right in 0..128 {
+                let is_cut = !fuses || (borders.known >> left | borders.known >> right) & 1 == 1;
+                borders.ascii[left][right] &= is_cut;
+            }
+            let text = [&[left as u8], "▁".as_bytes(), &[left as u8]].concat();
+            borders.before_space[left] = borders.is_other_border(entries, &text, 0, 1);
+            borders.after_space[left] = borders.is_other_border(entries, &text, 1, 4);
         }
         borders
     }
@@ -56,17 +72,30 @@ impl Borders {
         (hash >> self.shift) as usize
     }
 
-    /// Whether `at` is a border of `text`, between the character that begins at `before` and the one behind it.
+    /// Whether there is a border of `text` at `at`, between the character that begins at `before` and the one behind
+    /// it, which are these.
     #[inline(always)]
-    fn is_border(&self, entries: &Entries, text: &[u8], before: usize, at: usize) -> bool {
-        let (left, right) = (text[before], text[at]);
-        if left.is_ascii() && right.is_ascii() {
-            return self.ascii[usize::from(left)] >> right & 1 == 0
-                && (!self.fuses || (self.known >> left | self.known >> right) & 1 == 1);
+    fn is_border(&self, entries: &Entries, text: &[u8], [before, at]: [usize; 2], [left, right]: [u32; 2]) -> bool {
+        match (left, right) {
+            (..0x80, ..0x80) => self.ascii[left as usize][right as usize],
+            (..0x80, SPACE) => self.before_space[left as usize],
+            (SPACE, ..0x80) => self.after_space[right as usize],
+            _ => {
+                let bit = self.bit(left, right);
+                self.others[bit / 64] >> (bit % 64) & 1 == 0 && self.parts_unknown(entries, text, before, at)
+            }
         }
+    }
+
+    /// The same for a pair of which one is beyond ASCII, without tables.
+    fn is_other_border(&self, entries: &Entries, text: &[u8], before: usize, at: usize) -> bool {
         let bit = self.bit(decode(text, before), decode(text, at));
-        self.others[bit / 64] >> (bit % 64) & 1 == 0
-            && (!self.fuses || self.is_known(entries, text, before) || self.is_known(entries, text, at))
+        self.others[bit / 64] >> (bit % 64) & 1 == 0 && self.parts_unknown(entries, text, before, at)
+    }
+
+    /// Whether a border here does not part what would be one unknown token.
+    fn parts_unknown(&self, entries: &Entries, text: &[u8], before: usize, at: usize) -> bool {
+        !self.fuses || self.is_known(entries, text, before) || self.is_known(entries, text, at)
     }
 
     fn is_known(&self, entries: &Entries, text: &[u8], at: usize) -> bool {
@@ -80,27 +109,43 @@ impl Borders {
     /// Whether a word begins at `at`, a beginning of a character.
     pub fn is_at(&self, entries: &Entries, text: &[u8], at: usize) -> bool {
         let before = text[..at].iter().rposition(|byte| byte & 0xC0 != 0x80);
-        before.is_none_or(|before| at == text.len() || self.is_border(entries, text, before, at))
+        before.is_none_or(|before| {
+            at == text.len() || self.is_border(entries, text, [before, at], [decode(text, before), decode(text, at)])
+        })
     }
 
     /// The first border behind `start`, a beginning of a character, or the end of the text.
     pub fn next(&self, entries: &Entries, text: &[u8], start: usize) -> usize {
-        let (mut before, mut at) = (start, start + char_len(text[start]));
-        while at < text.len() && !self.is_border(entries, text, before, at) {
-            before = at;
+        let mut end = text.len();
+        self.each(entries, text, start, |border| {
+            end = border;
+            false
+        });
+        end
+    }
+
+    /// Give each border behind `start`, the end of the text last, as long as `go_on` says so.
+    #[inline(always)]
+    fn each(&self, entries: &Entries, text: &[u8], start: usize, mut go_on: impl FnMut(usize) -> bool) {
+        let Some(first) = text.get(start) else { return };
+        let (mut before, mut at, mut left) = (start, start + char_len(*first), decode(text, start));
+        while at < text.len() {
+            let right = decode(text, at);
+            if self.is_border(entries, text, [before, at], [left, right]) && !go_on(at) {
+                return;
+            }
+            (before, left) = (at, right);
             at += char_len(text[at]);
         }
-        at.min(text.len())
+        go_on(text.len());
     }
 
     /// Cut a text from `start` to `end` at all borders.
     pub fn cut(&self, entries: &Entries, text: &[u8], start: usize, end: usize, cuts: &mut Cuts) {
-        let text = &text[..end];
-        let mut at = start;
-        while at < end {
-            at = self.next(entries, text, at);
-            cuts.push(at as u32);
-        }
+        self.each(entries, &text[..end], start, |border| {
+            cuts.push(border as u32);
+            true
+        });
     }
 }
 
