@@ -312,7 +312,7 @@ def test_bad_request_is_refused_with_the_field(refusing: Board, body: Any, code:
         (b"{", "invalid_json"),
         (b'{"corpus":{"texts":["\\ud800"]}}', "invalid_unicode"),
         (b'{"corpus":{"texts":["\xff"]}}', "invalid_unicode"),
-        (b'{"corpus":{"texts":["a"]},"settings":{"vocab_size":NaN}}', "invalid_type"),
+        (b'{"corpus":{"texts":["a"]},"settings":{"vocab_size":NaN}}', "invalid_json"),
         (b'{"corpus":' * 300, "invalid_json"),
     ],
 )
