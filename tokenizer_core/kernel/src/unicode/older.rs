@@ -123,7 +123,8 @@ pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static Table<u32> {
             if !table.has(character, DECOMPOSES | CASED) || table.has(character, REORDERED | CHINESE) {
                 continue;
             }
-            (parts.clear(), written.clear());
+            parts.clear();
+            written.clear();
             if decomposed {
                 table.decompose(character, |part| parts.push(part));
                 parts.retain(|part| !table.has(*part, NONSPACING));
