@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
+    from tokenizer_core.pairs import EncodedPair, Truncation
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
@@ -105,6 +106,7 @@ __all__ = [
     "EmptyCorpus",
     "EncodedBatch",
     "EncodedChat",
+    "EncodedPair",
     "Fertility",
     "Files",
     "Format",
@@ -150,6 +152,7 @@ __all__ = [
     "TrainingReport",
     "TrainingRun",
     "TrainingWarning",
+    "Truncation",
     "UncoveredText",
     "Unit",
     "UnknownTokenId",
@@ -199,6 +202,7 @@ _LATER = {
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "nearest": ("did_you_mean",),
+        "pairs": ("EncodedPair", "Truncation"),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),

@@ -55,7 +55,10 @@ def base_artifact() -> str:
 def tokenizer_hash(parts: TokenizerParts) -> str:
     """Hash everything that can change an id, and nothing else: equal hashes mean equal ids."""
     config = parts.config.to_json().encode()
-    covered = (b"tokd tokenizer 1", config, UNICODE_VERSION.encode(), parts.vocabulary.digest)
+    covered = [b"tokd tokenizer 1", config, UNICODE_VERSION.encode(), parts.vocabulary.digest]
+    framed = (parts.settings.pair_template, parts.settings.type_ids)
+    if framed != (None, None):
+        covered.append(json.dumps(framed).encode())
     return files.sha256(b"\n".join(covered))
 
 

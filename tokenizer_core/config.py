@@ -130,7 +130,7 @@ class PipelineConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The metadata of a tokenizer: it changes no id of a text.
+    """The metadata of a tokenizer: it changes no id of a text alone.
 
     Args:
         bos, eos, pad, unk: literals, or ``None``.
@@ -138,7 +138,9 @@ class Settings:
         model_max_length: in ids, or ``None`` when the source names none.
         chat_template: Jinja source, or ``None``.
         named_templates: further templates by name, such as ``tool_use``.
-        pair_template: ids, ``"A"`` and ``"B"`` with their type ids, as the source frames a pair; kept for export.
+        pair_template: ids, ``"A"`` and ``"B"`` with their type ids, as the source frames a pair; ``None`` is a pair
+            whose texts are each framed as if alone, with the type ids 0 and 1.
+        type_ids: those of the prefix, the text and the suffix of a text alone; ``None`` is 0 for all.
         extra: what else the source's ``tokenizer_config.json`` says, as JSON text by key; kept for export.
 
     Raises:
@@ -155,6 +157,7 @@ class Settings:
     chat_template: str | None = None
     named_templates: tuple[tuple[str, str], ...] = ()
     pair_template: tuple[tuple[int | Literal["A", "B"], int], ...] | None = None
+    type_ids: tuple[int, ...] | None = None
     extra: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -178,6 +181,10 @@ class Settings:
             if item[0] not in ("A", "B"):
                 integer_of(item[0], place, 0)
             integer_of(item[1], place, 0)
+        if self.type_ids is not None:
+            kinds = tuple_of(self.type_ids, "type_ids")
+            kinds = tuple(integer_of(kind, f"type_ids[{index}]", 0) for index, kind in enumerate(kinds))
+            object.__setattr__(self, "type_ids", kinds)
 
     @property
     def templates(self) -> dict[str, str]:
@@ -216,6 +223,9 @@ class TokenizerParts:
         check_kind(self.vocabulary, Vocabulary, "vocabulary")
         check_kind(self.config, PipelineConfig, "config")
         check_kind(self.settings, Settings, "settings")
+        framed = len(self.config.prefix_ids) + 1 + len(self.config.suffix_ids)
+        if self.settings.type_ids is not None and len(self.settings.type_ids) != framed:
+            raise InvalidOption(f"type_ids are those of prefix, text and suffix: {framed}", field="type_ids")
         check_unicode(self.name, "name")
         check_kind(self.provenance, Mapping, "provenance")
         check_kind(self.sentencepiece, bytes | None, "sentencepiece")

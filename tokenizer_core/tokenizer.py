@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
     from tokenizer_core.chat.rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
+    from tokenizer_core.pairs import EncodedPair, PairOptions
 
     Ids = npt.NDArray[np.uint32]
 
@@ -188,6 +189,54 @@ class Tokenizer(TokenizerFacts):
     ) -> Offsets:
         """Encode a text with the span of every id in the text as it was given, through any normalizer."""
         return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens))
+
+    def encode_pair(self, text: str, text_pair: str | None, **options: Unpack[PairOptions]) -> EncodedPair:
+        """Encode two texts into one row, with type ids; ``None`` for the second encodes the first alone.
+
+        Args:
+            special_tokens: as of ``encode``.
+            add_special_tokens: put the frame of a pair around the texts; true by default.
+            max_length: the most ids, special tokens included; what is over is cut from the texts.
+            truncation: which text is cut: ids from whichever is longer (``"longest_first"``), or those of one alone.
+            truncation_side: the end of a text that is cut; by default the tokenizer's own.
+            unit: also return the span of every id, in its own text.
+
+        Raises:
+            InvalidOption, and as ``encode``: with the field ``text_pair`` for the second text
+        """
+        from tokenizer_core import pairs
+
+        return pairs.encode(self._pipeline, self._parts, text, text_pair, **options)
+
+    def encode_pair_batch(
+        self,
+        texts: Sequence[str],
+        text_pairs: Sequence[str] | None,
+        *,
+        threads: int = 0,
+        **options: Unpack[PairOptions],
+    ) -> list[EncodedPair]:
+        """Encode many pairs, or many texts where ``text_pairs`` is ``None``; options as of ``encode_pair``.
+
+        ``shape_rows`` pads the ids, and ``Row.carry`` their type ids.
+
+        Raises:
+            InvalidOption, and as ``encode_pair``: with the ``row`` of the first text that fails
+        """
+        from tokenizer_core import pairs
+
+        return pairs.encode_batch(self._pipeline, self._parts, texts, text_pairs, threads=threads, **options)
+
+    def count_pair(
+        self, text: str, text_pair: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = True
+    ) -> int:
+        """Count the ids of two texts in one row without building them; arguments are those of ``encode_pair``."""
+        from tokenizer_core import pairs
+
+        framing = pairs.Framing(self._parts, is_pair=True, add_special_tokens=add_special_tokens)
+        first = self.count(text, special_tokens=special_tokens)
+        with pairs.of_second_text():
+            return framing.special_tokens + first + self.count(text_pair, special_tokens=special_tokens)
 
     def with_template(self, source: str) -> Self:
         """Return the same tokenizer with another chat template: equal ids for texts, another template hash.

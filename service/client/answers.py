@@ -53,6 +53,8 @@ class Encoding(Answer):
     special_tokens_mask: list[int]
     position_ids: list[int]
     labels: list[int]
+    type_ids: list[int]
+    sequence_ids: list[int | None]
     template: str | None
     assistant_mask: list[int]
     message_index: list[int]
@@ -75,6 +77,8 @@ class Places(Answer):
     spans: list[list[int]]
     tokens: list[str]
     mask: list[int]
+    type_ids: list[int]
+    sequence_ids: list[int | None]
 
 
 class Count(Answer):

@@ -16,7 +16,7 @@ from service.client.answers import Answer, Count, Decoded, Encoding, Places, Ren
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.http.media import ARROW, JSON, OCTETS, ROW_LENGTHS
 from service.schemas.fields import Part, SpecialTokens
-from tokenizer_core import InvalidOption, InvalidUnicode, Side, Unit
+from tokenizer_core import InvalidOption, InvalidUnicode, Side, Truncation, Unit
 
 IdArray = npt.NDArray[np.uint32]
 
@@ -29,9 +29,10 @@ Chat = Sequence[Mapping[str, Any]]
 
 
 class TextOptions(TypedDict, total=False):
-    """Options of every method with texts."""
+    """Options of every method with texts; ``text_pair`` is the second text, or a list of them for many texts."""
 
     tokenizer: str
+    text_pair: str | Sequence[str]
     special_tokens: SpecialTokens
     add_special_tokens: bool
 
@@ -40,6 +41,7 @@ class EncodeOptions(TextOptions, total=False):
     """The options of ``encode``; ``parts`` is ``return`` of the HTTP API, which is not a name in Python."""
 
     max_length: int
+    truncation: Truncation
     truncation_side: Side
     padding: str
     padding_side: Side

@@ -18,12 +18,23 @@ from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes import chats
 from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
+from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
-from service.schemas.fields import CHAT_PARTS
+from service.schemas.fields import CHAT_PARTS, PAIR_PARTS
 from service.schemas.requests import EncodeRequest
 from service.state import State
-from tokenizer_core import EncodedChat, Row, TokdError, Tokenizer, pad_id_of, padded_width, shape_rows
+from tokenizer_core import (
+    EncodedChat,
+    EncodedPair,
+    Row,
+    Side,
+    TokdError,
+    Tokenizer,
+    pad_id_of,
+    padded_width,
+    shape_rows,
+)
 
 IGNORED_LABEL = -100
 _PLAIN = ("ids", "count")
@@ -123,6 +134,10 @@ def encode_texts(
         threads: how many may work on a list of texts.
     """
     require_text(request)
+    require_pairs(request)
+    _require_second(request)
+    if request.text_pair is not None or not set(PAIR_PARTS).isdisjoint(request.parts):
+        return _encode_pairs(loaded, request, max_ids, threads, writer)
     if request.parts == _PLAIN and _is_unshaped(request):
         rows = encode_rows(loaded.tokenizer, request, threads)
         counts = [len(row) for row in rows]
@@ -138,9 +153,7 @@ def _is_unshaped(request: EncodeRequest) -> bool:
 def _encode_shaped(
     loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, threads: int, writer: Writer
 ) -> Answer:
-    alien = next((part for part in request.parts if part in CHAT_PARTS), None)
-    if alien is not None:
-        raise ServiceError("invalid_option", f"{alien} is a part of chats; send messages, or leave it out", "return")
+    _refuse_parts(request, CHAT_PARTS, "chats; send messages")
     tokenizer = loaded.tokenizer
     spans: list[Array] = []
     if "spans" in request.parts or "truncated" in request.parts:
@@ -162,6 +175,65 @@ def _encode_shaped(
 
     fields: Rows = {part: made(part) for part in request.parts}
     return writer(loaded, request.text, fields, sum(row.count for row in shaped))
+
+
+def _require_second(request: EncodeRequest) -> None:
+    if request.truncation == "only_second" and request.text_pair is None:
+        raise ServiceError("invalid_option", 'truncation "only_second" needs a second text, text_pair', "truncation")
+
+
+def _refuse_parts(request: EncodeRequest, alien: tuple[str, ...], of: str) -> None:
+    found = next((part for part in request.parts if part in alien), None)
+    if found is not None:
+        raise ServiceError("invalid_option", f"{found} is a part of {of}, or leave it out", "return")
+
+
+def _encode_pairs(
+    loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, threads: int, writer: Writer
+) -> Answer:
+    """Answer for pairs of texts, or for texts whose type ids are wanted."""
+    _refuse_parts(request, CHAT_PARTS, "chats; send messages")
+    tokenizer = loaded.tokenizer
+    parts = request.parts
+    if "parts" not in request.model_fields_set and writer is write:
+        parts = (*parts, *PAIR_PARTS)
+    side = request.truncation_side or tokenizer.settings.truncation_side
+    encoded = encode_pairs(
+        loaded,
+        request,
+        threads,
+        max_length=request.max_length,
+        truncation=request.truncation,
+        truncation_side=side,
+        unit=None if {"spans", "truncated"}.isdisjoint(parts) else "char",
+    )
+    try:
+        shaped = _shape(tokenizer, [pair.ids for pair in encoded], request, max_ids, has_frame=False)
+    except TokdError as error:
+        raise from_core(error) from error
+
+    def made(part: str) -> Iterator[Any]:
+        return (_part_of_pair(part, tokenizer, row, pair, side) for row, pair in zip(shaped, encoded, strict=True))
+
+    fields: Rows = {part: made(part) for part in parts}
+    return writer(loaded, request.text, fields, sum(row.count for row in shaped))
+
+
+def _part_of_pair(part: str, tokenizer: Tokenizer, row: Row, pair: EncodedPair, side: Side) -> Any:
+    """Make one field of a shaped pair."""
+    match part:
+        case "spans" if pair.spans is not None:
+            return row.carry(pair.spans)
+        case "type_ids":
+            return row.carry(pair.type_ids)
+        case "sequence_ids":
+            return SequenceIds(row.carry(pair.sequence_ids, -1))
+        case "special_tokens_mask":
+            return row.carry(pair.special_tokens_mask(), 1)
+        case "truncated":
+            return truncated(pair, side)
+        case _:
+            return _PARTS[part](tokenizer, row)
 
 
 def _shape(
@@ -245,6 +317,8 @@ _PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 
 def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State, writer: Writer) -> Answer:
     """Answer for chats."""
+    _refuse_parts(request, PAIR_PARTS, "texts; send text")
+    _require_second(request)
     tokenizer = loaded.tokenizer
     encoded = []
     for chat in chats.encode(loaded, request, state.settings):

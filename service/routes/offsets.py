@@ -14,6 +14,7 @@ from service.http.response_json import Answer, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
+from service.routes.pairs import SequenceIds, encode_pairs, require_pairs
 from service.routes.texts import Array, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import OffsetsAnswer
 from service.schemas.requests import OffsetsRequest
@@ -36,12 +37,32 @@ def offsets(state: State, body: OffsetsRequest) -> Answer:
 
 def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
     require_text(request)
+    require_pairs(request)
+    if request.text_pair is not None:
+        return _of_pairs(loaded, request)
     texts = texts_of(request)
     one = isinstance(request.text, str)
     # Spans outside the texts are refused before any work.
     targets = _targets(request, texts, one=one)
     encoded = [offsets_of(loaded, request, index, request.unit) for index in range(len(texts))]
     return _answer(loaded, request, encoded, targets, shape=request.text)
+
+
+def _of_pairs(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
+    """Answer for pairs: every span is a place in its own text, which the sequence ids name."""
+    if request.target_spans is not None:
+        message = "target_spans are of one text; leave text_pair out, or compare spans and sequence_ids yourself"
+        raise ServiceError("invalid_option", message, "target_spans")
+    encoded = encode_pairs(loaded, request, 1, unit=request.unit)
+    fields: dict[str, Iterable[Any]] = {
+        "ids": [pair.ids for pair in encoded],
+        "spans": [pair.spans for pair in encoded],
+        "type_ids": [pair.type_ids for pair in encoded],
+        "sequence_ids": [SequenceIds(pair.sequence_ids) for pair in encoded],
+    }
+    if request.tokens:
+        fields["tokens"] = (token_texts(loaded.tokenizer, pair.ids) for pair in encoded)
+    return write(loaded, request.text, fields, sum(len(pair.ids) for pair in encoded))
 
 
 def _of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settings) -> Answer:

@@ -38,11 +38,15 @@ def texts_of(request: TextRequest) -> list[str]:
 
 
 def about_text(error: TokdError, request: TextRequest, index: int = 0) -> ServiceError:
-    """Place an error of the core in the text it is about."""
+    """Place an error of the core in the text it is about, which may be the second of a pair."""
+    field = "text"
+    if error.place.get("field") == "text_pair" and "row" in error.place:
+        field = error.place.pop("field")
+    given: str | list[str] = getattr(request, field)
     if error.code == "reserved_literal":
         start, end = error.place["span"]
-        error.place["literal"] = texts_of(request)[index][start:end]
-    return from_core(error, "text" if isinstance(request.text, str) else f"text[{index}]")
+        error.place["literal"] = (given if isinstance(given, str) else given[index])[start:end]
+    return from_core(error, field if isinstance(given, str) else f"{field}[{index}]")
 
 
 def encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> list[Ids]:

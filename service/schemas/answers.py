@@ -17,6 +17,7 @@ def _if_asked(description: str) -> Any:
 
 Rows = list[int] | list[list[int]]
 SpanRows = list[Span] | list[list[Span]]
+SequenceRows = list[int | None] | list[list[int | None]]
 
 
 class Answer(BaseModel):
@@ -54,13 +55,17 @@ class EncodeAnswer(Answer):
     special_tokens_mask: Rows = _if_asked("1 for padding and for what was added round the text.")
     position_ids: Rows = _if_asked("0, 1, 2, ... over the ids; 0 on padding.")
     labels: Rows = _if_asked("The ids, with -100 on padding, and in chats where nothing is trained on.")
+    type_ids: Rows = _if_asked("The segment of every id, as the model numbers them; 0 on padding.")
+    sequence_ids: SequenceRows = _if_asked("0 for the first text, 1 for the second, null for what belongs to neither.")
     template: str | None = _if_asked("The hash of the template, in answers to chats.")
     assistant_mask: Rows = _if_asked("1 on what the assistant says.")
     message_index: Rows = _if_asked("The message that a token has text of; -1 where it has none.")
     reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
         "Literals that were encoded as text."
     )
-    truncated: Truncated | list[Truncated | None] | None = _if_asked("What `max_length` cut; null if nothing.")
+    truncated: Truncated | list[Truncated | list[Truncated | None] | None] | None = _if_asked(
+        "What `max_length` cut, of a pair for each text; null if nothing."
+    )
 
 
 class CountAnswer(Answer):
@@ -96,6 +101,8 @@ class OffsetsAnswer(Answer):
     spans: SpanRows = Field(description="One half-open span an id, in the unit that was asked for.")
     tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
     mask: Rows = _if_asked("1 where a token overlaps a target span.")
+    type_ids: Rows = _if_asked("Of pairs: the segment of every id, as the model numbers them.")
+    sequence_ids: SequenceRows = _if_asked("Of pairs: the text that a span is in, 0 or 1; null for neither.")
     template: str = _if_asked("The hash of the template, in answers to chats.")
 
 

@@ -16,11 +16,16 @@ Part = Literal[
     "special_tokens_mask",
     "position_ids",
     "labels",
+    "type_ids",
+    "sequence_ids",
     "assistant_mask",
     "message_index",
     "reserved_literals",
     "truncated",
 ]
+PAIR_PARTS: tuple[Part, ...] = ("type_ids", "sequence_ids")
+"""Parts of an answer that pairs of texts are for; texts alone have them too, and chats have not."""
+
 CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals")
 """Parts of an answer that only chats have."""
 

@@ -11,10 +11,13 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.schemas.fields import MAX_POSITION, Id, Object, Part, Span, SpecialTokens, drop_default
-from tokenizer_core import Padding, Side, Unit
+from tokenizer_core import Padding, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
+
+INLINE_PAIRS = 64
+"""More pairs than this leave the event loop: each takes 20 microseconds."""
 
 INLINE_SHAPED = 8192
 """More characters than this leave the event loop where more is made of their ids, such as a string for each: a
@@ -96,6 +99,11 @@ class TextRequest(Request):
         json_schema_extra=drop_default,
         description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
     )
+    text_pair: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
+        None,
+        description="The second text of a pair, as rerankers and cross-encoders take it: one for one `text`, a list "
+        "for a list. Both stand in one row, in the tokenizer's frame for pairs.",
+    )
     messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
@@ -116,7 +124,10 @@ class TextRequest(Request):
         if self.messages is not None or self.text is None:
             return False
         texts = [self.text] if isinstance(self.text, str) else self.text
-        return len(texts) > INLINE_ITEMS or (self.asks_more() and sum(map(len, texts)) > INLINE_SHAPED)
+        most, size = INLINE_ITEMS, sum(map(len, texts)) if self.asks_more() or self.text_pair is not None else 0
+        if self.text_pair is not None:
+            most, size = INLINE_PAIRS, size + sum(map(len, self.text_pair))
+        return len(texts) > most or size > INLINE_SHAPED
 
     def asks_more(self) -> bool:
         """Tell whether more is asked for than what the kernel writes."""
@@ -179,6 +190,10 @@ class EncodeRequest(TextOrChatRequest):
     max_length: Annotated[int, Field(ge=0, le=MAX_POSITION)] | None = Field(
         None, description="The most ids a text may have, with its special tokens; what is over is cut from the text."
     )
+    truncation: Truncation = Field(
+        "longest_first",
+        description="Which text of a pair `max_length` cuts: token by token the longer one, or one text alone.",
+    )
     truncation_side: Side | None = Field(
         None, description="The end that `max_length` cuts; by default the tokenizer's own."
     )
@@ -200,7 +215,10 @@ class EncodeRequest(TextOrChatRequest):
         "ids, with -100 on padding. Of chats, spans are in the rendered text, `labels` are -100 where `train_on` does "
         "not train, `assistant_mask` is 1 on what the assistant says, `message_index` is the message a token has text "
         "of, or -1, and `reserved_literals` are the caller's literals that were encoded as text. `truncated` says what "
-        "`max_length` cut: the side, how many ids, and their span in characters; null if nothing.",
+        "`max_length` cut: the side, how many ids, and their span in characters, of a pair for each text; null if "
+        "nothing. `type_ids` are the segments as the model numbers them, `sequence_ids` 0 for the first text, 1 for "
+        "the second and null for neither; answers to pairs have both unless `return` is sent, and their spans are in "
+        "the own text of each id.",
     )
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
@@ -216,6 +234,10 @@ class EncodeRequest(TextOrChatRequest):
                 "padding": "longest",
                 "return": ["ids", "attention_mask", "labels"],
             },
+        ),
+        "a pair": Example(
+            "a question and a passage, for a reranker",
+            {"text": "what is a token?", "text_pair": "A token is a piece of text.", "max_length": 12},
         ),
         "tokens and spans": Example(
             "where every token stands in the text", {"text": "naïve café", "return": ["tokens", "spans"]}
@@ -324,14 +346,15 @@ class Requests(NamedTuple):
 def under_limits(*, max_items: int, max_ids: int) -> Requests:
     """Build the request models of a server, so that its OpenAPI names its own limits."""
     texts = either(str, list_of(str, max_items))
+    seconds = either(str, list_of(str, max_items), None)
     one_or_many = (list_of(Object, max_items), list_of(list_of(Object, max_items), max_items))
     chats = either(*one_or_many, None)
     ids = either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     spans = either(list_of(Span, max_ids), list_of(list_of(Span, max_ids), max_items), None)
     return Requests(
-        to_encode=narrow(EncodeRequest, text=texts, messages=chats),
-        to_count=narrow(CountRequest, text=texts, messages=chats),
-        to_offsets=narrow(OffsetsRequest, text=texts, messages=chats, target_spans=spans),
+        to_encode=narrow(EncodeRequest, text=texts, text_pair=seconds, messages=chats),
+        to_count=narrow(CountRequest, text=texts, text_pair=seconds, messages=chats),
+        to_offsets=narrow(OffsetsRequest, text=texts, text_pair=seconds, messages=chats, target_spans=spans),
         to_render=narrow(RenderRequest, messages=either(*one_or_many)),
         to_decode=narrow(DecodeRequest, ids=ids),
     )

@@ -23,12 +23,12 @@ from tokenizer_core.formats.hf_models import read_model
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.hf_stages import (
-    Pair,
     read_decoder,
     read_normalizer,
     read_post_processor,
     read_pretokenizer,
 )
+from tokenizer_core.frame import Frame
 from tokenizer_core.stages.models import ByteBpe
 
 BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
@@ -93,7 +93,8 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     )
     _check_frame(config, vocabulary, frame.pair or ())
     known = {token.content for token in added}
-    defaults = Settings(unk=part.unk if part.unk in known else None, pair_template=frame.pair)
+    unk = part.unk if part.unk in known else None
+    defaults = Settings(unk=unk, pair_template=frame.pair, type_ids=frame.type_ids)
     defaults = _read_truncation(fields.any("truncation"), defaults)
     defaults = _read_padding(fields.any("padding"), defaults, added)
     fields.finish()
@@ -112,7 +113,7 @@ def _check_numbers(entries: Vocabulary, added: tuple[AddedToken, ...]) -> None:
             )
 
 
-def _check_frame(config: PipelineConfig, vocabulary: Vocabulary, pair: Pair) -> None:
+def _check_frame(config: PipelineConfig, vocabulary: Vocabulary, pair: Frame) -> None:
     added = {token.id for token in config.added_tokens}
     of_pair = (item for item, _ in pair if isinstance(item, int))
     for id in (*config.prefix_ids, *config.suffix_ids, *of_pair):

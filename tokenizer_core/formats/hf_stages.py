@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.frame import Frame, Part, default_pair
 from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
 from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Precompiled, Prepend, Replace, Rewrite, Strip
 from tokenizer_core.stages.pattern import Pattern
@@ -20,8 +20,6 @@ from tokenizer_core.stages.pretokenizers import (
     Punctuation,
     Split,
 )
-
-Pair = tuple[tuple[int | Literal["A", "B"], int], ...]
 
 REWRITES: dict[str, Rewrite] = {
     "NFC": Rewrite("nfc"),
@@ -49,12 +47,13 @@ BEHAVIORS: dict[str, Behavior] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """The tokens that a post-processor puts around one text, and around a pair if it defines this."""
+class Frames:
+    """The tokens that a post-processor puts around one text, and around a pair; as ``Settings`` has them."""
 
     prefix: tuple[int, ...] = ()
     suffix: tuple[int, ...] = ()
-    pair: Pair | None = None
+    type_ids: tuple[int, ...] | None = None
+    pair: Frame | None = None
 
 
 def _flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields]]:
@@ -183,9 +182,9 @@ def _pattern(parent: Fields) -> Pattern:
     raise unsupported(fields.path, "", "a pattern that is not empty")
 
 
-def read_post_processor(value: object) -> Frame:
+def read_post_processor(value: object) -> Frames:
     """Read what is put around a text; ``ByteLevel`` only trims offsets, which are never trimmed here."""
-    frame: Frame | None = None
+    frame: Frames | None = None
     for kind, fields in _flat(value, "post_processor", "processors"):
         if kind == "ByteLevel":
             _read_byte_level(fields)
@@ -197,10 +196,13 @@ def read_post_processor(value: object) -> Frame:
                 frame = _template(fields)
             case "RobertaProcessing":
                 frame = _roberta(fields)
+            case "BertProcessing":
+                frame = _bert(fields)
             case _:
-                raise unsupported(fields.at("type"), kind, "TemplateProcessing, RobertaProcessing, ByteLevel, Sequence")
+                known = "TemplateProcessing, RobertaProcessing, BertProcessing, ByteLevel, Sequence"
+                raise unsupported(fields.at("type"), kind, known)
         fields.finish()
-    return frame or Frame()
+    return frame or Frames()
 
 
 def _read_byte_level(fields: Fields) -> None:
@@ -210,20 +212,29 @@ def _read_byte_level(fields: Fields) -> None:
     fields.finish()
 
 
-def _roberta(fields: Fields) -> Frame:
+def _roberta(fields: Fields) -> Frames:
+    cls, sep = _ends(fields)
+    for key in ("trim_offsets", "add_prefix_space"):
+        fields.take(key, bool)
+    return Frames((cls,), (sep,), pair=((cls, 0), ("A", 0), (sep, 0), (sep, 0), ("B", 0), (sep, 0)))
+
+
+def _bert(fields: Fields) -> Frames:
+    cls, sep = _ends(fields)
+    return Frames((cls,), (sep,), pair=((cls, 0), ("A", 0), (sep, 0), ("B", 1), (sep, 1)))
+
+
+def _ends(fields: Fields) -> list[int]:
     ids = []
     for key in ("cls", "sep"):
         items = fields.items(key)
         if len(items) != 2 or type(items[0][0]) is not str:
             raise InvalidArtifact(f"{fields.at(key)} must be a literal and an id", field=fields.at(key))
         ids.append(identifier(items[1][0], items[1][1]))
-    for key in ("trim_offsets", "add_prefix_space"):
-        fields.take(key, bool)
-    cls, sep = ids
-    return Frame((cls,), (sep,), ((cls, 0), ("A", 0), (sep, 0), (sep, 0), ("B", 0), (sep, 0)))
+    return ids
 
 
-def _template(fields: Fields) -> Frame:
+def _template(fields: Fields) -> Frames:
     ids: dict[str, tuple[int, ...]] = {}
     table = Fields(fields.take("special_tokens", dict), fields.at("special_tokens"))
     for key, value in table.rest().items():
@@ -239,26 +250,16 @@ def _template(fields: Fields) -> Frame:
     texts = [index for index, (item, _) in enumerate(single) if isinstance(item, str)]
     if len(texts) != 1 or single[texts[0]][0] != "A":
         raise unsupported(path, "a template", "one that has the sequence A once")
-    if any(kind for _, kind in single):
-        raise unsupported(path, "a type_id that is not 0", "type_id 0 in single, since no type ids are returned")
+    types = tuple(kind for _, kind in single)
     flat = [item for item, _ in single]
     prefix = tuple(item for item in flat[: texts[0]] if isinstance(item, int))
     suffix = tuple(item for item in flat[texts[0] :] if isinstance(item, int))
     pair = tuple(_template_items(fields, "pair", ids))
-    return Frame(prefix, suffix, None if pair == default_pair(prefix, suffix) else pair)
+    return Frames(prefix, suffix, types if any(types) else None, None if pair == default_pair(prefix, suffix) else pair)
 
 
-def default_pair(prefix: tuple[int, ...], suffix: tuple[int, ...]) -> Pair:
-    """Frame a pair as its two texts are framed alone; written where a source says nothing else."""
-    first: Pair = (*((id, 0) for id in prefix), ("A", 0), *((id, 0) for id in suffix))
-    second: Pair = (*((id, 1) for id in prefix), ("B", 1), *((id, 1) for id in suffix))
-    return first + second
-
-
-def _template_items(
-    fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]
-) -> list[tuple[int | Literal["A", "B"], int]]:
-    found: list[tuple[int | Literal["A", "B"], int]] = []
+def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]) -> list[Part]:
+    found: list[Part] = []
     for item, path in fields.items(key):
         piece = Fields(item, path)
         sequence, special = piece.any("Sequence"), piece.any("SpecialToken")

@@ -11,7 +11,8 @@ from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
-from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, default_pair
+from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES
+from tokenizer_core.frame import frame_of, pair_frame_of
 from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
 from tokenizer_core.stages.models import ByteBpe
@@ -179,11 +180,9 @@ def _byte_level(*, add_prefix_space: bool, use_regex: bool) -> dict[str, Any]:
 
 
 def _post_processor(config: PipelineConfig, settings: Settings, texts: dict[int, str]) -> dict[str, Any] | None:
-    pair = settings.pair_template
-    if not config.prefix_ids and not config.suffix_ids and pair is None:
+    single, pair = frame_of(config, settings), pair_frame_of(config, settings)
+    if single == (("A", 0),) and settings.pair_template is None:
         return None
-    single = [(id, 0) for id in config.prefix_ids] + [("A", 0)] + [(id, 0) for id in config.suffix_ids]
-    pair = default_pair(config.prefix_ids, config.suffix_ids) if pair is None else pair
     used = sorted({item for item, _ in [*single, *pair] if isinstance(item, int)})
 
     def piece(item: object, type_id: int) -> dict[str, Any]:

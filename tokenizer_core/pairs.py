@@ -1,0 +1,258 @@
+"""Two texts in one row, as rerankers and cross-encoders take them: type ids, and truncation that takes turns.
+
+Truncation counts the frame of special tokens and never cuts it. What it takes of each text is what Hugging Face's
+``tokenizers`` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_core._kernel import Pipeline
+from tokenizer_core.arguments import check_choice, check_flag, optional_integer
+from tokenizer_core.config import Side, TokenizerParts, Unit
+from tokenizer_core.errors import InvalidOption, TokdError
+from tokenizer_core.frame import frame_of, pair_frame_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+Ids = npt.NDArray[np.uint32]
+Spans = npt.NDArray[np.uint32]
+Truncation = Literal["longest_first", "only_first", "only_second"]
+
+
+class PairOptions(TypedDict, total=False):
+    """Options of ``Tokenizer.encode_pair``, which says what they mean."""
+
+    special_tokens: Literal["reject", "text", "parse", "ordinary"]
+    add_special_tokens: bool
+    max_length: int | None
+    truncation: Truncation
+    truncation_side: Side | None
+    unit: Unit | None
+
+
+Encoded = tuple[Ids, Spans | None]
+"""The ids of one text, and their spans if wanted."""
+
+_NOWHERE = np.zeros((1, 2), np.uint32)
+"""The span of a special token round the text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPair:
+    """The ids of a pair of texts, or of one text, with what a model is told of each.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        type_ids: uint32, shape (n,); the segments, as the tokenizer's frame numbers them.
+        sequence_ids: int8, shape (n,); 0 for the first text, 1 for the second, -1 for special tokens round them.
+        spans: uint32, shape (n, 2), each in its own text; ``None`` unless a unit was asked for.
+        removed: how many ids truncation took of each text.
+        removed_spans: the place of those in each text, ``None`` without spans or where none was taken.
+    """
+
+    ids: Ids
+    type_ids: npt.NDArray[np.uint32]
+    sequence_ids: npt.NDArray[np.int8]
+    spans: Spans | None
+    removed: tuple[int, ...]
+    removed_spans: tuple[tuple[int, int] | None, ...]
+
+    def special_tokens_mask(self) -> npt.NDArray[np.uint8]:
+        """Return 1 for the special tokens round the texts and 0 for the texts; shape (n,)."""
+        return (self.sequence_ids < 0).view(np.uint8)
+
+
+def lengths_kept(lengths: Sequence[int], room: int, truncation: Truncation) -> list[int]:
+    """Say how many ids of one text, or of two, stay in ``room`` ids.
+
+    ``longest_first`` takes one id after the other from whichever text is longer; when both are equally long by then
+    they share the room, and of an odd one the longer text has the one more.
+
+    Raises:
+        InvalidOption: one text alone is to be cut, and nothing of it would be left.
+    """
+    excess = sum(lengths) - room
+    if excess <= 0:
+        return list(lengths)
+    if room == 0:
+        return [0] * len(lengths)
+    if truncation == "longest_first":
+        if len(lengths) < 2:
+            return [room]
+        short, long = sorted(lengths)
+        if short > room - short:
+            short, long = room // 2, room - room // 2
+        else:
+            long = room - short
+        return [short, long] if lengths[0] <= lengths[1] else [long, short]
+    cut = 0 if truncation == "only_first" else 1
+    if lengths[cut] <= excess:
+        raise InvalidOption(
+            f'truncation "{truncation}" cannot take {excess} ids of a text that has {lengths[cut]}; raise max_length '
+            'or take "longest_first"',
+            field="truncation",
+        )
+    return [length - excess if index == cut else length for index, length in enumerate(lengths)]
+
+
+@contextmanager
+def of_second_text() -> Iterator[None]:
+    """Give errors that are raised within the field ``text_pair``."""
+    try:
+        yield
+    except TokdError as error:
+        error.place.setdefault("field", "text_pair")
+        raise
+
+
+class Framing:
+    """The frame of the rows of one call, and what truncation leaves of their texts.
+
+    Args:
+        parts: of the tokenizer.
+        is_pair: whether there are two texts.
+        max_length: the most ids of a row with its frame; ``None`` cuts nothing.
+        truncation: which text is cut.
+        side: the end of a text that is cut; ``None`` is the tokenizer's own.
+
+    Raises:
+        InvalidOption: with the option as field.
+    """
+
+    def __init__(
+        self,
+        parts: TokenizerParts,
+        *,
+        is_pair: bool,
+        add_special_tokens: bool,
+        max_length: int | None = None,
+        truncation: Truncation = "longest_first",
+        side: Side | None = None,
+    ) -> None:
+        check_flag(add_special_tokens, "add_special_tokens")
+        check_choice(truncation, Truncation, "truncation")
+        if truncation == "only_second" and not is_pair:
+            raise InvalidOption('truncation "only_second" needs a second text', field="truncation")
+        self._truncation, self._side = truncation, parts.settings.truncation_side if side is None else side
+        check_choice(self._side, Side, "truncation_side")
+        frame = (pair_frame_of if is_pair else frame_of)(parts.config, parts.settings)
+        if is_pair and not {"A", "B"} <= {item for item, _ in frame}:
+            raise InvalidOption("this tokenizer's post-processor has no place for a second text", field="text_pair")
+        if not add_special_tokens:
+            frame = tuple(part for part in frame if isinstance(part[0], str))
+        # Of every part: the id of a special token, which of the texts it is or -1, and its type id.
+        self._items = [(item, -1) if isinstance(item, int) else (0, "AB".index(item)) for item, _ in frame]
+        self._type_ids = np.array([type_id for _, type_id in frame], np.uint32)
+        self._sequence_ids = np.array([sequence for _, sequence in self._items], np.int8)
+        self.special_tokens = sum(sequence < 0 for _, sequence in self._items)
+        self._room = _room(optional_integer(max_length, "max_length", 0), self.special_tokens)
+
+    def around(self, *texts: Encoded) -> EncodedPair:
+        """Cut the ids of one text or two, with their spans if there are any, and put them into the frame."""
+        lengths = [len(ids) for ids, _ in texts]
+        kept = lengths if self._room is None else lengths_kept(lengths, self._room, self._truncation)
+        cut = [(self._cut(ids, stay), self._cut(spans, stay)) for (ids, spans), stay in zip(texts, kept, strict=True)]
+        rows = [(np.array([id]), _NOWHERE) if sequence < 0 else cut[sequence] for id, sequence in self._items]
+        sizes = [len(ids) for ids, _ in rows]
+        has_spans = texts[0][1] is not None
+        return EncodedPair(
+            np.concatenate([ids for ids, _ in rows], dtype=np.uint32, casting="unsafe"),
+            np.repeat(self._type_ids, sizes),
+            np.repeat(self._sequence_ids, sizes),
+            np.concatenate([spans for _, spans in rows if spans is not None]) if has_spans else None,
+            tuple(length - stay for length, stay in zip(lengths, kept, strict=True)),
+            tuple(self._removed(spans, stay) for (_, spans), stay in zip(texts, kept, strict=True)),
+        )
+
+    def _cut(self, values: Any, length: int) -> Any:
+        if values is None or len(values) == length:
+            return values
+        return values[:length] if self._side == "right" else values[len(values) - length :]
+
+    def _removed(self, spans: Spans | None, length: int) -> tuple[int, int] | None:
+        if spans is None or len(spans) == length:
+            return None
+        taken = spans[length:] if self._side == "right" else spans[: len(spans) - length]
+        return int(taken[:, 0].min()), int(taken[:, 1].max())
+
+
+def _room(max_length: int | None, special_tokens: int) -> int | None:
+    if max_length is None:
+        return None
+    if max_length < special_tokens:
+        raise InvalidOption(
+            f"max_length {max_length} has no room for the {special_tokens} special tokens round the text; "
+            "raise it or turn add_special_tokens off",
+            field="max_length",
+        )
+    return max_length - special_tokens
+
+
+def encode_batch(
+    pipeline: Pipeline,
+    parts: TokenizerParts,
+    texts: Sequence[str],
+    text_pairs: Sequence[str] | None,
+    *,
+    threads: int,
+    special_tokens: str = "reject",
+    add_special_tokens: bool = True,
+    max_length: int | None = None,
+    truncation: Truncation = "longest_first",
+    truncation_side: Side | None = None,
+    unit: Unit | None = None,
+) -> list[EncodedPair]:
+    """Encode many pairs, or many texts alone; arguments and errors are those of ``Tokenizer.encode_pair_batch``."""
+    framing = Framing(
+        parts,
+        is_pair=text_pairs is not None,
+        add_special_tokens=add_special_tokens,
+        max_length=max_length,
+        truncation=truncation,
+        side=truncation_side,
+    )
+
+    def encoded(texts: Sequence[str]) -> list[Encoded]:
+        if unit is None:
+            ids, ends = pipeline.encode_batch(texts, special_tokens, False, threads)
+            return [(ids[start:end], None) for start, end in pairwise(ends.tolist())]
+        rows: list[Encoded] = []
+        for row, text in enumerate(texts):
+            try:
+                rows.append(pipeline.offsets(text, unit, special_tokens, False))
+            except TokdError as error:
+                error.place.setdefault("row", row)
+                raise
+        return rows
+
+    if text_pairs is None:
+        return [framing.around(row) for row in encoded(texts)]
+    first = encoded(texts)
+    with of_second_text():
+        second = encoded(text_pairs)
+    if len(first) != len(second):
+        raise InvalidOption(f"there are {len(first)} texts and {len(second)} second texts", field="text_pairs")
+    return list(map(framing.around, first, second))
+
+
+def encode(
+    pipeline: Pipeline, parts: TokenizerParts, text: str, text_pair: str | None, **options: Unpack[PairOptions]
+) -> EncodedPair:
+    """Encode one pair, or one text alone; arguments and errors are those of ``Tokenizer.encode_pair``."""
+    pairs = None if text_pair is None else [text_pair]
+    try:
+        (encoded,) = encode_batch(pipeline, parts, [text], pairs, threads=1, **options)
+    except TokdError as error:
+        error.place.pop("row", None)
+        raise
+    return encoded
