@@ -71,7 +71,7 @@ class RequestBody(BaseModel):
         return False
 
 
-_SUBJECT = ("text", "messages", "ids")
+_SUBJECT = ("text", "text_pair", "messages", "ids")
 
 
 def _tell_first_what_it_is_about(schema: dict[str, Any]) -> None:

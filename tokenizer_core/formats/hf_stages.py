@@ -197,7 +197,7 @@ def read_post_processor(value: object) -> Frames:
             case "RobertaProcessing":
                 frame = _roberta(fields)
             case "BertProcessing":
-                frame = _bert(fields)
+                frame = _bert_frame(fields)
             case _:
                 known = "TemplateProcessing, RobertaProcessing, BertProcessing, ByteLevel, Sequence"
                 raise unsupported(fields.at("type"), kind, known)
@@ -219,7 +219,7 @@ def _roberta(fields: Fields) -> Frames:
     return Frames((cls,), (sep,), pair=((cls, 0), ("A", 0), (sep, 0), (sep, 0), ("B", 0), (sep, 0)))
 
 
-def _bert(fields: Fields) -> Frames:
+def _bert_frame(fields: Fields) -> Frames:
     cls, sep = _ends(fields)
     return Frames((cls,), (sep,), pair=((cls, 0), ("A", 0), (sep, 0), ("B", 1), (sep, 1)))
 

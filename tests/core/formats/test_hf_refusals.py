@@ -58,8 +58,7 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
         ),
         "pre_tokenizer.pretokenizers[1].add_prefix_space",
     ),
-    (document(post_processor={"type": "BertProcessing", "sep": ["a", 1], "cls": ["a", 1]}), "post_processor.type"),
-    (document(post_processor=template([("s", 1), "A"], s=[264])), "post_processor.single"),
+    (document(post_processor={"type": "T5Processing", "sep": ["a", 1], "cls": ["a", 1]}), "post_processor.type"),
     (document(post_processor=template(["A", "A"])), "post_processor.single"),
     (document(post_processor=template(["B"])), "post_processor.single"),
     (

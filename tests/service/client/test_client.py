@@ -136,7 +136,7 @@ OF_CHATS = {*requests.ChatOptions.model_fields, "train_on"}
         (calls.EncodeOptions, requests.EncodeRequest, CHAT | OF_CHATS),
         (calls.EncodeChatOptions, requests.EncodeRequest, CHAT),
         (calls.ChatOptions, requests.RenderRequest, CHAT),
-        (calls.CountChatOptions, requests.CountRequest, {*CHAT, "add_special_tokens"}),
+        (calls.CountChatOptions, requests.CountRequest, {*CHAT, "text_pair", "add_special_tokens"}),
         (calls.TextOptions, requests.CountRequest, CHAT | OF_CHATS),
         (calls.OffsetsOptions, requests.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
         (calls.StreamOptions, requests.DecodeRequest, {"ids"}),
