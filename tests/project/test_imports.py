@@ -24,7 +24,7 @@ assert get_type_hints(Tokenizer.offsets)["return"] is Offsets
 for name in ("__init__", "open", "from_tiktoken", "save", "token_bytes", "encode_batch", "pieces", "stream_decoder"):
     assert get_type_hints(getattr(Tokenizer, name)), name
 for name in ("config", "parts", "settings", "added_tokens", "vocab_size"):
-    assert get_type_hints(vars(Tokenizer)[name].fget), name
+    assert get_type_hints(getattr(Tokenizer, name).fget), name
 """
 BARE = f"""
 from pathlib import Path
